@@ -1,0 +1,237 @@
+"""The ground set E: items with their relevance features and their distances."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from variegate.arrays import FloatArray, IndexArray, check_numbers, check_positive, frozen
+from variegate.catalogue.checks import (
+    checked_distances,
+    checked_features,
+    checked_ids,
+    extended_distance,
+    selected_rows,
+)
+from variegate.catalogue.file import Contents, read_catalogue, write_catalogue
+from variegate.distances import Distance
+from variegate.errors import InputError, NotFoundError
+
+
+class Catalogue:
+    """The items that can be recommended. It never changes: `extended` makes a larger one.
+
+    Parameters
+    ----------
+    ids
+        One distinct id an item; they are kept as text.
+    features
+        Relevance features z, one row an item, (L, d).
+    distances
+        One distance or several (m of them), each by its name ("cosine", "angular",
+        "euclidean": worked out on `features`) or as a `Distance` with its own data.
+        An empty list asks for a model of relevance alone.
+    titles
+        What to call each item; its id if not given.
+    attributes
+        Anything else worth showing, a column by name, such as ``{"year": [...]}``.
+    feature_names
+        What each feature means, (d,).
+    mean_user
+        The mean of the training users' vectors, which LogRank ranks by, (d,).
+    feature_scale
+        The number that the features were divided by after `mean_user` was learnt.
+
+    Examples
+    --------
+    >>> from variegate.distances import jaccard
+    >>> films = Catalogue(
+    ...     ["alien", "heat"],
+    ...     [[1.0, 0.0], [0.2, 0.9]],
+    ...     ["cosine", jaccard([{"horror"}, {"crime"}], name="genres")],
+    ... )
+    >>> films
+    Catalogue(2 items, 2 features, distances: cosine, genres)
+    """
+
+    def __init__(
+        self,
+        ids: Iterable[object],
+        features: ArrayLike,
+        distances: str | Distance | Sequence[str | Distance],
+        titles: Iterable[str] | None = None,
+        attributes: Mapping[str, Sequence[Any]] | None = None,
+        *,
+        feature_names: Iterable[str] | None = None,
+        mean_user: ArrayLike | None = None,
+        feature_scale: float = 1.0,
+    ) -> None:
+        self.ids: Final = checked_ids(ids)
+        self.features: Final = checked_features(features, len(self.ids))
+        self.distances: Final = checked_distances(distances, self.features)
+        self.titles: Final = self.ids if titles is None else tuple(map(str, titles))
+        self.attributes: Final = MappingProxyType(
+            {str(name): tuple(column) for name, column in (attributes or {}).items()}
+        )
+        self.feature_names: Final = (
+            tuple(f"feature {i + 1}" for i in range(self.d))
+            if feature_names is None
+            else tuple(map(str, feature_names))
+        )
+        self.mean_user: Final = (
+            None if mean_user is None else frozen(check_numbers("mean_user", mean_user, ndim=1))
+        )
+        check_positive(feature_scale=feature_scale)
+        self.feature_scale: Final = float(feature_scale)
+        self._check_lengths()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        names = ", ".join(h.name for h in self.distances) or "none"
+        return f"Catalogue({len(self)} items, {self.d} features, distances: {names})"
+
+    @property
+    def d(self) -> int:
+        """The number of relevance features."""
+        return int(self.features.shape[1])
+
+    @property
+    def m(self) -> int:
+        """The number of distances."""
+        return len(self.distances)
+
+    @cached_property
+    def largest_norm(self) -> float:
+        """The length of the longest feature vector."""
+        return float(np.linalg.norm(self.features, axis=1).max())
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {item: row for row, item in enumerate(self.ids)}
+
+    def rows(self, ids: Iterable[object]) -> IndexArray:
+        """Return the row number of each id, in their order."""
+        try:
+            return np.array([self._row_of[str(item)] for item in ids], dtype=np.intp)
+        except KeyError as error:
+            raise NotFoundError(f"no item {error.args[0]!r} in {self}") from None
+
+    def candidates(
+        self, candidates: ArrayLike | None = None, exclude: ArrayLike | None = None
+    ) -> IndexArray:
+        """Return the rows of `candidates` (all, if not given) less those of `exclude`, sorted.
+
+        Either is a list of row numbers or a mask with one yes or no for each item.
+        """
+        free = np.zeros(len(self), dtype=bool)
+        wanted = (
+            slice(None)
+            if candidates is None
+            else selected_rows("candidates", candidates, len(self))
+        )
+        free[wanted] = True
+        if exclude is not None:
+            free[selected_rows("exclude", exclude, len(self))] = False
+        return np.flatnonzero(free)
+
+    def extended(
+        self,
+        ids: Iterable[object],
+        features: ArrayLike,
+        distances: Mapping[str, Distance] | None = None,
+        titles: Iterable[str] | None = None,
+        attributes: Mapping[str, Sequence[Any]] | None = None,
+    ) -> "Catalogue":
+        """Return a catalogue with more items after these.
+
+        Rows, features and distances of these items stay as they are, so states and slates of
+        this catalogue are valid in the larger one. `distances` holds the new items' data by
+        the distance's name; those worked out on the features need none. Attributes that are
+        not given are None for the new items.
+
+        Examples
+        --------
+        >>> shop = Catalogue(["a"], [[1.0, 0.0]], "cosine")
+        >>> shop.extended(["b"], [[0.0, 1.0]])
+        Catalogue(2 items, 2 features, distances: cosine)
+        """
+        new_ids = tuple(map(str, ids))
+        rows = check_numbers("features", features, ndim=2)
+        if rows.shape[1] != self.d:
+            raise InputError(f"`features` must have {self.d} columns, got {rows.shape[1]}")
+        new_titles = new_ids if titles is None else tuple(map(str, titles))
+        columns = {
+            name: (*column, *(attributes or {}).get(name, [None] * len(new_ids)))
+            for name, column in self.attributes.items()
+        }
+        return Catalogue(
+            self.ids + new_ids,
+            np.vstack([self.features, rows]),
+            [extended_distance(h, rows, distances or {}) for h in self.distances],
+            self.titles + new_titles,
+            columns,
+            feature_names=self.feature_names,
+            mean_user=self.mean_user,
+            feature_scale=self.feature_scale,
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the catalogue to `path`, whole or not at all: arrays and JSON, no pickle."""
+        write_catalogue(
+            path,
+            Contents(
+                self.ids,
+                self.features,
+                self.distances,
+                self.titles,
+                self.attributes,
+                self.feature_names,
+                self.mean_user,
+                self.feature_scale,
+            ),
+        )
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        functions: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] | None = None,
+    ) -> "Catalogue":
+        """Read a catalogue that `save` wrote.
+
+        `functions` holds the `between` of each `custom` distance, by the distance's name:
+        a file keeps data, never code.
+        """
+        contents = read_catalogue(path, functions or {})
+        return cls(
+            contents.ids,
+            contents.features,
+            contents.distances,
+            contents.titles,
+            contents.attributes,
+            feature_names=contents.feature_names,
+            mean_user=contents.mean_user,
+            feature_scale=contents.feature_scale,
+        )
+
+    def _check_lengths(self) -> None:
+        columns = {
+            "titles": self.titles,
+            **{f"attributes[{n!r}]": c for n, c in self.attributes.items()},
+        }
+        for name, column in columns.items():
+            if len(column) != len(self):
+                raise InputError(f"`{name}` must have {len(self)} entries, got {len(column)}")
+        if len(self.feature_names) != self.d:
+            raise InputError(
+                f"`feature_names` must have {self.d} entries, got {len(self.feature_names)}"
+            )
+        if self.mean_user is not None and self.mean_user.shape != (self.d,):
+            raise InputError(f"`mean_user` must have shape ({self.d},), got {self.mean_user.shape}")

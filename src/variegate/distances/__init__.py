@@ -1,0 +1,32 @@
+"""The distances h(i, j) that a dispersion function sums (Eq. 5).
+
+A `Distance` is a formula with the data it is worked out from: cosine on embeddings,
+Jaccard on genres, the difference of years. `cosine()`, `angular()` and `euclidean()`
+without data take the catalogue's own features.
+"""
+
+from variegate.distances.distance import Distance
+from variegate.distances.formulas import FORMULAS, Formula, unit_rows
+from variegate.distances.makers import (
+    angular,
+    cosine,
+    custom,
+    difference,
+    euclidean,
+    hamming,
+    jaccard,
+)
+
+__all__ = [
+    "FORMULAS",
+    "Distance",
+    "Formula",
+    "angular",
+    "cosine",
+    "custom",
+    "difference",
+    "euclidean",
+    "hamming",
+    "jaccard",
+    "unit_rows",
+]

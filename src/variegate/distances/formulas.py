@@ -1,0 +1,106 @@
+"""How each kind of distance h(i, j) is worked out (Eq. 5)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from variegate.arrays import FloatArray
+
+#: Gives the distances from one prepared row (w,) to many (n, w), as (n,).
+Between: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """How a kind of distance is worked out, in two steps, so that work on all items is done once.
+
+    Parameters
+    ----------
+    name
+        What files, commands and reports call it.
+    is_metric
+        Whether it keeps the triangle inequality, which Theorem 1 asks of it.
+    prepare
+        Turns the items' data (L, w) into the form that `between` takes.
+    between
+        Gives the distances from one prepared row to many.
+    largest
+        The largest value that it can take on prepared data.
+    """
+
+    name: str
+    is_metric: bool
+    prepare: Callable[[FloatArray], FloatArray]
+    between: Between
+    largest: Callable[[FloatArray], float]
+
+
+def unit_rows(rows: FloatArray) -> FloatArray:
+    """Return the rows at length 1; a zero row has no direction and stays zero."""
+    # Scaled first: the squares of 1e200 or 1e-200 are outside the range of floats.
+    sizes = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    rows = rows / np.where(sizes > 0, sizes, 1.0)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    units: FloatArray = rows / np.where(lengths > 0, lengths, 1.0)
+    return units
+
+
+def _cosines(point: FloatArray, points: FloatArray) -> FloatArray:
+    cosines: FloatArray = np.clip(points @ point, -1.0, 1.0)
+    return cosines
+
+
+def _one_minus_cosine(point: FloatArray, points: FloatArray) -> FloatArray:
+    distances: FloatArray = 1.0 - _cosines(point, points)
+    return distances
+
+
+def _angle(point: FloatArray, points: FloatArray) -> FloatArray:
+    # From the chord |a - b| = 2 sin(angle / 2): arccos loses half the digits near angle 0.
+    # A zero row is a quarter turn from all, as its cosine is 0.
+    chords = np.linalg.norm(points - point, axis=1)
+    angles = 2.0 * np.arcsin(np.clip(chords / 2.0, 0.0, 1.0)) / np.pi
+    directionless = ~points.any(axis=1) | ~point.any()
+    shares: FloatArray = np.where(directionless, 0.5, angles)
+    return shares
+
+
+def _length(point: FloatArray, points: FloatArray) -> FloatArray:
+    lengths: FloatArray = np.linalg.norm(points - point, axis=1)
+    return lengths
+
+
+def _unlike(point: FloatArray, points: FloatArray) -> FloatArray:
+    return np.asarray(points[:, 0] != point[0], dtype=np.float64)
+
+
+def _outside_both(point: FloatArray, points: FloatArray) -> FloatArray:
+    shared = points @ point
+    either = points.sum(axis=1) + point.sum() - shared
+    overlap = np.divide(shared, either, out=np.ones_like(shared), where=either > 0)
+    distances: FloatArray = 1.0 - overlap
+    return distances
+
+
+def _diagonal(rows: FloatArray) -> float:
+    """The diagonal of the box around the rows: no two are farther apart."""
+    return float(np.linalg.norm(np.ptp(rows, axis=0))) if len(rows) else 0.0
+
+
+#: Every kind of distance that can be saved by its name.
+FORMULAS: Final[Mapping[str, Formula]] = MappingProxyType(
+    {
+        formula.name: formula
+        for formula in (
+            Formula("cosine", False, unit_rows, _one_minus_cosine, lambda _rows: 2.0),
+            Formula("angular", True, unit_rows, _angle, lambda _rows: 1.0),
+            Formula("euclidean", True, np.asarray, _length, _diagonal),
+            Formula("difference", True, np.asarray, _length, _diagonal),
+            Formula("hamming", True, np.asarray, _unlike, lambda _rows: 1.0),
+            Formula("jaccard", True, np.asarray, _outside_both, lambda _rows: 1.0),
+        )
+    }
+)

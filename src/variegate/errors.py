@@ -1,0 +1,45 @@
+"""Everything that this package raises on purpose.
+
+    VariegateError
+    ├── InputError      (ValueError)   an argument is not what it must be
+    ├── DataError       (ValueError)   a file is missing, broken or of another format
+    ├── StateError      (ValueError)   a learner's state does not fit this policy
+    ├── NotFoundError   (LookupError)  an id or a name that nobody knows
+    └── MissingExtraError (ImportError) a part that was not installed
+
+Each is also the builtin that a caller would expect. A message names the argument in
+backticks, says what would do and what came.
+"""
+
+__all__ = [
+    "DataError",
+    "InputError",
+    "MissingExtraError",
+    "NotFoundError",
+    "StateError",
+    "VariegateError",
+]
+
+
+class VariegateError(Exception):
+    """The root of the tree: catch this to catch them all."""
+
+
+class InputError(VariegateError, ValueError):
+    """An argument is not what it must be."""
+
+
+class DataError(VariegateError, ValueError):
+    """A file is missing, broken or of another format."""
+
+
+class StateError(VariegateError, ValueError):
+    """A learner's state does not fit this policy."""
+
+
+class NotFoundError(VariegateError, LookupError):
+    """An id or a name that nobody knows."""
+
+
+class MissingExtraError(VariegateError, ImportError):
+    """A part of the package that was not installed."""

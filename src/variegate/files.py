@@ -1,0 +1,27 @@
+"""Files that are there whole or not at all."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from variegate.errors import DataError
+
+
+@contextmanager
+def written_whole(path: str | Path) -> Iterator[BinaryIO]:
+    """Give a file to write to, which takes the place of `path` only when all went well."""
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        file = beside.open("wb")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}") from None
+    try:
+        with file:
+            yield file
+        beside.replace(target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,182 @@
+"""What every policy promises."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from variegate.arrays import FloatArray, IndexArray, check_choice, check_count
+from variegate.catalogue import Catalogue
+from variegate.errors import InputError, StateError
+from variegate.gains import NORMALISERS, Normaliser
+from variegate.policies.feedback import checked_rewards, seen_positions
+from variegate.policies.state import STATE_VERSION, State
+from variegate.search import Scorer, Search, greedy
+from variegate.slate import Slate, slate_of
+from variegate.utility import Preferences, known_preferences
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why each item of a slate is there: the parts that its score is the sum of."""
+
+    #: What the item is worth by itself, (K,)
+    relevance: FloatArray
+    #: What it adds to the items above, a column for each kind of diversity, (K, kinds)
+    diversity: FloatArray
+    #: What it got because too little is known of it, (K,)
+    exploration: FloatArray
+    #: What the columns of `diversity` are: the distances, or the policy's own measure
+    diversity_names: tuple[str, ...]
+
+
+class Policy(ABC):
+    """One user's recommender over a shared catalogue: `recommend`, then `update`.
+
+    Parameters
+    ----------
+    catalogue
+        The items; shared, never changed.
+    normaliser
+        How the diversity gains of a slate are scaled: ``none``, ``fixed`` or ``growing``.
+    """
+
+    #: Name in the registry and in states.
+    name: ClassVar[str]
+
+    def __init__(self, catalogue: Catalogue, *, normaliser: Normaliser = "growing") -> None:
+        check_choice("normaliser", normaliser, NORMALISERS)
+        self.catalogue = catalogue
+        self.normaliser: Normaliser = normaliser
+
+    @property
+    def label(self) -> str:
+        """What tables and plots call it, with the choices that a reader must know of."""
+        return type(self).__name__
+
+    @property
+    def preferences(self) -> Preferences:
+        """What it believes of the user: theta, beta and their intervals.
+
+        A policy that learns neither says zero.
+        """
+        return known_preferences(np.zeros(self.catalogue.d), np.zeros(self.catalogue.m))
+
+    def recommend(
+        self,
+        k: int,
+        candidates: ArrayLike | None = None,
+        exclude: ArrayLike | None = None,
+        rng: Any = None,
+    ) -> Slate:
+        """Return a list of `k` items for this user. Nothing is learnt from that.
+
+        Parameters
+        ----------
+        k
+            How many, from 1 to the number of candidates.
+        candidates
+            Rows to choose from, or a mask over the catalogue; all, if not given.
+        exclude
+            Rows, or a mask, that must not be chosen.
+        rng
+            A NumPy generator or a seed, for policies that draw.
+        """
+        rows = self.catalogue.candidates(candidates, exclude)
+        k = check_count(k, len(rows))
+        places, scores = self._search(self._scorer(rows, k, rng), k)
+        return self._slate(rows[places], scores)
+
+    def update(self, slate: Slate, rewards: ArrayLike, seen: ArrayLike | None = None) -> None:
+        """Learn from what the user made of a slate; after an error nothing has changed.
+
+        Parameters
+        ----------
+        slate
+            What `recommend` gave, of this catalogue or a smaller one it grew from.
+        rewards
+            A number from 0 to 1 for each position.
+        seen
+            The positions that the user looked at, as a mask or by number (from 0); all, if
+            not given. The others teach nothing.
+        """
+        self._check_slate(slate)
+        earned = checked_rewards(rewards, len(slate))
+        self._learn(slate, earned, seen_positions(seen, len(slate)))
+
+    def explain(self, slate: Slate) -> Explanation:
+        """Return the parts of each item's score, by what the policy believes now."""
+        self._check_slate(slate)
+        return self._explained(slate)
+
+    def state(self) -> State:
+        """Return what was learnt, as data."""
+        arrays = {name: np.array(array) for name, array in self._arrays().items()}
+        return State(self.name, arrays)
+
+    def restore(self, state: State) -> None:
+        """Go on from a state that `state` gave; after an error nothing has changed."""
+        if state.version != STATE_VERSION:
+            raise StateError(
+                f"`state` has version {state.version}, and this variegate reads {STATE_VERSION}: "
+                "learn it anew from the log, or use the variegate that wrote it"
+            )
+        if state.policy != self.name:
+            raise StateError(f"`state` is one of {state.policy!r}, not of {self.name!r}")
+        self._check_arrays(state.arrays)
+        self._restore(state.arrays)
+
+    @abstractmethod
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
+        """Return how the candidates are scored for a list of `k`."""
+
+    @abstractmethod
+    def _explained(self, slate: Slate) -> Explanation:
+        """Return the parts of the scores of a checked slate."""
+
+    @property
+    def _search(self) -> Search:
+        return greedy
+
+    def _slate(self, items: IndexArray, scores: FloatArray) -> Slate:
+        return slate_of(self.catalogue, items, scores, self.normaliser)
+
+    def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:  # noqa: ARG002
+        """Take in checked feedback on the positions `seen`; by default, learn nothing."""
+        return
+
+    def _arrays(self) -> Mapping[str, FloatArray]:
+        """Return what was learnt, by name; by default, nothing."""
+        return {}
+
+    def _restore(self, arrays: Mapping[str, FloatArray]) -> None:  # noqa: ARG002
+        """Take checked arrays in place of what was learnt."""
+        return
+
+    def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
+        expected = {name: array.shape for name, array in self._arrays().items()}
+        found = {name: np.shape(array) for name, array in arrays.items()}
+        if found != expected:
+            raise StateError(
+                f"`state` must hold arrays {expected} for {self.catalogue}, got {found}"
+            )
+        if not all(np.isfinite(array).all() for array in arrays.values()):
+            raise StateError("`state` must hold finite numbers, got nan or infinity")
+
+    def _check_slate(self, slate: Slate) -> None:
+        catalogue, k = self.catalogue, len(slate)
+        shapes = slate.relevance.shape, slate.diversity.shape
+        if shapes != ((k, catalogue.d), (k, catalogue.m)):
+            raise InputError(
+                f"`slate` must have features ({k}, {catalogue.d}) and ({k}, {catalogue.m}) for "
+                f"{catalogue}, got {shapes[0]} and {shapes[1]}: it is of another catalogue"
+            )
+        for row, item in zip(slate.items, slate.ids, strict=True):
+            if not (0 <= row < len(catalogue) and catalogue.ids[row] == item):
+                raise InputError(
+                    f"`slate` has {item!r} in row {row}, and {catalogue} does not: "
+                    "it is of another catalogue"
+                )

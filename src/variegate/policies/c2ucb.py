@@ -1,0 +1,151 @@
+"""C2UCB (Qin, Chen and Zhu, SDM 2014): LinUCB scores and an entropy regulariser."""
+
+from collections.abc import Mapping
+from copy import copy
+from math import e, log, pi, sqrt
+from typing import Any, Literal
+
+import numpy as np
+
+from variegate.arrays import FloatArray, IndexArray, check_not_negative, check_positive
+from variegate.catalogue import Catalogue
+from variegate.gains import Normaliser
+from variegate.policies.base import Explanation, Policy
+from variegate.policies.linear import learnt_preferences, restore_ridge, ridge_arrays
+from variegate.ridge import Ridge
+from variegate.search import Scorer
+from variegate.slate import Slate
+from variegate.theory import Confidence, checked_exploration
+from variegate.utility import Preferences
+
+#: Rewards in [0, 1] are sub-Gaussian with this deviation (Hoeffding's lemma).
+SUB_GAUSSIAN = 0.5
+
+
+class C2UCB(Policy):
+    """Pick by the upper bound on theta . z plus a weighted gain in entropy.
+
+    The entropy is that of the list's ratings under the model r = Z u + noise (Qin and Zhu,
+    IJCAI 2013): large for items that point in different directions.
+
+    Parameters
+    ----------
+    ridge
+        The paper's lambda_0.
+    exploration
+        alpha; a constant, or ``"theory"`` for the radius that grows with what was learnt.
+    entropy_weight
+        The paper's lambda.
+    noise_deviation
+        sigma, inside the entropy.
+    prior_variance
+        The variance of u, inside the entropy.
+    condition_on_history
+        Whether the entropy is that of ratings given all items seen so far.
+    """
+
+    name = "c2ucb"
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        *,
+        ridge: float = 100.0,
+        exploration: float | Literal["theory"] | Confidence = 1.0,
+        entropy_weight: float = 0.1,
+        noise_deviation: float = 1.0,
+        prior_variance: float = 1.0,
+        condition_on_history: bool = False,
+        normaliser: Normaliser = "growing",
+    ) -> None:
+        super().__init__(catalogue, normaliser=normaliser)
+        check_positive(ridge=ridge, noise_deviation=noise_deviation, prior_variance=prior_variance)
+        check_not_negative(entropy_weight=entropy_weight)
+        self.exploration = checked_exploration(exploration)
+        self.entropy_weight, self.noise_deviation = entropy_weight, noise_deviation
+        self.prior_variance, self.condition_on_history = prior_variance, condition_on_history
+        self._ridge = Ridge(catalogue.d, ridge)
+
+    @property
+    def preferences(self) -> Preferences:
+        return learnt_preferences(self._ridge.estimate(), self.catalogue.d, self.catalogue.m)
+
+    def width(self) -> float:
+        """Return alpha: as set, or R sqrt(ln(det V / (lambda^d delta^2))) + sqrt(lambda) S."""
+        wish = self.exploration
+        if not isinstance(wish, Confidence):
+            return wish
+        learnt = self._ridge.log_determinant_ratio() - 2.0 * log(wish.delta)
+        return SUB_GAUSSIAN * sqrt(learnt) + sqrt(self._ridge.ridge) * wish.preference_norm
+
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+        z = self.catalogue.features[rows]
+        mean, bonus = self._mean_and_bonus(z)
+        return self._with_entropy(mean + bonus, z)
+
+    def _with_entropy(self, scores: FloatArray, z: FloatArray) -> "EntropyGains":
+        start: FloatArray = np.eye(z.shape[1]) * (self.noise_deviation**2 / self.prior_variance)
+        if self.condition_on_history:
+            start += self._ridge.gram
+        return EntropyGains(
+            scores,
+            z,
+            np.linalg.inv(start).astype(np.float64, copy=False),
+            self.entropy_weight,
+            self.noise_deviation,
+        )
+
+    def _explained(self, slate: Slate) -> Explanation:
+        z, order = slate.relevance, np.arange(len(slate))
+        mean, bonus = self._mean_and_bonus(z)
+        entropy = self._with_entropy(np.zeros(len(slate)), z).along(order)
+        return Explanation(mean, entropy[:, None], bonus, ("entropy",))
+
+    def _mean_and_bonus(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        belief = self._ridge.estimate()
+        return z @ belief.mean, self.width() * np.sqrt(belief.variances(z))
+
+    def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:
+        self._ridge.learn(slate.relevance[seen], rewards[seen])
+
+    def _arrays(self) -> Mapping[str, FloatArray]:
+        return ridge_arrays(self._ridge)
+
+    def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
+        restore_ridge(self._ridge, arrays)
+
+
+class EntropyGains(Scorer):
+    """A fixed score plus the weighted gain 1/2 ln(2 pi e var(x | A)) in the list's entropy.
+
+    var(x | A) = sigma^2 (1 + x' Q x) with Q = (sigma^2 / s^2 I + Z_A' Z_A)^-1, s^2 the prior
+    variance; after p is taken, Q loses (Q p)(Q p)' / (1 + p' Q p), so that x' Q x of every
+    candidate loses a square.
+    """
+
+    def __init__(
+        self, base: FloatArray, z: FloatArray, Q: FloatArray, weight: float, sigma: float
+    ) -> None:
+        self._base, self._z, self._start = base, z, Q
+        self._weight, self._constant = weight, 0.5 * log(2.0 * pi * e * sigma**2)
+        self._Q, self._spread = Q, np.einsum("ni,ni->n", z @ Q, z)
+        self._first_spread = self._spread
+
+    def __len__(self) -> int:
+        return len(self._base)
+
+    def scores(self) -> FloatArray:
+        entropy = self._constant + 0.5 * np.log1p(np.maximum(self._spread, 0.0))
+        scores: FloatArray = self._base + self._weight * entropy
+        return scores
+
+    def take(self, place: int) -> None:
+        direction = self._Q @ self._z[place]
+        norm = 1.0 + self._z[place] @ direction
+        self._Q = self._Q - np.outer(direction, direction) / norm
+        self._spread = self._spread - (self._z @ direction) ** 2 / norm
+
+    def fresh(self) -> "EntropyGains":
+        other = copy(self)
+        other._Q, other._spread = self._start, self._first_spread
+        return other

@@ -1,0 +1,96 @@
+"""CombLinUCB and CombLinTS (Wen, Kveton and Ashkan, ICML 2015): relevance alone.
+
+Their Kalman recursion with prior deviation lambda_p and noise deviation sigma is ridge
+regression with lambda = sigma^2 / lambda_p^2, whose covariance is sigma^2 Phi^-1.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from variegate.arrays import FloatArray, IndexArray, check_not_negative, check_positive, generator
+from variegate.catalogue import Catalogue
+from variegate.gains import Normaliser
+from variegate.policies.base import Explanation, Policy
+from variegate.policies.linear import learnt_preferences, restore_ridge, ridge_arrays
+from variegate.ridge import Ridge
+from variegate.search import FixedScores, Scorer
+from variegate.slate import Slate
+from variegate.utility import Preferences
+
+
+class CombLinUCB(Policy):
+    """The `k` items with the highest upper bounds on theta . z; LMDH without distances.
+
+    Parameters
+    ----------
+    prior_deviation
+        lambda_p: how far from 0 each weight may be expected to lie.
+    noise_deviation
+        sigma: how noisy a reward is.
+    exploration
+        c: standard deviations added to an item's estimated reward.
+    """
+
+    name = "comblinucb"
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        *,
+        prior_deviation: float = 1.0,
+        noise_deviation: float = 1.0,
+        exploration: float = 1.0,
+        normaliser: Normaliser = "growing",
+    ) -> None:
+        super().__init__(catalogue, normaliser=normaliser)
+        check_positive(prior_deviation=prior_deviation, noise_deviation=noise_deviation)
+        check_not_negative(exploration=exploration)
+        self.exploration, self.noise_deviation = exploration, noise_deviation
+        self._ridge = Ridge(catalogue.d, (noise_deviation / prior_deviation) ** 2)
+
+    @property
+    def preferences(self) -> Preferences:
+        return learnt_preferences(self._ridge.estimate(), self.catalogue.d, self.catalogue.m)
+
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+        mean, bonus = self._mean_and_bonus(self.catalogue.features[rows])
+        return FixedScores(mean + bonus)
+
+    def _explained(self, slate: Slate) -> Explanation:
+        mean, bonus = self._mean_and_bonus(slate.relevance)
+        return Explanation(mean, np.zeros((len(slate), 0)), bonus, ())
+
+    def _mean_and_bonus(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        belief = self._ridge.estimate()
+        width = self.exploration * self.noise_deviation
+        return z @ belief.mean, width * np.sqrt(belief.variances(z))
+
+    def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:
+        self._ridge.learn(slate.relevance[seen], rewards[seen])
+
+    def _arrays(self) -> Mapping[str, FloatArray]:
+        return ridge_arrays(self._ridge)
+
+    def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
+        restore_ridge(self._ridge, arrays)
+
+
+class CombLinTS(CombLinUCB):
+    """The `k` best items for weights drawn once a list from what is believed of them.
+
+    Parameters are those of CombLinUCB; `exploration` scales the deviation of the draw.
+    """
+
+    name = "comblints"
+
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+        width = self.exploration * self.noise_deviation
+        theta = self._ridge.estimate().sample(generator(rng), width)
+        return FixedScores(self.catalogue.features[rows] @ theta)
+
+    def _explained(self, slate: Slate) -> Explanation:
+        mean, _bonus = self._mean_and_bonus(slate.relevance)
+        # What the draw added is not kept, but the scores it led to are.
+        return Explanation(mean, np.zeros((len(slate), 0)), slate.scores - mean, ())

@@ -1,0 +1,85 @@
+"""Bayesian logistic regression by the bound of Jaakkola and Jordan (2000)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_expit
+
+from variegate.arrays import FloatArray, root_of
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """A Gaussian N(m, S) over the weights, kept as S^-1 and S^-1 m, which observations add to."""
+
+    #: S^-1, (p, p)
+    precision: FloatArray
+    #: S^-1 m, (p,)
+    information: FloatArray
+
+    @property
+    def covariance(self) -> FloatArray:
+        """S, (p, p)."""
+        inverse: FloatArray = np.linalg.inv(self.precision).astype(np.float64, copy=False)
+        return inverse
+
+    @property
+    def mean(self) -> FloatArray:
+        """m, (p,)."""
+        return np.asarray(np.linalg.solve(self.precision, self.information), dtype=np.float64)
+
+    def sample(self, rng: np.random.Generator, scale: float = 1.0) -> FloatArray:
+        """Draw from N(m, scale^2 S), by the Cholesky root: the same on every machine."""
+        root = np.linalg.cholesky(self.precision)
+        noise = rng.standard_normal(len(self.information))
+        drawn: FloatArray = self.mean + scale * np.linalg.solve(root.T, noise)
+        return drawn
+
+
+def curvature(xi: FloatArray) -> FloatArray:
+    """Return lam(xi) = tanh(xi / 2) / (4 xi), which is 1/8 at 0."""
+    safe = np.where(xi < 1e-6, 1.0, xi)
+    return np.where(xi < 1e-6, 0.125, np.tanh(safe / 2.0) / (4.0 * safe))
+
+
+def learnt(
+    before: Belief,
+    features: FloatArray,
+    clicks: FloatArray,
+    *,
+    most_iterations: int = 100,
+    tolerance: float = 1e-6,
+) -> tuple[Belief, FloatArray]:
+    """Return the belief after `clicks` (n,) on `features` (n, p), and the bound's xi (n,).
+
+    The rounds before are in `before`, their xi as they were then (assumed density filtering).
+    """
+    information = before.information + (clicks - 0.5) @ features
+    xi = _spread(before, features)
+    after = before
+    for _ in range(most_iterations):
+        weighted = features * (2.0 * curvature(xi))[:, None]
+        after = Belief(before.precision + weighted.T @ features, information)
+        last, xi = xi, _spread(after, features)
+        if np.max(np.abs(xi - last), initial=0.0) < tolerance:
+            break
+    return after, xi
+
+
+def evidence_bound(before: Belief, after: Belief, xi: FloatArray) -> float:
+    """Return the lower bound on the log evidence of a round, which no iteration lowers."""
+    data = np.sum(log_expit(xi) - xi / 2.0 + curvature(xi) * xi**2)
+    return float(data + 0.5 * (_log_partition(after) - _log_partition(before)))
+
+
+def _spread(belief: Belief, features: FloatArray) -> FloatArray:
+    """sqrt(x' (S + m m') x) for each row x."""
+    S, m = belief.covariance, belief.mean
+    second = np.einsum("ni,ni->n", features @ S, features) + (features @ m) ** 2
+    return root_of(second)
+
+
+def _log_partition(belief: Belief) -> float:
+    """ln |S| + m' S^-1 m."""
+    _sign, log_precision = np.linalg.slogdet(belief.precision)
+    return float(belief.mean @ belief.information - log_precision)

@@ -1,0 +1,60 @@
+"""Popular: what most people took."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from variegate.arrays import FloatArray, IndexArray, check_numbers
+from variegate.catalogue import Catalogue
+from variegate.errors import InputError
+from variegate.gains import Normaliser
+from variegate.policies.base import Explanation, Policy
+from variegate.search import FixedScores, Scorer
+from variegate.slate import Slate
+
+
+class Popular(Policy):
+    """Rank by popularity, the same for every user.
+
+    Parameters
+    ----------
+    popularity
+        A number an item, (L,); the catalogue's attribute ``popularity``, if not given.
+        Without either, items come in the catalogue's order.
+    """
+
+    name = "popular"
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        *,
+        popularity: ArrayLike | None = None,
+        normaliser: Normaliser = "growing",
+    ) -> None:
+        super().__init__(catalogue, normaliser=normaliser)
+        self._popularity = None
+        if popularity is not None:
+            self._popularity = check_numbers("popularity", popularity, ndim=1)
+            if len(self._popularity) != len(catalogue):
+                raise InputError(
+                    f"`popularity` must have {len(catalogue)} numbers, got {len(self._popularity)}"
+                )
+
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+        return FixedScores(self._scores(rows))
+
+    def _explained(self, slate: Slate) -> Explanation:
+        k = len(slate)
+        return Explanation(self._scores(slate.items), np.zeros((k, 0)), np.zeros(k), ())
+
+    def _scores(self, rows: IndexArray) -> FloatArray:
+        if self._popularity is not None:
+            return self._popularity[rows]
+        known = self.catalogue.attributes.get("popularity")
+        if known is None:
+            return np.zeros(len(rows))
+        # An item added since has no number yet: nobody took it.
+        column = [0.0 if known[row] is None else known[row] for row in rows]
+        return check_numbers("attributes['popularity']", column, ndim=1)

@@ -1,0 +1,101 @@
+"""One call for those who have scores already and want a varied list."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from variegate.arrays import (
+    FloatArray,
+    IndexArray,
+    check_choice,
+    check_count,
+    check_fraction,
+    check_numbers,
+)
+from variegate.catalogue import Catalogue
+from variegate.distances import Distance
+from variegate.errors import InputError
+from variegate.search import SEARCHES
+from variegate.utility import Utility, UtilityScorer
+
+
+def diversify(
+    scores: ArrayLike,
+    features: ArrayLike,
+    k: int,
+    *,
+    diversity: float | Sequence[float] = 0.5,
+    distances: str | Distance | Sequence[str | Distance] = "cosine",
+    search: str = "greedy",
+) -> IndexArray:
+    """Return the rows of `k` items that score well and differ, best first.
+
+    The list's value is (1 - diversity) times its scores and diversity times its sum of
+    distances; the first item is the one with the highest score. With one cosine distance
+    and greedy search this is what pyversity calls MSD, so that
+    ``pyversity.diversify(x, s, k, strategy="msd", diversity=0.5).indices`` becomes
+    ``variegate.diversify(s, x, k, diversity=0.5)``.
+
+    Parameters
+    ----------
+    scores
+        How relevant each item is, (n,).
+    features
+        The items' vectors, which distances given by name are worked out on, (n, d).
+    k
+        How many items, from 1 to n.
+    diversity
+        From 0, scores alone, to 1, distances alone. With several distances, one weight each;
+        scores get what is left of 1.
+    distances
+        One or several, by name or with their own data; see `variegate.distances`.
+    search
+        ``greedy``, ``non-oblivious``, ``local`` or ``exhaustive``.
+
+    Examples
+    --------
+    >>> vectors = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]
+    >>> diversify([0.9, 0.8, 0.5], vectors, 2, diversity=0.5)
+    array([0, 2])
+    >>> diversify([0.9, 0.8, 0.5], vectors, 2, diversity=0.0)
+    array([0, 1])
+    """
+    relevance = check_numbers("scores", scores, ndim=1)
+    items = Catalogue(range(len(relevance)), features, distances)
+    weights = _weights(diversity, items.m)
+    k = check_count(k, len(items), of="the items")
+    check_choice("search", search, SEARCHES)
+    taste = Utility(items, np.zeros(items.d), weights)
+    scorer = _Reranking(taste, relevance, max(1.0 - float(weights.sum()), 0.0), k)
+    places, _values = SEARCHES[search](scorer, k)
+    return places
+
+
+class _Reranking(UtilityScorer):
+    """Given scores in the place of theta . z."""
+
+    def __init__(self, utility: Utility, relevance: FloatArray, weight: float, k: int) -> None:
+        super().__init__(utility, np.arange(len(relevance)), k)
+        self._relevance = weight * relevance
+        self._first = relevance
+
+    def scores(self) -> FloatArray:
+        # With nothing above there is nothing to differ from: the best score leads, also when
+        # diversity is all that counts and every weighted score is 0.
+        return super().scores() if self._gains.taken else self._first
+
+
+def _weights(diversity: float | Sequence[float], m: int) -> FloatArray:
+    weights = np.atleast_1d(np.asarray(diversity, dtype=np.float64))
+    if weights.shape == (1,) and m > 1:
+        weights = np.full(m, weights[0] / m)
+    if weights.shape != (m,):
+        raise InputError(
+            f"`diversity` must be one number or one for each of {m} distances, got {diversity!r}"
+        )
+    for weight in weights:
+        check_fraction(diversity=float(weight))
+    if weights.sum() > 1.0 + 1e-12:
+        raise InputError(f"`diversity` must add up to at most 1, got {weights.sum()}")
+    return weights

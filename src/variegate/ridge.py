@@ -1,0 +1,118 @@
+"""Ridge regression on features joined, which is what Algorithm 2 does in blocks."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri, dtrtrs
+
+from variegate.arrays import FloatArray, root_of
+from variegate.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What the observations so far say of the weights eta."""
+
+    #: eta_hat, (p,)
+    mean: FloatArray
+    #: P = Phi^-1, (p, p)
+    covariance: FloatArray
+    #: R with R'R = Phi, upper triangular or, where rounding made Phi indefinite, full
+    root: FloatArray
+
+    @cached_property
+    def deviations(self) -> FloatArray:
+        """The standard deviation of each weight for noise of variance 1, (p,)."""
+        return root_of(np.diag(self.covariance))
+
+    def variances(self, features: FloatArray) -> FloatArray:
+        """Return zeta' P zeta for each row zeta, never below 0, (n,)."""
+        squares = np.einsum("ni,ni->n", features @ self.covariance, features)
+        variances: FloatArray = np.maximum(squares, 0.0)
+        return variances
+
+    def sample(self, rng: np.random.Generator, scale: float = 1.0) -> FloatArray:
+        """Draw from N(mean, scale^2 P), by the Cholesky root: the same on every machine."""
+        noise = rng.standard_normal(len(self.mean))
+        drawn: FloatArray = self.mean + scale * np.linalg.solve(self.root, noise)
+        return drawn
+
+
+class Ridge:
+    """The sums that least squares needs: what LMDH, C2UCB, LSB and their kin remember.
+
+    The paper keeps H, u, M, y and B, takes the diversity part out of H and u after each
+    round and puts it back before the next (Algorithm 2, lines 16, 17, 21, 22). With the
+    plain sums of the joined features the estimate is the same, the two lines that the
+    paper misprints do not arise, and no error builds up: the inverse is worked out anew
+    from the sums when asked for.
+
+    Parameters
+    ----------
+    size
+        Number of weights p (d + m for LMDH).
+    ridge
+        lambda: Phi starts at lambda I.
+    """
+
+    def __init__(self, size: int, ridge: float) -> None:
+        self.ridge = float(ridge)
+        self.gram: FloatArray = np.zeros((size, size))  # sum of zeta zeta'
+        self.response: FloatArray = np.zeros(size)  # sum of w zeta
+        self._estimate: Estimate | None = None
+
+    def learn(self, features: FloatArray, rewards: FloatArray) -> None:
+        """Add an observation a row: features (n, p), rewards (n,). All of them, or none."""
+        gram = self.gram + features.T @ features
+        response = self.response + rewards @ features
+        if not (np.isfinite(gram).all() and np.isfinite(response).all()):
+            raise InputError("the features are too large to learn from: their squares overflow")
+        self.set_sums(gram, response)
+
+    def set_sums(self, gram: FloatArray, response: FloatArray) -> None:
+        """Take these sums in place of what was learnt."""
+        self.gram, self.response, self._estimate = gram, response, None
+
+    def estimate(self) -> Estimate:
+        """Return Algorithm 2's line 4 and the inverse that line 9 needs."""
+        if self._estimate is None:
+            self._estimate = self._solved()
+        return self._estimate
+
+    def log_determinant_ratio(self) -> float:
+        """Return ln(det Phi / det(lambda I)): how much was learnt."""
+        _sign, logarithm = np.linalg.slogdet(np.eye(len(self.response)) + self.gram / self.ridge)
+        return float(logarithm)
+
+    def _solved(self) -> Estimate:
+        phi = self.gram + self.ridge * np.eye(len(self.response))
+        root, failed = dpotrf(phi, lower=0, clean=1)
+        if failed:
+            return self._solved_by_eigenvalues(phi)
+        upper, _ = dpotri(root, lower=0)
+        covariance = np.triu(upper) + np.triu(upper, 1).T
+        half, _ = dtrtrs(root, self.response, lower=0, trans=1)
+        mean, _ = dtrtrs(root, half, lower=0)
+        return Estimate(mean, covariance, root)
+
+    def _solved_by_eigenvalues(self, phi: FloatArray) -> Estimate:
+        # Only rounding can bring an eigenvalue of Phi below lambda, so lambda is what it is.
+        values, vectors = np.linalg.eigh(phi)
+        values = np.maximum(values, self.ridge)
+        covariance = (vectors / values) @ vectors.T
+        return Estimate(
+            covariance @ self.response, covariance, np.sqrt(values)[:, None] * vectors.T
+        )
+
+
+def packed(symmetric: FloatArray) -> FloatArray:
+    """Return the upper triangle of a symmetric matrix, row by row, (p (p + 1) / 2,)."""
+    return symmetric[np.triu_indices(len(symmetric))]
+
+
+def unpacked(triangle: FloatArray, size: int) -> FloatArray:
+    """Return the symmetric matrix whose upper triangle is `triangle`."""
+    matrix = np.zeros((size, size))
+    matrix[np.triu_indices(size)] = triangle
+    return matrix + np.triu(matrix, 1).T
