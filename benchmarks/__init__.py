@@ -1,0 +1,1 @@
+"""What is measured for speed, as ratios in one run."""

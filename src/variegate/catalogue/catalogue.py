@@ -15,6 +15,7 @@ from variegate.catalogue.checks import (
     checked_features,
     checked_ids,
     extended_distance,
+    id_texts,
     selected_rows,
 )
 from variegate.catalogue.file import Contents, read_catalogue, write_catalogue
@@ -161,7 +162,7 @@ class Catalogue:
         >>> shop.extended(["b"], [[0.0, 1.0]])
         Catalogue(2 items, 2 features, distances: cosine)
         """
-        new_ids = tuple(map(str, ids))
+        new_ids = id_texts(ids)
         rows = check_numbers("features", features, ndim=2)
         if rows.shape[1] != self.d:
             raise InputError(f"`features` must have {self.d} columns, got {rows.shape[1]}")
@@ -183,19 +184,7 @@ class Catalogue:
 
     def save(self, path: str | Path) -> None:
         """Write the catalogue to `path`, whole or not at all: arrays and JSON, no pickle."""
-        write_catalogue(
-            path,
-            Contents(
-                self.ids,
-                self.features,
-                self.distances,
-                self.titles,
-                self.attributes,
-                self.feature_names,
-                self.mean_user,
-                self.feature_scale,
-            ),
-        )
+        write_catalogue(path, self._contents())
 
     @classmethod
     def load(
@@ -209,16 +198,22 @@ class Catalogue:
         `functions` holds the `between` of each `custom` distance, by the distance's name:
         a file keeps data, never code.
         """
-        contents = read_catalogue(path, functions or {})
-        return cls(
-            contents.ids,
-            contents.features,
-            contents.distances,
-            contents.titles,
-            contents.attributes,
-            feature_names=contents.feature_names,
-            mean_user=contents.mean_user,
-            feature_scale=contents.feature_scale,
+        return _made_of(read_catalogue(path, functions or {}))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let workers of other processes have the catalogue."""
+        return _made_of, (self._contents(),)
+
+    def _contents(self) -> Contents:
+        return Contents(
+            self.ids,
+            self.features,
+            self.distances,
+            self.titles,
+            dict(self.attributes),
+            self.feature_names,
+            self.mean_user,
+            self.feature_scale,
         )
 
     def _check_lengths(self) -> None:
@@ -235,3 +230,16 @@ class Catalogue:
             )
         if self.mean_user is not None and self.mean_user.shape != (self.d,):
             raise InputError(f"`mean_user` must have shape ({self.d},), got {self.mean_user.shape}")
+
+
+def _made_of(contents: Contents) -> Catalogue:
+    return Catalogue(
+        contents.ids,
+        contents.features,
+        contents.distances,
+        contents.titles,
+        contents.attributes,
+        feature_names=contents.feature_names,
+        mean_user=contents.mean_user,
+        feature_scale=contents.feature_scale,
+    )

@@ -1,1 +1,28 @@
-"""To come."""
+"""The `variegate` command; each subcommand is a module of its own."""
+
+import click
+
+from variegate.cli.ratios import ratios
+from variegate.cli.simulate import simulate
+from variegate.errors import VariegateError
+
+
+class Commands(click.Group):
+    """Turns the package's own errors into a line on stderr and exit code 1."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except VariegateError as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="variegate")
+def commands() -> None:
+    """Recommendations that learn what a user likes, and how varied a list they want."""
+
+
+commands.add_command(simulate)
+commands.add_command(ratios)

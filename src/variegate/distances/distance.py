@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, frozen
-from variegate.distances.formulas import Formula
+from variegate.distances.formulas import Formula, diagonal
 from variegate.errors import InputError
 
 
@@ -35,7 +35,8 @@ class Distance:
     @property
     def largest(self) -> float:
         """The largest value that it can take between these items."""
-        return self.formula.largest(self.rows) / self.scale
+        largest = self.formula.largest
+        return (diagonal(self.rows) if largest is None else largest) / self.scale
 
     @property
     def rows(self) -> FloatArray:

@@ -28,14 +28,14 @@ class Formula:
     between
         Gives the distances from one prepared row to many.
     largest
-        The largest value that it can take on prepared data.
+        The largest value that it can take, or None where the data decide.
     """
 
     name: str
     is_metric: bool
     prepare: Callable[[FloatArray], FloatArray]
     between: Between
-    largest: Callable[[FloatArray], float]
+    largest: float | None
 
 
 def unit_rows(rows: FloatArray) -> FloatArray:
@@ -69,7 +69,18 @@ def _angle(point: FloatArray, points: FloatArray) -> FloatArray:
 
 
 def _length(point: FloatArray, points: FloatArray) -> FloatArray:
-    lengths: FloatArray = np.linalg.norm(points - point, axis=1)
+    return _lengths(points - point)
+
+
+def _lengths(rows: FloatArray) -> FloatArray:
+    """Return the length of each row, also of those whose squares floats cannot hold."""
+    with np.errstate(over="ignore", under="ignore"):
+        lengths: FloatArray = np.linalg.norm(rows, axis=1)
+    doubtful = ~((lengths > 1e-140) & (lengths < 1e140))
+    # Scaled by powers of 2, which rounds nothing.
+    _, powers = np.frexp(np.abs(rows[doubtful]).max(axis=1, initial=0.0))
+    scaled = np.ldexp(rows[doubtful], -powers[:, None])
+    lengths[doubtful] = np.ldexp(np.linalg.norm(scaled, axis=1), powers)
     return lengths
 
 
@@ -85,9 +96,10 @@ def _outside_both(point: FloatArray, points: FloatArray) -> FloatArray:
     return distances
 
 
-def _diagonal(rows: FloatArray) -> float:
-    """The diagonal of the box around the rows: no two are farther apart."""
-    return float(np.linalg.norm(np.ptp(rows, axis=0))) if len(rows) else 0.0
+def diagonal(rows: FloatArray) -> float:
+    """Return the diagonal of the box around the rows: no two are farther apart."""
+    # By the same sum as the distances: another order could round to less than one of them.
+    return float(_lengths(np.ptp(rows, axis=0)[None])[0]) if len(rows) else 0.0
 
 
 #: Every kind of distance that can be saved by its name.
@@ -95,12 +107,12 @@ FORMULAS: Final[Mapping[str, Formula]] = MappingProxyType(
     {
         formula.name: formula
         for formula in (
-            Formula("cosine", False, unit_rows, _one_minus_cosine, lambda _rows: 2.0),
-            Formula("angular", True, unit_rows, _angle, lambda _rows: 1.0),
-            Formula("euclidean", True, np.asarray, _length, _diagonal),
-            Formula("difference", True, np.asarray, _length, _diagonal),
-            Formula("hamming", True, np.asarray, _unlike, lambda _rows: 1.0),
-            Formula("jaccard", True, np.asarray, _outside_both, lambda _rows: 1.0),
+            Formula("cosine", False, unit_rows, _one_minus_cosine, 2.0),
+            Formula("angular", True, unit_rows, _angle, 1.0),
+            Formula("euclidean", True, np.asarray, _length, None),
+            Formula("difference", True, np.asarray, _length, None),
+            Formula("hamming", True, np.asarray, _unlike, 1.0),
+            Formula("jaccard", True, np.asarray, _outside_both, 1.0),
         )
     }
 )

@@ -105,7 +105,7 @@ def custom(
     A saved catalogue keeps its data and name but not the function: `Catalogue.load` asks for it.
     """
     check_positive(largest=largest)
-    formula = Formula("custom", is_metric, np.asarray, between, lambda _rows: float(largest))
+    formula = Formula("custom", is_metric, np.asarray, between, float(largest))
     rows = None if data is None else frozen(check_numbers("data", data, ndim=2))
     return Distance(formula, name, rows)
 

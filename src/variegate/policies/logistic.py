@@ -53,21 +53,26 @@ def learnt(
     """Return the belief after `clicks` (n,) on `features` (n, p), and the bound's xi (n,).
 
     The rounds before are in `before`, their xi as they were then (assumed density filtering).
+    The xi are those that the belief is the best one for, which `evidence_bound` needs.
     """
     information = before.information + (clicks - 0.5) @ features
-    xi = _spread(before, features)
+    last = xi = _spread(before, features)
     after = before
     for _ in range(most_iterations):
-        weighted = features * (2.0 * curvature(xi))[:, None]
-        after = Belief(before.precision + weighted.T @ features, information)
+        # A root on either side: the product is symmetric to the last bit, as a state keeps it.
+        weighted = features * np.sqrt(2.0 * curvature(xi))[:, None]
+        after = Belief(before.precision + weighted.T @ weighted, information)
         last, xi = xi, _spread(after, features)
         if np.max(np.abs(xi - last), initial=0.0) < tolerance:
             break
-    return after, xi
+    return after, last
 
 
 def evidence_bound(before: Belief, after: Belief, xi: FloatArray) -> float:
-    """Return the lower bound on the log evidence of a round, which no iteration lowers."""
+    """Return the lower bound on the log evidence of a round, which no iteration lowers.
+
+    `after` and `xi` must come from one call of `learnt`.
+    """
     data = np.sum(log_expit(xi) - xi / 2.0 + curvature(xi) * xi**2)
     return float(data + 0.5 * (_log_partition(after) - _log_partition(before)))
 

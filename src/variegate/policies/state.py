@@ -58,8 +58,10 @@ class State:
             for _ in range(count):
                 name, at = _read_short(data, at)
                 arrays[name], at = _read_array(data, at)
-        except (struct.error, IndexError, ValueError):
+        except (struct.error, IndexError, OverflowError, ValueError):
             raise StateError(f"a state cut off after {len(data)} bytes") from None
+        if at != len(data):
+            raise StateError(f"a state of {at} bytes, got {len(data)}: not as it was written")
         return cls(policy, arrays, version)
 
 

@@ -1,0 +1,97 @@
+"""`variegate simulate`: the paper's simulated experiment, while one watches."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from variegate.evaluation import Simulation
+
+BAR = 34
+
+
+@click.command()
+@click.option("--rounds", default=500, show_default=True, help="Lists shown to each user.")
+@click.option("--runs", default=8, show_default=True, help="Simulated users.")
+@click.option("--k", default=5, show_default=True, help="Items in a list.")
+@click.option("--seed", default=0, show_default=True, help="Same seed, same numbers.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False),
+    help="Draw the curves to this file (.png, .svg or .pdf).",
+)
+def simulate(rounds: int, runs: int, k: int, seed: int, out: str | None) -> None:
+    """Play LMDH and its baselines against simulated users and watch their regret grow.
+
+    Each user has tastes that only the simulation knows. A policy's regret is what its lists
+    fall short of the best list there is; a learner's regret flattens.
+
+    \b
+    Examples:
+        variegate simulate
+        variegate simulate --rounds 2000 --runs 20 --out regret.png
+    """
+    from rich.console import Console  # imported here, as all of it, to keep --help quick
+    from rich.live import Live
+
+    from variegate.arrays import check_count
+    from variegate.evaluation import Simulation
+
+    check_count(rounds, 1_000_000, name="rounds", of="the most that make sense")
+    check_count(runs, 10_000, name="runs", of="the most that make sense")
+    console = Console(highlight=False)
+    console.print(
+        f"{runs} simulated users, {rounds} lists of {k} out of 20 items each. Regret: how far "
+        "the lists fall short of the best list."
+    )
+    simulation = Simulation(rounds=rounds, runs=runs, k=k, seed=seed)
+    if console.is_terminal:
+        with Live(console=console, refresh_per_second=8) as live:
+            for played in simulation.play():
+                if played % 5 == 0 or played == rounds:
+                    live.update(_table(simulation, played))
+    else:
+        for _ in simulation.play():
+            pass
+        console.print(_table(simulation, rounds))
+    console.print(_verdict(simulation))
+    if out is not None:
+        from variegate.evaluation.pictures import draw_regret
+
+        draw_regret(simulation, out)
+        console.print(f"Picture: {out}")
+
+
+def _table(simulation: "Simulation", played: int) -> "Table":
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("policy", min_width=22)
+    table.add_column(f"regret after {played} lists", min_width=BAR + 2)
+    table.add_column("mean", justify="right")
+    table.add_column("± s.e.", justify="right")
+    totals = simulation.regret[:, :, :played].sum(axis=2)
+    means = totals.mean(axis=1)
+    errors = totals.std(axis=1, ddof=1) / simulation.runs**0.5 if simulation.runs > 1 else 0 * means
+    for number in means.argsort(kind="stable"):
+        label = simulation.labels[number].split(" (reconstructed")[0]
+        bar = "█" * max(round(BAR * means[number] / max(means.max(), 1e-12)), 0)
+        style = "bold" if simulation.names[number] == "lmdh" else ""
+        table.add_row(label, bar, f"{means[number]:.1f}", f"{errors[number]:.1f}", style=style)
+    return table
+
+
+def _verdict(simulation: "Simulation") -> str:
+    totals = simulation.regret.sum(axis=2).mean(axis=1)
+    regret = dict(zip(simulation.names, totals, strict=True))
+    rivals = {name: regret[name] for name in ("c2ucb", "lsb", "dc2b")}
+    best = min(rivals, key=rivals.__getitem__)
+    share = regret["lmdh"] / rivals[best]
+    labels = dict(zip(simulation.names, simulation.labels, strict=True))
+    return (
+        f"LMDH's regret is {share:.2f} times that of the best of the paper's other learners "
+        f"({labels[best]}), {regret['lmdh'] / regret['uniform']:.2f} times that of chance.\n"
+        f"DC2B here: {labels['dc2b']}."
+    )
