@@ -19,6 +19,9 @@ from variegate.errors import InputError
 from variegate.search import SEARCHES
 from variegate.utility import Utility, UtilityScorer
 
+#: What the largest score may count for when `diversity` leaves nothing for scores.
+TIE_BREAK = 1e-12
+
 
 def diversify(
     scores: ArrayLike,
@@ -29,10 +32,10 @@ def diversify(
     distances: str | Distance | Sequence[str | Distance] = "cosine",
     search: str = "greedy",
 ) -> IndexArray:
-    """Return the rows of `k` items that score well and differ, best first.
+    """Return the rows of `k` items that score well and differ, in the order taken.
 
     The list's value is (1 - diversity) times its scores and diversity times its sum of
-    distances; the first item is the one with the highest score. With one cosine distance
+    distances; both greedy searches begin with the highest score. With one cosine distance
     and greedy search this is what pyversity calls MSD, so that
     ``pyversity.diversify(x, s, k, strategy="msd", diversity=0.5).indices`` becomes
     ``variegate.diversify(s, x, k, diversity=0.5)``.
@@ -62,9 +65,9 @@ def diversify(
     array([0, 1])
     """
     relevance = check_numbers("scores", scores, ndim=1)
+    k = check_count(k, len(relevance), of="the items")
     items = Catalogue(range(len(relevance)), features, distances)
     weights = _weights(diversity, items.m)
-    k = check_count(k, len(items), of="the items")
     check_choice("search", search, SEARCHES)
     taste = Utility(items, np.zeros(items.d), weights)
     scorer = _Reranking(taste, relevance, max(1.0 - float(weights.sum()), 0.0), k)
@@ -77,17 +80,14 @@ class _Reranking(UtilityScorer):
 
     def __init__(self, utility: Utility, relevance: FloatArray, weight: float, k: int) -> None:
         super().__init__(utility, np.arange(len(relevance)), k)
-        self._relevance = weight * relevance
-        self._first = relevance
-
-    def scores(self) -> FloatArray:
-        # With nothing above there is nothing to differ from: the best score leads, also when
-        # diversity is all that counts and every weighted score is 0.
-        return super().scores() if self._gains.taken else self._first
+        # One scale for every position: the searches compare the sums of them. Where distances
+        # alone count, scores still say which item leads and settle ties.
+        least = TIE_BREAK / max(float(np.abs(relevance).max(initial=0.0)), 1.0)
+        self._relevance = max(weight, least) * relevance
 
 
 def _weights(diversity: float | Sequence[float], m: int) -> FloatArray:
-    weights = np.atleast_1d(np.asarray(diversity, dtype=np.float64))
+    weights = check_numbers("diversity", np.atleast_1d(diversity), ndim=1)
     if weights.shape == (1,) and m > 1:
         weights = np.full(m, weights[0] / m)
     if weights.shape != (m,):

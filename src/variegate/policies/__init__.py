@@ -1,13 +1,5 @@
 """Who recommends: LMDH, its baselines and its relatives, one light object a user."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
-from inspect import signature
-from types import MappingProxyType
-from typing import Any, Final
-
-from variegate.arrays import check_choice
-from variegate.catalogue import Catalogue
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.c2ucb import C2UCB
 from variegate.policies.comblin import CombLinTS, CombLinUCB
@@ -19,44 +11,10 @@ from variegate.policies.logrank import LogRank
 from variegate.policies.lsb import LSB
 from variegate.policies.mmr import MMR
 from variegate.policies.popular import Popular
+from variegate.policies.registry import POLICIES, make_policy
+from variegate.policies.spec import PolicySpec, parse_policy
 from variegate.policies.state import STATE_VERSION, State
 from variegate.policies.uniform import Uniform
-
-#: Every policy by the name that options and commands call it, with the paper's settings.
-POLICIES: Final[Mapping[str, Callable[..., Policy]]] = MappingProxyType(
-    {
-        "lmdh": LMDH,
-        "lmdh-greedy": partial(LMDH, exploration=0.0),
-        "logrank": LogRank,
-        "mmr": MMR,
-        "epsilon-greedy": EpsilonGreedy,
-        "c2ucb": C2UCB,
-        "dc2b": DC2B,
-        "lsb": LSB,
-        "linucb": LinUCB,
-        "comblinucb": CombLinUCB,
-        "comblints": CombLinTS,
-        "uniform": Uniform,
-        "popular": Popular,
-    }
-)
-
-
-def make_policy(name: str, catalogue: Catalogue, **options: Any) -> Policy:
-    """Return a new policy by its name in `POLICIES`, or raise NotFoundError with the nearest.
-
-    Examples
-    --------
-    >>> items = Catalogue(list("abc"), [[1, 0], [0, 1], [1, 1]], "cosine")
-    >>> make_policy("mmr", items, trade_off=0.7).label
-    'MMR'
-    """
-    factory = POLICIES[check_choice("name", name, POLICIES)]
-    known = [option for option in signature(factory).parameters if option != "catalogue"]
-    for option in options:
-        check_choice(f"option of {name}", option, known)
-    return factory(catalogue, **options)
-
 
 __all__ = [
     "C2UCB",
@@ -73,8 +31,10 @@ __all__ = [
     "LinUCB",
     "LogRank",
     "Policy",
+    "PolicySpec",
     "Popular",
     "State",
     "Uniform",
     "make_policy",
+    "parse_policy",
 ]

@@ -15,7 +15,7 @@ from variegate.arrays import (
     check_positive,
 )
 from variegate.catalogue import Catalogue
-from variegate.errors import InputError, StateError
+from variegate.errors import InputError
 from variegate.gains import Normaliser
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.linear import learnt_preferences, restore_ridge, ridge_arrays
@@ -83,19 +83,20 @@ class LSB(Policy):
         return slate_of(self.catalogue, items, scores, self.normaliser, gains)
 
     def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:
+        self._ridge.learn(self._checked_gains(slate)[seen], rewards[seen])
+
+    def _checked_gains(self, slate: Slate) -> FloatArray:
         size = len(self._ridge.response)
         if slate.coverage.shape != (len(slate), size):
             raise InputError(
                 f"`slate` must carry the coverage of {size} topics, got shape "
-                f"{slate.coverage.shape}: LSB learns from its own slates"
+                f"{slate.coverage.shape}: LSB learns from its own slates and explains them"
             )
-        self._ridge.learn(slate.coverage[seen], rewards[seen])
+        return slate.coverage
 
     def _explained(self, slate: Slate) -> Explanation:
         belief = self._ridge.estimate()
-        gains, alone = slate.coverage, self._coverage(slate.items)
-        if gains.shape != alone.shape:
-            raise StateError("`slate` carries no topic coverage: LSB explains its own slates")
+        gains, alone = self._checked_gains(slate), self._coverage(slate.items)
         overlap = (gains - alone) @ belief.mean
         bonus = self.exploration * np.sqrt(belief.variances(gains))
         return Explanation(alone @ belief.mean, overlap[:, None], bonus, ("overlap",))

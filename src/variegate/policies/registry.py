@@ -1,0 +1,57 @@
+"""Every policy by its name."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from inspect import signature
+from types import MappingProxyType
+from typing import Any, Final
+
+from variegate.arrays import check_choice
+from variegate.catalogue import Catalogue
+from variegate.policies.base import Policy
+from variegate.policies.c2ucb import C2UCB
+from variegate.policies.comblin import CombLinTS, CombLinUCB
+from variegate.policies.dc2b import DC2B
+from variegate.policies.epsilon_greedy import EpsilonGreedy
+from variegate.policies.linucb import LinUCB
+from variegate.policies.lmdh import LMDH
+from variegate.policies.logrank import LogRank
+from variegate.policies.lsb import LSB
+from variegate.policies.mmr import MMR
+from variegate.policies.popular import Popular
+from variegate.policies.uniform import Uniform
+
+#: Every policy by the name that options and commands call it, with the paper's settings.
+POLICIES: Final[Mapping[str, Callable[..., Policy]]] = MappingProxyType(
+    {
+        "lmdh": LMDH,
+        "lmdh-greedy": partial(LMDH, exploration=0.0),
+        "logrank": LogRank,
+        "mmr": MMR,
+        "epsilon-greedy": EpsilonGreedy,
+        "c2ucb": C2UCB,
+        "dc2b": DC2B,
+        "lsb": LSB,
+        "linucb": LinUCB,
+        "comblinucb": CombLinUCB,
+        "comblints": CombLinTS,
+        "uniform": Uniform,
+        "popular": Popular,
+    }
+)
+
+
+def make_policy(name: str, catalogue: Catalogue, **options: Any) -> Policy:
+    """Return a new policy by its name in `POLICIES`, or raise NotFoundError with the nearest.
+
+    Examples
+    --------
+    >>> items = Catalogue(list("abc"), [[1, 0], [0, 1], [1, 1]], "cosine")
+    >>> make_policy("mmr", items, trade_off=0.7).label
+    'MMR'
+    """
+    factory = POLICIES[check_choice("name", name, POLICIES)]
+    known = [option for option in signature(factory).parameters if option != "catalogue"]
+    for option in options:
+        check_choice(f"option of {name}", option, known)
+    return factory(catalogue, **options)

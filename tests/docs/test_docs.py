@@ -1,0 +1,97 @@
+"""The documents are true: their blocks run, and what they name is there."""
+
+import inspect
+import tomllib
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+import variegate
+from tests.docs.documents import (
+    DOCUMENTS,
+    GUIDES,
+    ROOT,
+    anchors,
+    blocks,
+    code,
+    links,
+    name_of,
+    spans,
+)
+from variegate import POLICIES, SEARCHES, distances
+
+WITH_BLOCKS = [path for path in GUIDES if any(block.language == "python" for block in blocks(path))]
+INDEX, PAPER = ROOT / "docs" / "index.md", ROOT / "docs" / "paper.md"
+MAKERS = [
+    name
+    for name in distances.__all__
+    if inspect.isfunction(maker := getattr(distances, name))
+    and get_type_hints(maker)["return"] is distances.Distance
+]
+
+
+@pytest.mark.parametrize("path", WITH_BLOCKS, ids=name_of)
+def test_python_blocks_run_as_they_stand(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": path.stem}
+    python = [block for block in blocks(path) if block.language == "python"]
+    for block in python:
+        # Blank lines in front, so that a traceback has the line of the document.
+        source = "\n" * block.lines_above + block.text
+        exec(compile(source, str(path), "exec"), namespace)  # noqa: S102
+    assert "variegate" in "".join(block.text for block in python)
+
+
+def test_the_tour_and_the_guide_to_extending_have_blocks() -> None:
+    assert {"docs/index.md", "docs/extending.md"} <= set(map(name_of, WITH_BLOCKS))
+
+
+@pytest.mark.parametrize("name", variegate.__all__)
+def test_public_names_are_in_the_guides(name: str) -> None:
+    shown = "\n".join(map(code, GUIDES))
+    assert name in set(shown.replace("(", " ").replace(",", " ").replace(".", " ").split())
+
+
+@pytest.mark.parametrize("name", [*POLICIES, *SEARCHES, *MAKERS])
+def test_policies_searches_and_distances_are_in_the_tour(name: str) -> None:
+    assert name in spans(INDEX)
+
+
+def test_distance_makers_are_found() -> None:
+    assert {"cosine", "jaccard", "custom"} <= set(MAKERS)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_options_of_policies_are_in_the_page_on_the_paper(name: str) -> None:
+    options = set(inspect.signature(POLICIES[name]).parameters) - {"catalogue"}
+    assert name in spans(PAPER)
+    assert options <= set(spans(PAPER))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_relative_links_lead_somewhere(path: Path) -> None:
+    broken = []
+    for link in links(path):
+        file, _, anchor = link.partition("#")
+        target = (path.parent / file).resolve() if file else path
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+def test_links_are_found() -> None:
+    assert "paper.md#errata" in links(INDEX)
+
+
+def test_versions_agree() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == variegate.__version__
+
+
+def test_changelog_has_a_heading_for_what_is_here() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    headings = [line for line in changelog.splitlines() if line.startswith("## ")]
+    assert headings[0].startswith(("## Unreleased", f"## {variegate.__version__}"))
