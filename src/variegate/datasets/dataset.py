@@ -25,7 +25,7 @@ class Dataset:
     #: Row of the item in each pair, (n,)
     items: IndexArray
     about: ItemTable
-    #: The column of `about.lists` that holds the categories, if there is one
+    #: The column of `about.lists`, or else of `about.categories`, that holds the categories
     category_column: str = "categories"
 
     def __post_init__(self) -> None:
@@ -47,7 +47,11 @@ class Dataset:
     @property
     def categories(self) -> tuple[tuple[str, ...], ...]:
         """The categories of each item; none, where the data have none."""
-        return self.about.lists.get(self.category_column, ((),) * len(self.item_ids))
+        lists = self.about.lists.get(self.category_column)
+        if lists is not None:
+            return lists
+        labels = self.about.categories.get(self.category_column, ("",) * len(self.item_ids))
+        return tuple((label,) if label else () for label in labels)
 
     @property
     def category_names(self) -> tuple[str, ...]:

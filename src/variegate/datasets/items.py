@@ -44,6 +44,25 @@ class ItemTable:
         """Every column by its name."""
         return {**self.numbers, **self.categories, **self.lists, **self.texts}  # type: ignore[dict-item]
 
+    def aligned(self, ids: Sequence[str]) -> "ItemTable":
+        """Return the items with `ids`, in their order; one not in here has its id as title only."""
+        row_of = {own_id: row for row, own_id in enumerate(self.ids)}
+        # Row -1 of a column with a blank at its end is that blank.
+        rows = [row_of.get(own_id, -1) for own_id in ids]
+
+        def picked(column: Sequence[Any], blank: Any) -> tuple[Any, ...]:
+            longer = (*column, blank)
+            return tuple(longer[row] for row in rows)
+
+        return ItemTable(
+            tuple(ids),
+            tuple(self.titles[row] if row >= 0 else ids[place] for place, row in enumerate(rows)),
+            {name: np.append(column, np.nan)[rows] for name, column in self.numbers.items()},
+            {name: picked(column, "") for name, column in self.categories.items()},
+            {name: picked(column, ()) for name, column in self.lists.items()},
+            {name: picked(column, "") for name, column in self.texts.items()},
+        )
+
     def taken(self, rows: Sequence[int]) -> "ItemTable":
         """Return the items at `rows`, in their order."""
         return ItemTable(

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from variegate.arrays import FloatArray, check_numbers, check_positive, frozen
+from variegate.arrays import FloatArray, IndexArray, check_numbers, check_positive, frozen
 from variegate.embeddings.file import read_embeddings, write_embeddings
 from variegate.embeddings.normalising import normalised
 from variegate.errors import DataError, InputError
@@ -58,6 +58,11 @@ class Embeddings:
     def d(self) -> int:
         """The number of dimensions."""
         return int(self.vectors.shape[1])
+
+    def taken(self, rows: IndexArray) -> "Embeddings":
+        """Return the vectors of the items at `rows`, in their order."""
+        ids = tuple(self.item_ids[row] for row in rows)
+        return replace(self, item_ids=ids, vectors=self.vectors[rows])
 
     def save(self, path: str | Path) -> None:
         """Write the embeddings to `path`, whole or not at all: arrays and JSON, no pickle."""

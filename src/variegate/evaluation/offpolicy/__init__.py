@@ -1,0 +1,41 @@
+"""What a policy would earn, from a log of what another one showed.
+
+For logs of uniformly random choices `unbiased_replay` lets even a policy that learns play;
+for logs with propensities the estimators value a fixed policy. Interaction replay, which the
+paper uses, is neither: it takes every item that a user did not rate for a rejection.
+"""
+
+from variegate.evaluation.offpolicy.estimate import Estimate
+from variegate.evaluation.offpolicy.estimators import cascade_dr, iips, rips, sips
+from variegate.evaluation.offpolicy.log import SlateLog, slate_log
+from variegate.evaluation.offpolicy.log_file import log_line, read_log, write_log
+from variegate.evaluation.offpolicy.model import RewardModel, gain_features, ridge_model
+from variegate.evaluation.offpolicy.replay import Event, Replayed, events_of, unbiased_replay
+from variegate.evaluation.offpolicy.weights import (
+    prefix_weights,
+    target_of_distributions,
+    target_of_lists,
+)
+
+__all__ = [
+    "Estimate",
+    "Event",
+    "Replayed",
+    "RewardModel",
+    "SlateLog",
+    "cascade_dr",
+    "events_of",
+    "gain_features",
+    "iips",
+    "log_line",
+    "prefix_weights",
+    "read_log",
+    "ridge_model",
+    "rips",
+    "sips",
+    "slate_log",
+    "target_of_distributions",
+    "target_of_lists",
+    "unbiased_replay",
+    "write_log",
+]

@@ -1,0 +1,126 @@
+"""Lists that were shown, how likely they were, and what they earned."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from variegate.arrays import FloatArray, IndexArray, MaskArray, check_numbers
+from variegate.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class SlateLog:
+    """n lists of K items as a logging policy showed them; `slate_log` makes one.
+
+    A propensity is the chance with which the logging policy put this item in this position,
+    given the items above it: a list's own chance is the product of its propensities. A
+    policy that never draws has none, so nothing can be learnt of others from its log.
+
+    A position that the user did not look at earned 0: what is estimated is what a list
+    earns, and nobody clicks what they do not see.
+    """
+
+    #: Rows of the catalogue, distinct within a list, (n, K)
+    items: IndexArray
+    #: What each position earned, from 0 to 1, (n, K)
+    rewards: FloatArray
+    #: Chance of the item given those above it, greater than 0, (n, K)
+    propensities: FloatArray
+    #: Positions that the user looked at, (n, K)
+    seen: MaskArray
+    #: Whom each list was shown to; None where that is not known, (n,)
+    users: tuple[str | None, ...]
+
+    def __post_init__(self) -> None:
+        shape = self.items.shape
+        if self.items.ndim != 2 or 0 in shape:
+            raise InputError(f"`items` must be at least one list of one item, got shape {shape}")
+        for name in ("rewards", "propensities", "seen"):
+            found = getattr(self, name).shape
+            if found != shape:
+                raise InputError(f"`{name}` must have shape {shape} as the items, got {found}")
+        if len(self.users) != shape[0]:
+            raise InputError(f"`users` must have {shape[0]} entries, got {len(self.users)}")
+        self._check_values()
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def k(self) -> int:
+        """The number of positions."""
+        return int(self.items.shape[1])
+
+    @property
+    def totals(self) -> FloatArray:
+        """What each list earned, (n,)."""
+        total: FloatArray = self.rewards.sum(axis=1)
+        return total
+
+    def _check_values(self) -> None:
+        chance = self.propensities
+        _check_all(
+            (chance > 0) & (chance <= 1), "propensities", "be greater than 0 and at most 1", chance
+        )
+        _check_all(
+            (self.rewards >= 0) & (self.rewards <= 1), "rewards", "lie from 0 to 1", self.rewards
+        )
+        _check_all(
+            self.seen | (self.rewards == 0), "rewards", "be 0 where nothing was seen", self.rewards
+        )
+        _check_all(self.items >= 0, "items", "be rows from 0", self.items)
+        ordered = np.sort(self.items, axis=1)
+        repeats = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+        if repeats.size:
+            row = int(repeats[0])
+            raise InputError(
+                f"`items` must be distinct within a list, got {self.items[row].tolist()} in list "
+                f"{row}"
+            )
+
+
+def slate_log(
+    items: ArrayLike,
+    rewards: ArrayLike,
+    propensities: ArrayLike,
+    *,
+    seen: ArrayLike | None = None,
+    users: Sequence[str | None] | None = None,
+) -> SlateLog:
+    """Return the log of these lists, one a row; all positions count as seen, if not given.
+
+    Examples
+    --------
+    >>> log = slate_log([[2, 0], [1, 2]], rewards=[[1, 0], [0, 0]], propensities=[[0.5, 0.5]] * 2)
+    >>> len(log), log.k, log.totals
+    (2, 2, array([1., 0.]))
+    """
+    numbers = check_numbers("items", items, ndim=2)
+    rows = numbers.astype(np.intp)
+    if (rows != numbers).any():
+        raise InputError("`items` must hold row numbers: catalogue.rows(ids) turns ids into them")
+    return SlateLog(
+        rows,
+        check_numbers("rewards", rewards, ndim=2),
+        check_numbers("propensities", propensities, ndim=2),
+        np.ones(rows.shape, dtype=bool) if seen is None else _as_mask(seen),
+        (None,) * len(rows) if users is None else tuple(users),
+    )
+
+
+def _as_mask(seen: ArrayLike) -> MaskArray:
+    array = np.asarray(seen)
+    if array.dtype != np.bool_:
+        raise InputError(f"`seen` must be a mask, one yes or no a position, got {array.dtype}")
+    return array
+
+
+def _check_all(right: MaskArray, name: str, rule: str, values: FloatArray | IndexArray) -> None:
+    wrong = np.argwhere(~right)
+    if wrong.size:
+        row, position = (int(place) for place in wrong[0])
+        raise InputError(
+            f"`{name}` must {rule}, got {values[row, position]} in list {row}, position {position}"
+        )

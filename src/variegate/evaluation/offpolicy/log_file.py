@@ -1,0 +1,169 @@
+"""A log of lists as a file of JSON lines.
+
+One line a list, in the order shown::
+
+    {"user": "ann", "items": ["heat", "alien"], "propensities": [0.5, 0.25],
+     "rewards": [1, 0], "seen": [true, true]}
+
+(on one line). `items` are ids, from the top of the list down; `propensities` the chance of
+each given those above it, greater than 0 and at most 1; `rewards` numbers from 0 to 1;
+`seen` which positions the user looked at, all if it is left out, and a reward is 0 where
+nothing was seen. `user` may be null or left out. Other keys are for others: they are passed
+over. So are blank lines.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from variegate.catalogue import Catalogue
+from variegate.errors import DataError, InputError, NotFoundError
+from variegate.evaluation.offpolicy.log import SlateLog, slate_log
+from variegate.files import written_whole
+
+_COLUMNS = ("propensities", "rewards", "seen")
+
+
+def log_line(
+    items: Sequence[str],
+    rewards: Sequence[float],
+    propensities: Sequence[float],
+    *,
+    seen: Sequence[bool] | None = None,
+    user: str | None = None,
+) -> str:
+    """Return one list as a line of a log, without its line end.
+
+    Examples
+    --------
+    >>> log_line(["heat"], [1.0], [0.5], user="ann")
+    '{"user": "ann", "items": ["heat"], "propensities": [0.5], "rewards": [1.0], "seen": [true]}'
+    """
+    looked = [True] * len(items) if seen is None else [bool(mark) for mark in seen]
+    entry = {
+        "user": user,
+        "items": list(items),
+        "propensities": [float(chance) for chance in propensities],
+        "rewards": [float(reward) for reward in rewards],
+        "seen": looked,
+    }
+    return json.dumps(entry, ensure_ascii=False, allow_nan=False)
+
+
+def write_log(path: str | Path, log: SlateLog, catalogue: Catalogue) -> None:
+    """Write a log whose rows are those of `catalogue`, whole or not at all."""
+    if log.items.max() >= len(catalogue):
+        raise InputError(f"`log` must hold rows of {catalogue}, got row {log.items.max()}")
+    with written_whole(path) as file:
+        for row in range(len(log)):
+            line = log_line(
+                [catalogue.ids[item] for item in log.items[row]],
+                log.rewards[row].tolist(),
+                log.propensities[row].tolist(),
+                seen=log.seen[row].tolist(),
+                user=log.users[row],
+            )
+            file.write(line.encode() + b"\n")
+
+
+def read_log(path: str | Path, catalogue: Catalogue, *, k: int | None = None) -> SlateLog:
+    """Read lists of one length, or raise DataError with the path and the line.
+
+    Parameters
+    ----------
+    catalogue
+        Knows the items: the log's rows are its rows.
+    k
+        Take the lists of this length and pass over the others; if not given, all lists must
+        be as long as the first.
+    """
+    lines: list[int] = []
+    lists: list[dict[str, Any]] = []
+    for number, entry in _entries(path):
+        shown = _checked(entry, f"{path}:{number}", catalogue)
+        length = len(shown["items"])
+        if k is not None and length != k:
+            continue
+        if lists and length != len(lists[0]["items"]):
+            raise DataError(
+                f"{path}:{number}: a list of {length} items among lists of "
+                f"{len(lists[0]['items'])}: read one length at a time with `k`"
+            )
+        lines.append(number)
+        lists.append(shown)
+    if not lists:
+        raise DataError(f"{path}: no lists" + ("" if k is None else f" of {k} items"))
+    try:
+        return _joined(lists)
+    except InputError:
+        # All at once is fast; one by one tells which line it was.
+        for number, shown in zip(lines, lists, strict=True):
+            _check_alone(shown, f"{path}:{number}")
+        raise
+
+
+def _entries(path: str | Path) -> Iterator[tuple[int, Any]]:
+    try:
+        with Path(path).open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield number, _parsed(line, f"{path}:{number}")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _parsed(line: bytes, where: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise DataError(f"{where}: not a line of JSON: {error}") from None
+
+
+def _checked(entry: Any, where: str, catalogue: Catalogue) -> dict[str, Any]:
+    """Return the entry with rows for ids and every column of the list's length."""
+    if not isinstance(entry, Mapping):
+        raise DataError(f"{where}: must be an object, got {type(entry).__name__}")
+    for name in ("items", "propensities", "rewards"):
+        if name not in entry:
+            raise DataError(f"{where}: no `{name}`")
+    items = entry["items"]
+    if not (isinstance(items, list) and items):
+        raise DataError(f"{where}: `items` must be a list of ids, got {items!r}")
+    user = entry.get("user")
+    shown = {"seen": [True] * len(items), **entry, "user": None if user is None else str(user)}
+    for name in _COLUMNS:
+        _check_column(name, shown[name], len(items), where)
+    try:
+        shown["items"] = catalogue.rows(items)
+    except NotFoundError as error:
+        raise DataError(f"{where}: {error}") from None
+    return shown
+
+
+def _check_column(name: str, values: Any, length: int, where: str) -> None:
+    kind = (bool,) if name == "seen" else (int, float)
+    wanted = "true or false" if name == "seen" else "a number"
+    if not isinstance(values, list) or len(values) != length:
+        raise DataError(f"{where}: `{name}` must have {length} entries as `items`, got {values!r}")
+    for value in values:
+        if not isinstance(value, kind) or (name != "seen" and isinstance(value, bool)):
+            raise DataError(f"{where}: `{name}` must hold {wanted} for each item, got {value!r}")
+
+
+def _check_alone(shown: Mapping[str, Any], where: str) -> None:
+    try:
+        _joined([shown])
+    except InputError as error:
+        raise DataError(f"{where}: {error}") from None
+
+
+def _joined(lists: Sequence[Mapping[str, Any]]) -> SlateLog:
+    columns = {name: [shown[name] for shown in lists] for name in ("items", *_COLUMNS, "user")}
+    return slate_log(
+        columns["items"],
+        columns["rewards"],
+        columns["propensities"],
+        seen=columns["seen"],
+        users=columns["user"],
+    )

@@ -1,0 +1,124 @@
+"""From a data set to a replay: split the users, learn embeddings, keep the test users' likes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from variegate.arrays import FloatArray, IndexArray
+from variegate.building import rated_catalogue
+from variegate.datasets import Dataset, split_users
+from variegate.embeddings import Embeddings, fit_bpr
+from variegate.evaluation.replay import ReplayTask
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protocol:
+    """What of a data set is replayed (the paper's appendix)."""
+
+    #: Share of the users to learn embeddings from
+    train: float = 0.8
+    #: Dimensions of the embeddings
+    d: int = 10
+    #: How the embeddings are brought into [-1, 1]
+    normalise: str = "global"
+    #: Distances of the catalogue; the first one is the paper's diversity
+    distances: tuple[str, ...] = ("cosine",)
+    #: Only so many of the items that most training users liked; all, if not given
+    most_popular: int | None = None
+    #: Only so many of the test users who liked most; all, if not given
+    most_active: int | None = None
+
+
+#: How the paper treats each data set.
+PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
+    {
+        "ml-100k": Protocol(),
+        "ml-1m": Protocol(),
+        "anime": Protocol(most_popular=1000, most_active=10_000),
+    }
+)
+
+
+def rated_task(
+    dataset: Dataset,
+    protocol: Protocol | None = None,
+    *,
+    split: int = 0,
+    users: int | None = None,
+    cache: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ReplayTask:
+    """Return the replay of a data set's test users.
+
+    Parameters
+    ----------
+    split
+        Seed of the split and of the embeddings.
+    users
+        At most so many test users, drawn at random; all, if not given.
+    cache, progress
+        As for `fit_bpr`.
+    """
+    protocol = protocol or PROTOCOLS.get(dataset.name, Protocol())
+    parts = split_users(dataset, rng=split, train=protocol.train)
+    embeddings = fit_bpr(
+        parts.train,
+        d=protocol.d,
+        seed=split,
+        normalise=protocol.normalise,
+        cache=cache,
+        progress=progress,
+    )
+    popularity = parts.train.popularity
+    kept = _most_popular(embeddings, dataset, popularity, protocol.most_popular)
+    catalogue = rated_catalogue(parts.train, kept, distances=protocol.distances)
+    likes, left_out = _likes(parts.test, catalogue.ids, protocol.most_active)
+    if users is not None and users < len(likes):
+        chosen = np.random.default_rng([split, 1]).choice(len(likes), users, replace=False)
+        likes = [likes[user] for user in np.sort(chosen)]
+    rows = _rows(dataset, catalogue.ids)
+    return ReplayTask(
+        dataset.name,
+        catalogue,
+        tuple(likes),
+        left_out,
+        popularity[rows],
+        len(parts.train.user_ids),
+    )
+
+
+def _most_popular(
+    embeddings: Embeddings, dataset: Dataset, popularity: FloatArray, most: int | None
+) -> Embeddings:
+    if most is None or most >= len(embeddings.item_ids):
+        return embeddings
+    liked = popularity[_rows(dataset, embeddings.item_ids)]
+    # Stable, so that of items liked as often the first stays.
+    return embeddings.taken(np.sort(np.argsort(-liked, kind="stable")[:most]))
+
+
+def _likes(
+    test: Dataset, ids: tuple[str, ...], most_active: int | None
+) -> tuple[list[IndexArray], int]:
+    """Return each test user's likes as rows of the candidates, and how many have none."""
+    row_of = {item: row for row, item in enumerate(ids)}
+    rows = np.array([row_of.get(item, -1) for item in test.item_ids], dtype=np.intp)[test.items]
+    activity = np.bincount(test.users, minlength=len(test.user_ids))
+    users = np.argsort(-activity, kind="stable")[:most_active]
+    order = np.argsort(test.users, kind="stable")
+    starts = np.searchsorted(test.users[order], np.arange(len(test.user_ids) + 1))
+    found = []
+    for user in np.sort(users):
+        liked = rows[order[starts[user] : starts[user + 1]]]
+        found.append(np.sort(liked[liked >= 0]))
+    likes = [liked for liked in found if len(liked)]
+    return likes, len(found) - len(likes)
+
+
+def _rows(dataset: Dataset, ids: tuple[str, ...]) -> IndexArray:
+    row_of = {item: row for row, item in enumerate(dataset.item_ids)}
+    return np.array([row_of[item] for item in ids], dtype=np.intp)
