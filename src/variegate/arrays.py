@@ -22,7 +22,7 @@ def check_numbers(name: str, values: ArrayLike, *, ndim: int) -> FloatArray:
     """Return `values` as an array of finite numbers with `ndim` axes, or raise InputError."""
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise InputError(f"`{name}` must be an array of numbers: {error}") from None
     if array.ndim != ndim:
         raise InputError(f"`{name}` must have {ndim} axes, got shape {array.shape}")

@@ -1,12 +1,28 @@
 """Files that are there whole or not at all."""
 
 import os
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from variegate.errors import DataError
+
+#: What np.load, zipfile and json raise for a file that is cut off, overwritten or something else
+BROKEN: Final = (
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 @contextmanager
@@ -22,6 +38,7 @@ def written_whole(path: str | Path) -> Iterator[BinaryIO]:
         with file:
             yield file
         beside.replace(target)
-    except BaseException:
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}") from None
+    finally:
         beside.unlink(missing_ok=True)
-        raise

@@ -64,8 +64,9 @@ class Ridge:
 
     def learn(self, features: FloatArray, rewards: FloatArray) -> None:
         """Add an observation a row: features (n, p), rewards (n,). All of them, or none."""
-        gram = self.gram + features.T @ features
-        response = self.response + rewards @ features
+        with np.errstate(over="ignore", invalid="ignore"):
+            gram = self.gram + features.T @ features
+            response = self.response + rewards @ features
         if not (np.isfinite(gram).all() and np.isfinite(response).all()):
             raise InputError("the features are too large to learn from: their squares overflow")
         self.set_sums(gram, response)
@@ -88,22 +89,25 @@ class Ridge:
     def _solved(self) -> Estimate:
         phi = self.gram + self.ridge * np.eye(len(self.response))
         root, failed = dpotrf(phi, lower=0, clean=1)
-        if failed:
-            return self._solved_by_eigenvalues(phi)
+        # Below this a pivot or an eigenvalue of Phi is rounding and no more.
+        rounding = len(phi) * np.finfo(np.float64).eps * float(np.diag(phi).max(initial=0.0))
+        if failed or np.diag(root).min(initial=np.inf) ** 2 < rounding:
+            return self._solved_by_eigenvalues(phi, rounding)
         upper, _ = dpotri(root, lower=0)
         covariance = np.triu(upper) + np.triu(upper, 1).T
         half, _ = dtrtrs(root, self.response, lower=0, trans=1)
         mean, _ = dtrtrs(root, half, lower=0)
         return Estimate(mean, covariance, root)
 
-    def _solved_by_eigenvalues(self, phi: FloatArray) -> Estimate:
-        # Only rounding can bring an eigenvalue of Phi below lambda, so lambda is what it is.
+    def _solved_by_eigenvalues(self, phi: FloatArray, rounding: float) -> Estimate:
+        # Whether anything was learnt in the directions that rounding drowned is lost beside
+        # what was learnt in others. So the mean there stays 0, the prior's.
         values, vectors = np.linalg.eigh(phi)
-        values = np.maximum(values, self.ridge)
+        floor = max(self.ridge, rounding)
+        known, values = values > floor, np.maximum(values, floor)
+        mean = vectors @ (known / values * (vectors.T @ self.response))
         covariance = (vectors / values) @ vectors.T
-        return Estimate(
-            covariance @ self.response, covariance, np.sqrt(values)[:, None] * vectors.T
-        )
+        return Estimate(mean, covariance, np.sqrt(values)[:, None] * vectors.T)
 
 
 def packed(symmetric: FloatArray) -> FloatArray:

@@ -32,6 +32,8 @@ class Confidence:
         check_positive(delta=self.delta)
         check_fraction(delta=self.delta)
         check_not_negative(preference_norm=self.preference_norm)
+        if self.observations is not None:
+            check_not_negative(observations=self.observations)
 
 
 def checked_exploration(exploration: "float | str | Confidence") -> "float | Confidence":

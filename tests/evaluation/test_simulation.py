@@ -5,7 +5,13 @@ import pytest
 
 from variegate import Catalogue, Utility
 from variegate.errors import InputError
-from variegate.evaluation import SIMULATED_POLICIES, Simulation, approximation_ratios, draw_world
+from variegate.evaluation import (
+    Simulation,
+    approximation_ratios,
+    draw_world,
+    simulated_policies,
+)
+from variegate.gains import Normaliser
 from variegate.users import SimulatedUser
 
 
@@ -28,7 +34,7 @@ def test_cumulative_regret_adds_up() -> None:
 
 def test_a_policy_has_the_same_luck_alone_as_in_company() -> None:
     company = Simulation(rounds=10, runs=2)
-    alone = Simulation({"lmdh": SIMULATED_POLICIES["lmdh"]}, rounds=10, runs=2)
+    alone = Simulation({"lmdh": simulated_policies()["lmdh"]}, rounds=10, runs=2)
     list(company.play())
     list(alone.play())
 
@@ -39,7 +45,7 @@ def test_a_policy_has_the_same_luck_alone_as_in_company() -> None:
 def test_lmdh_ends_with_less_regret_than_the_papers_other_learners() -> None:
     # Measured over these 20 worlds at T = 600: LMDH 18.9, C2UCB 31.4, LSB 35.5, DC2B 151.3.
     names = ("lmdh", "c2ucb", "lsb", "dc2b")
-    simulation = Simulation({n: SIMULATED_POLICIES[n] for n in names}, rounds=600, runs=20)
+    simulation = Simulation({n: simulated_policies()[n] for n in names}, rounds=600, runs=20)
     list(simulation.play())
 
     lmdh, *others = simulation.regret.sum(axis=2).mean(axis=1)
@@ -85,3 +91,28 @@ def test_coins_must_fit_the_list() -> None:
 
     with pytest.raises(InputError, match="`coins` must have 2 numbers, got 1"):
         user.react([0, 1], coins=[0.5])
+
+
+def test_a_world_depends_on_its_number_alone() -> None:
+    both, second = Simulation(rounds=4, runs=2), Simulation(rounds=4, runs=[1])
+    list(both.play())
+    list(second.play())
+
+    np.testing.assert_array_equal(both.regret[:, 1], second.regret[:, 0])
+
+
+@pytest.mark.parametrize("normaliser", ["fixed", "growing"])
+def test_no_list_is_better_than_the_best_however_distances_are_scaled(
+    normaliser: Normaliser,
+) -> None:
+    simulation = Simulation(rounds=5, runs=2, k=3, items=8, normaliser=normaliser)
+    list(simulation.play())
+
+    assert simulation.regret.min() >= -1e-12
+
+
+def test_among_many_items_the_greedy_list_stands_in_for_the_best() -> None:
+    world = draw_world(np.random.default_rng(0), items=200, k=5)
+
+    assert not world.is_exact
+    assert world.best_value == pytest.approx(world.user.utility.value(world.user.utility.best(5)))

@@ -10,11 +10,16 @@ from variegate.distances import FORMULAS, Distance
 from variegate.errors import InputError
 
 
-def checked_ids(ids: Iterable[object]) -> tuple[str, ...]:
-    """Return the ids as distinct texts."""
+def id_texts(ids: Iterable[object]) -> tuple[str, ...]:
+    """Return each id as text; a single text would fall apart into letters and is refused."""
     if isinstance(ids, str):
         raise InputError(f"`ids` must be one id for each item, got the text {ids!r}")
-    texts = tuple(map(str, ids))
+    return tuple(map(str, ids))
+
+
+def checked_ids(ids: Iterable[object]) -> tuple[str, ...]:
+    """Return the ids as distinct texts."""
+    texts = id_texts(ids)
     if not texts:
         raise InputError("`ids` must name at least one item, got none")
     seen: set[str] = set()

@@ -1,7 +1,6 @@
 """A catalogue as a file: one npz of plain arrays, and a JSON header among them."""
 
 import json
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 from variegate.arrays import FloatArray
 from variegate.distances import FORMULAS, Distance, custom
 from variegate.errors import DataError, InputError
-from variegate.files import written_whole
+from variegate.files import BROKEN, written_whole
 
 FORMAT: Final = "variegate catalogue"
 VERSION: Final = 1
@@ -65,7 +64,8 @@ def read_catalogue(
 ) -> Contents:
     """Read what `write_catalogue` wrote, or raise DataError with the path."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        # np.load leaves a file open that it cannot read, unless the file is not its own.
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             header = json.loads(arrays["header"].tobytes())
             _check_format(path, header)
             features = arrays["features"]
@@ -73,23 +73,22 @@ def read_catalogue(
                 _restored(described, arrays.get(f"distance_{number}"), features, functions)
                 for number, described in enumerate(header["distances"])
             )
-            mean_user = arrays.get("mean_user")
+            return Contents(
+                tuple(header["ids"]),
+                features,
+                distances,
+                tuple(header["titles"]),
+                header["attributes"],
+                tuple(header["feature_names"]),
+                arrays.get("mean_user"),
+                header["feature_scale"],
+            )
     except FileNotFoundError:
         raise DataError(f"no catalogue at {path}") from None
-    except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+    except BROKEN as error:
         if isinstance(error, (DataError, InputError)):
             raise
         raise DataError(f"{path}: not a whole catalogue file: {error}") from None
-    return Contents(
-        tuple(header["ids"]),
-        features,
-        distances,
-        tuple(header["titles"]),
-        header["attributes"],
-        tuple(header["feature_names"]),
-        mean_user,
-        header["feature_scale"],
-    )
 
 
 def _check_format(path: str | Path, header: Mapping[str, Any]) -> None:

@@ -2,8 +2,12 @@
 
 import click
 
+from variegate.cli.builds import build
+from variegate.cli.fetch import fetch
+from variegate.cli.inspect import inspect
 from variegate.cli.ratios import ratios
 from variegate.cli.simulate import simulate
+from variegate.cli.stats import stats
 from variegate.errors import VariegateError
 
 
@@ -26,3 +30,7 @@ def commands() -> None:
 
 commands.add_command(simulate)
 commands.add_command(ratios)
+commands.add_command(fetch)
+commands.add_command(stats)
+commands.add_command(build)
+commands.add_command(inspect)

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from variegate.arrays import FloatArray, check_choice
 from variegate.errors import InputError
@@ -14,6 +16,9 @@ from variegate.evaluation.scores import Scores
 
 #: From mean recall and mean diversity, (..., rounds) each, to a measure of the same shape.
 Measure: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
+
+#: How often users are drawn anew.
+DRAWS: Final = 1000
 
 MEASURES: Final[Mapping[str, Measure]] = MappingProxyType(
     {
@@ -45,13 +50,13 @@ def mean_measure(splits: Sequence[Scores], measure: str) -> FloatArray:
     return np.asarray(np.mean(per_split, axis=0))
 
 
-def standard_error(splits: Sequence[Scores], measure: str, *, draws: int = 500) -> FloatArray:
+def standard_error(splits: Sequence[Scores], measure: str, *, draws: int = DRAWS) -> FloatArray:
     """Return the standard error of `mean_measure` over users, by bootstrap, (rounds,)."""
     return np.asarray(_drawn(splits, measure, draws).std(axis=0, ddof=1))
 
 
 def difference(
-    ours: Sequence[Scores], theirs: Sequence[Scores], measure: str, *, draws: int = 2000
+    ours: Sequence[Scores], theirs: Sequence[Scores], measure: str, *, draws: int = DRAWS
 ) -> Difference:
     """Return how far `ours` is ahead of `theirs`, drawing the same users for both.
 
@@ -76,10 +81,21 @@ def difference(
 def _drawn(splits: Sequence[Scores], measure: str, draws: int) -> FloatArray:
     """The measure for users drawn anew `draws` times, mean over splits, (draws, rounds)."""
     value = MEASURES[check_choice("measure", measure, MEASURES)]
-    totals = []
-    for number, scores in enumerate(splits):
-        users = len(scores.recall)
-        rng = np.random.default_rng([users, number])
-        weights = rng.multinomial(users, np.full(users, 1.0 / users), size=draws) / users
-        totals.append(value(weights @ scores.recall, weights @ scores.diversity[0]))
+    totals = [value(*_drawn_means(scores, number, draws)) for number, scores in enumerate(splits)]
     return np.asarray(np.mean(totals, axis=0))
+
+
+# Scores are compared with many others by many measures, and drawing users takes the time.
+@lru_cache(maxsize=128)
+def _drawn_means(scores: Scores, number: int, draws: int) -> tuple[FloatArray, FloatArray]:
+    """Mean recall and mean diversity of users drawn anew, (draws, rounds) each."""
+    users = len(scores.recall)
+    weights = _times_drawn(users, number, draws) / users
+    return weights @ scores.recall, weights @ scores.diversity[0]
+
+
+@lru_cache(maxsize=8)
+def _times_drawn(users: int, number: int, draws: int) -> NDArray[np.uint16]:
+    """How often each user comes up in each draw, the same for every method, (draws, users)."""
+    rng = np.random.default_rng([users, number])
+    return rng.multinomial(users, np.full(users, 1.0 / users), size=draws).astype(np.uint16)

@@ -8,7 +8,9 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.evaluation.simulation import draw_taste
+from variegate.gains import Normaliser
 from variegate.search import SEARCHES
+from variegate.utility import Utility
 
 #: What the paper reports for Algorithm 1 over 100 users, by the length of the list.
 PAPER_RATIOS: Final[Mapping[int, float]] = MappingProxyType(
@@ -22,19 +24,29 @@ def approximation_ratios(
     lengths: Sequence[int] = tuple(PAPER_RATIOS),
     users: int = 1000,
     seed: int = 0,
+    normaliser: Normaliser = "none",
 ) -> Iterator[FloatArray]:
     """Yield, user by user, F(list found) / F(best list) for each search and length.
 
     Every user has 20 items of their own; the best list is found by looking at all. Each
-    array has shape (searches, lengths).
+    array has shape (searches, lengths). Under ``growing`` the list is searched for by gains
+    whose sum depends on the order, so it is valued as a set, by ``fixed``.
     """
     for child in np.random.SeedSequence(seed).spawn(users):
-        taste = draw_taste(np.random.default_rng(child))
+        taste = draw_taste(np.random.default_rng(child), normaliser=normaliser)
         rows, ratios = np.arange(len(taste.catalogue)), np.empty((len(searches), len(lengths)))
         for column, k in enumerate(lengths):
             scorer = taste.scorer(rows, k)
-            _places, best = SEARCHES["exhaustive"](scorer, k)
+            judge = _as_a_set(taste).scorer(rows, k)
+            _places, best = SEARCHES["exhaustive"](judge, k)
             for row, search in enumerate(searches):
-                _places, found = SEARCHES[search](scorer, k)
-                ratios[row, column] = found.sum() / best.sum()
+                places, _scores = SEARCHES[search](scorer, k)
+                ratios[row, column] = judge.along(places).sum() / best.sum()
         yield ratios
+
+
+def _as_a_set(taste: Utility) -> Utility:
+    if taste.normaliser != "growing":
+        return taste
+    wants = taste.preferences
+    return Utility(taste.catalogue, wants.relevance, wants.diversity, normaliser="fixed")

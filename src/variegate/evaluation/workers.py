@@ -1,15 +1,21 @@
-"""Replays over the cores: the same numbers at any number of workers."""
+"""Replays and simulations over the cores: the same numbers at any number of workers."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
+from typing import Any, TypeVar
 
 import numpy as np
 
+from variegate.arrays import FloatArray
 from variegate.evaluation.replay import ReplayTask, Trace, replay
+from variegate.evaluation.simulation import Simulation
 from variegate.policies import PolicySpec
+
+R = TypeVar("R")
 
 #: Users played in one go: enough to make up for the hand-over, few enough to share out.
 CHUNK = 16
@@ -46,33 +52,55 @@ def replay_all(
     """
     users = range(len(task.likes))
     chunks = [users[start : start + CHUNK] for start in range(0, len(users), CHUNK)]
-    jobs = [(spec, chunk) for spec in policies for chunk in chunks]
+    jobs = [(spec, chunk, settings) for spec in policies for chunk in chunks]
     parts: dict[int, Trace] = {}
-    for number, trace in _played(jobs, task, settings, workers):
+    for number, trace in shared_out(_play, jobs, workers=workers, given=task):
         parts[number] = trace
         progress(len(trace.lists))
     per = len(chunks)
     return [_joined([parts[p * per + c] for c in range(per)]) for p in range(len(policies))]
 
 
-def _played(
-    jobs: Sequence[tuple[PolicySpec, Sequence[int]]],
-    task: ReplayTask,
-    settings: Settings,
+def simulate_all(
+    *,
+    runs: int,
+    workers: int = 1,
+    progress: Callable[[int], None] = lambda _runs: None,
+    **settings: Any,
+) -> FloatArray:
+    """Play a `Simulation` with these settings, run by run; return the regret of all of it."""
+    jobs = [(run, settings) for run in range(runs)]
+    parts: dict[int, FloatArray] = {}
+    for run, regret in shared_out(_simulate, jobs, workers=workers):
+        parts[run] = regret
+        progress(1)
+    return np.concatenate([parts[run] for run in range(runs)], axis=1)
+
+
+def shared_out(
+    work: Callable[..., R],
+    jobs: Sequence[tuple[Any, ...]],
+    *,
     workers: int,
-) -> Iterator[tuple[int, Trace]]:
+    given: ReplayTask | None = None,
+) -> Iterator[tuple[int, R]]:
+    """Yield the number of each job and what `work` made of it, as they are done.
+
+    `given` is handed to each worker once, not with each job.
+    """
     if workers <= 1 or len(jobs) <= 1:
-        for number, (spec, users) in enumerate(jobs):
-            yield number, _play(task, spec, users, settings)
+        _start(given)
+        for number, job in enumerate(jobs):
+            yield number, work(*job)
         return
     # Not forked: threads of BLAS or numba may hold locks that a copy would never see freed.
-    with ProcessPoolExecutor(
-        workers, get_context("spawn"), initializer=_start, initargs=(task,)
-    ) as pool:
-        futures = {
-            pool.submit(_play_here, spec, users, settings): number
-            for number, (spec, users) in enumerate(jobs)
-        }
+    with (
+        _one_thread_each(),
+        ProcessPoolExecutor(
+            workers, get_context("spawn"), initializer=_start, initargs=(given,)
+        ) as pool,
+    ):
+        futures = {pool.submit(work, *job): number for number, job in enumerate(jobs)}
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
@@ -81,19 +109,43 @@ def _played(
             raise
 
 
-def _start(task: ReplayTask) -> None:
+def default_workers() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Let each worker's BLAS have one thread: the workers are as many as the cores."""
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    before = {name: os.environ[name] for name in names if name in os.environ}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name in names:
+            del os.environ[name]
+        os.environ.update(before)
+
+
+def _start(task: ReplayTask | None) -> None:
     global _task  # a worker process has one task for its whole life
     _task = task
 
 
-def _play_here(spec: PolicySpec, users: Sequence[int], settings: Settings) -> Trace:
+def _play(spec: PolicySpec, users: Sequence[int], settings: Settings) -> Trace:
     if _task is None:
         raise RuntimeError("a worker was started without its task")
-    return _play(_task, spec, users, settings)
+    return replay(
+        spec, _task, users=users, rounds=settings.rounds, k=settings.k, seed=settings.seed
+    )
 
 
-def _play(task: ReplayTask, spec: PolicySpec, users: Sequence[int], settings: Settings) -> Trace:
-    return replay(spec, task, users=users, rounds=settings.rounds, k=settings.k, seed=settings.seed)
+def _simulate(run: int, settings: dict[str, Any]) -> FloatArray:
+    simulation = Simulation(runs=[run], **settings)
+    for _ in simulation.play():
+        pass
+    return simulation.regret
 
 
 def _joined(traces: Iterable[Trace]) -> Trace:
@@ -103,8 +155,3 @@ def _joined(traces: Iterable[Trace]) -> Trace:
         np.concatenate([part.lists for part in parts]),
         np.concatenate([part.clicks for part in parts]),
     )
-
-
-def default_workers() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -79,18 +79,22 @@ class LMDH(Policy):
         """Return alpha for the next list of `k`: what was set, or what Lemma 2 asks for."""
         if not isinstance(self.exploration, Confidence):
             return self.exploration
-        wish, catalogue = self.exploration, self.catalogue
-        # No x is larger than the largest distance times the items above, scaled.
-        above = max(n * normalising_factor(self.normaliser, n + 1, k) for n in range(k))
-        gains = [above * h.largest for h in catalogue.distances]
+        wish = self.exploration
         return confidence_width(
-            catalogue.d + catalogue.m,
+            self.catalogue.d + self.catalogue.m,
             self._observations if wish.observations is None else wish.observations,
             ridge=self._ridge.ridge,
             delta=wish.delta,
             preference_norm=wish.preference_norm,
-            feature_norm=float(np.linalg.norm([catalogue.largest_norm, *gains])) or 1.0,
+            feature_norm=self.feature_norm(k),
         )
+
+    def feature_norm(self, k: int) -> float:
+        """Return a bound on the length of zeta = (z, x) in a list of `k`; 1 where all are 0."""
+        # No x is larger than the largest distance times the items above, scaled.
+        above = max(n * normalising_factor(self.normaliser, n + 1, k) for n in range(k))
+        gains = [above * h.largest for h in self.catalogue.distances]
+        return float(np.linalg.norm([self.catalogue.largest_norm, *gains])) or 1.0
 
     @property
     def _search(self) -> Search:

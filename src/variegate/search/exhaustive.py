@@ -1,8 +1,8 @@
 """The best list of all, for sets small enough to look at every one."""
 
 from collections.abc import Iterator
-from itertools import combinations, islice
-from math import comb
+from itertools import combinations, islice, permutations
+from math import comb, perm
 
 import numpy as np
 
@@ -14,20 +14,24 @@ from variegate.search.base import Scorer
 BATCH = 20_000
 
 
-def exhaustive(scorer: Scorer, k: int, *, most: int = 2_000_000) -> tuple[IndexArray, FloatArray]:
+def exhaustive(
+    scorer: Scorer, k: int, *, ordered: bool = False, most: int = 2_000_000
+) -> tuple[IndexArray, FloatArray]:
     """Take the set of `k` candidates with the highest value, looking at all of them.
 
     Each set is valued in the order of its places, which is the set's value for any score
-    whose value does not depend on the order. More than `most` sets raise InputError.
+    whose value does not depend on the order; `ordered` looks at every order. More than `most`
+    lists raise InputError.
     """
     k = check_count(k, len(scorer))
-    if comb(len(scorer), k) > most:
+    lists_in_all = perm(len(scorer), k) if ordered else comb(len(scorer), k)
+    if lists_in_all > most:
         raise InputError(
-            f"`k` = {k} of {len(scorer)} candidates makes {comb(len(scorer), k):,} sets, more "
-            f"than `most` = {most:,}: take greedy or local search"
+            f"`k` = {k} of {len(scorer)} candidates makes {lists_in_all:,} lists, more than "
+            f"`most` = {most:,}: take greedy or local search"
         )
     best, best_value = np.empty(0, dtype=np.intp), -np.inf
-    for lists in _batches(len(scorer), k):
+    for lists in _batches(len(scorer), k, ordered):
         values = scorer.values(lists)
         place = int(np.argmax(values))
         if values[place] > best_value:
@@ -35,7 +39,7 @@ def exhaustive(scorer: Scorer, k: int, *, most: int = 2_000_000) -> tuple[IndexA
     return best, scorer.along(best)
 
 
-def _batches(n: int, k: int) -> Iterator[IndexArray]:
-    sets = combinations(range(n), k)
-    while batch := list(islice(sets, BATCH)):
+def _batches(n: int, k: int, ordered: bool) -> Iterator[IndexArray]:
+    every = permutations(range(n), k) if ordered else combinations(range(n), k)
+    while batch := list(islice(every, BATCH)):
         yield np.array(batch, dtype=np.intp)

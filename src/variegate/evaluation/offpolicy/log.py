@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_numbers
 from variegate.errors import InputError
+
+#: Up to here a float is a whole number to the last digit.
+LARGEST_ROW: Final = 2.0**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +102,9 @@ def slate_log(
     (2, 2, array([1., 0.]))
     """
     numbers = check_numbers("items", items, ndim=2)
-    rows = numbers.astype(np.intp)
-    if (rows != numbers).any():
+    if (numbers % 1 != 0).any() or (numbers > LARGEST_ROW).any():
         raise InputError("`items` must hold row numbers: catalogue.rows(ids) turns ids into them")
+    rows = numbers.astype(np.intp)
     return SlateLog(
         rows,
         check_numbers("rewards", rewards, ndim=2),

@@ -116,7 +116,7 @@ def _entries(path: str | Path) -> Iterator[tuple[int, Any]]:
 def _parsed(line: bytes, where: str) -> Any:
     try:
         return json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{where}: not a line of JSON: {error}") from None
 
 

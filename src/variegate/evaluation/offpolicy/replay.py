@@ -12,7 +12,6 @@ from variegate.arrays import (
     IndexArray,
     MaskArray,
     check_count,
-    check_numbers,
     generator,
 )
 from variegate.errors import InputError
@@ -113,14 +112,16 @@ def events_of(log: SlateLog, candidates: ArrayLike, *, positions: int | None = N
     Parameters
     ----------
     candidates
-        The rows that every list was drawn from.
+        The rows that every list was drawn from, or a mask over the catalogue.
     positions
         Take the first so many of each list: 1 replays single items, of which far more are
         kept than of whole lists. All, if not given. Good for rewards that do not depend on
         the items below.
     """
     k = log.k if positions is None else check_count(positions, log.k, name="positions", of="K")
-    rows = np.unique(check_numbers("candidates", candidates, ndim=1).astype(np.intp))
+    rows = _rows(candidates)
+    if len(rows) < k:
+        raise InputError(f"`candidates` must be at least {k}, got {len(rows)}")
     uniform = 1.0 / (len(rows) - np.arange(k))
     off = np.argwhere(~np.isclose(log.propensities[:, :k], uniform, rtol=1e-6))
     if off.size:
@@ -134,6 +135,16 @@ def events_of(log: SlateLog, candidates: ArrayLike, *, positions: int | None = N
         Event(rows, items[:k], rewards[:k], seen[:k])
         for items, rewards, seen in zip(log.items, log.rewards, log.seen, strict=True)
     ]
+
+
+def _rows(candidates: ArrayLike) -> IndexArray:
+    array = np.asarray(candidates)
+    if array.ndim != 1 or array.dtype.kind not in "iub":
+        raise InputError(
+            f"`candidates` must be a list of row numbers or a mask, got {array.dtype} of shape "
+            f"{array.shape}"
+        )
+    return np.flatnonzero(array) if array.dtype == np.bool_ else np.unique(array).astype(np.intp)
 
 
 def _is_kept(policy: Policy, event: Event, rng: np.random.Generator, number: int) -> bool:

@@ -1,0 +1,143 @@
+"""What builds from likes share: the options of the training, and the training."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from variegate.cli.builds.saving import save_and_say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from variegate.datasets import Dataset
+    from variegate.embeddings import Embeddings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OPTIONS: Final = (
+    click.option(
+        "--distance",
+        "distances",
+        multiple=True,
+        default=("cosine",),
+        metavar="NAME",
+        help="cosine, angular or euclidean on the vectors; genres; years. Give it several times "
+        "for several.  [default: cosine]",
+    ),
+    click.option("--d", default=10, show_default=True, help="Dimensions of the vectors."),
+    click.option("--epochs", default=200, show_default=True, help="Passes over the likes."),
+    click.option("--learning-rate", default=0.02, show_default=True, help="Size of a step."),
+    click.option("--regularisation", default=0.01, show_default=True, help="Pull towards zero."),
+    click.option("--seed", default=0, show_default=True, help="Same seed, same catalogue."),
+    click.option(
+        "--normalise",
+        default="global",
+        show_default=True,
+        metavar="global|min-max|row|none",
+        help="How vectors are brought into [-1, 1].",
+    ),
+    click.option(
+        "--train",
+        type=float,
+        metavar="SHARE",
+        help="Learn from this share of the users only, drawn by the seed.  [default: all users]",
+    ),
+    click.option(
+        "--most-popular", type=int, metavar="N", help="Keep the N items that most users liked."
+    ),
+    click.option("--no-cache", is_flag=True, help="Train anew, and keep nothing for next time."),
+)
+
+
+@dataclass(frozen=True)
+class Training:
+    """What the options say."""
+
+    distances: tuple[str, ...]
+    d: int
+    epochs: int
+    learning_rate: float
+    regularisation: float
+    seed: int
+    normalise: str
+    train: float | None
+    most_popular: int | None
+    no_cache: bool
+
+
+def training_options(command: Command) -> Command:
+    """Give a command the options that `Training` holds, by the same names."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def build_from_likes(console: "Console", data: "Dataset", training: Training, path: Path) -> None:
+    """Learn vectors from the likes, and write a catalogue of the items that have one."""
+    from variegate.arrays import check_count
+    from variegate.building import rated_catalogue
+    from variegate.cli.console import say
+    from variegate.datasets import split_users
+
+    say(
+        console,
+        f"{data.name}: {len(data):,} likes of {len(data.user_ids):,} users and "
+        f"{len(data.item_ids):,} items",
+    )
+    if training.train is not None:
+        data = split_users(data, rng=training.seed, train=training.train).train
+        say(console, f"Learning from {len(data.user_ids):,} of the users: {len(data):,} likes")
+    # Asked before the training, so that nobody waits for what cannot be made.
+    liked = int((data.popularity > 0).sum())
+    if training.most_popular is not None:
+        check_count(training.most_popular, liked, name="most_popular", of="the liked items")
+    _check_distances(data, training.distances)
+    learnt = _learnt(console, data, training)
+    if training.most_popular is not None:
+        learnt = _of_the_most_popular(learnt, data, training.most_popular)
+    save_and_say(console, rated_catalogue(data, learnt, distances=training.distances), path)
+
+
+def _learnt(console: "Console", data: "Dataset", training: Training) -> "Embeddings":
+    from variegate.cli.console import progress_bar, say
+    from variegate.embeddings import cache_folder, fit_bpr
+
+    with progress_bar(console, "Learning vectors") as (progress, trained):
+        learnt = fit_bpr(
+            data,
+            d=training.d,
+            epochs=training.epochs,
+            learning_rate=training.learning_rate,
+            regularisation=training.regularisation,
+            seed=training.seed,
+            normalise=training.normalise,
+            progress=progress,
+            cache=None if training.no_cache else cache_folder(),
+        )
+    if not trained:
+        say(console, "Vectors were learnt before: taken from the cache")
+    return learnt
+
+
+def _check_distances(data: "Dataset", names: tuple[str, ...]) -> None:
+    """Raise unless the data can have distances of these names, whatever the vectors will be."""
+    import numpy as np
+
+    from variegate.building import rated_catalogue
+    from variegate.embeddings import embeddings_of
+
+    liked = [data.item_ids[row] for row in np.flatnonzero(data.popularity)]
+    rated_catalogue(data, embeddings_of(liked, np.ones((len(liked), 1))), distances=names)
+
+
+def _of_the_most_popular(learnt: "Embeddings", data: "Dataset", count: int) -> "Embeddings":
+    import numpy as np
+
+    popularity = dict(zip(data.item_ids, data.popularity, strict=True))
+    order = np.argsort([-popularity[item] for item in learnt.item_ids], kind="stable")
+    rows = np.sort(order[:count])
+    kept = tuple(learnt.item_ids[row] for row in rows)
+    return replace(learnt, item_ids=kept, vectors=learnt.vectors[rows])

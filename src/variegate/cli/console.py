@@ -1,0 +1,110 @@
+"""What the commands print with: plain text, quiet colours, bars only where someone watches."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import ProgressColumn
+    from rich.table import Table
+
+#: Is told how much is done, and how much there is if that is known
+Progress: TypeAlias = Callable[[int, int | None], None]
+
+
+def plain_console() -> "Console":
+    """Return a console that prints titles as they are: brackets are no markup there."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def say(console: "Console", text: str, *, style: str | None = None) -> None:
+    """Print a line that is not folded, so that paths and commands can be copied."""
+    console.print(text, style=style, soft_wrap=True)
+
+
+def plain_table(*columns: str, right: tuple[str, ...] = ()) -> "Table":
+    """Return a table without lines, its columns of numbers (`right`) flush right.
+
+    A cell that is too wide ends in dots, so that a row stays a line.
+    """
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in columns:
+        is_number = column in right
+        table.add_column(
+            column,
+            justify="right" if is_number else "left",
+            overflow="ellipsis",
+            no_wrap=True,
+            min_width=len(column) if is_number else None,
+        )
+    return table
+
+
+@contextmanager
+def progress_bar(
+    console: "Console", doing: str, *, in_bytes: bool = False
+) -> Iterator[tuple[Progress, list[int]]]:
+    """Give a function to tell how much is done, and a list of the last number it was told.
+
+    The list is empty if it was told nothing. The bar is drawn on a terminal only, and goes
+    when all is done.
+    """
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    parts: list[ProgressColumn] = [
+        TextColumn("{task.description}", markup=False),
+        BarColumn(complete_style="bold", finished_style="bold"),
+    ]
+    bar = Bar(
+        *(*parts, *_amounts(in_bytes), TimeRemainingColumn()),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    told: list[int] = []
+    with bar:
+        task = bar.add_task(doing, total=None)
+
+        def tell(done: int, total: int | None) -> None:
+            told[:] = [done]
+            bar.update(task, completed=done, total=total)
+
+        yield tell, told
+
+
+def one_line(text: object) -> str:
+    """Return text that came from a file without what would move the cursor or break a row."""
+    printable = "".join(sign if sign.isprintable() else " " for sign in str(text))
+    return " ".join(printable.split())
+
+
+def shortened(text: object, width: int) -> str:
+    """Return the text on one line of at most `width` columns, with dots for what was cut."""
+    from rich.text import Text
+
+    line = Text(one_line(text))
+    line.truncate(max(width, 1), overflow="ellipsis")
+    return line.plain
+
+
+def size_of(path: Path) -> str:
+    """Return how large a file is, as people say it."""
+    size = float(path.stat().st_size)
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+def _amounts(in_bytes: bool) -> "tuple[ProgressColumn, ...]":
+    from rich.progress import DownloadColumn, MofNCompleteColumn, TransferSpeedColumn
+
+    return (DownloadColumn(), TransferSpeedColumn()) if in_bytes else (MofNCompleteColumn(),)

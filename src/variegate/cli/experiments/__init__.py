@@ -1,0 +1,8 @@
+"""Commands that measure: replay, compare, sweep, reproduce."""
+
+from variegate.cli.experiments.compare import compare
+from variegate.cli.experiments.replay import replay
+from variegate.cli.experiments.reproduce import reproduce
+from variegate.cli.experiments.sweep import sweep
+
+__all__ = ["compare", "replay", "reproduce", "sweep"]

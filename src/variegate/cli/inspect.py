@@ -1,0 +1,200 @@
+"""`variegate inspect`: what is in a catalogue file, to see whether its distances make sense."""
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from variegate.arrays import IndexArray
+    from variegate.catalogue import Catalogue
+    from variegate.cli.looking import Spread
+    from variegate.distances import Distance
+
+#: Other items named when a part of a title fits several
+ALSO: Final = 3
+#: Columns of the screen
+LONGEST_TITLE: Final = 40
+LONGEST_NAME: Final = 20
+
+
+@click.command()
+@click.argument("file")
+@click.option("--item", metavar="ID_OR_TITLE", help="Whose neighbours.  [default: the best known]")
+@click.option("--neighbours", default=5, show_default=True, help="Neighbours by each distance.")
+@click.option("--features", default=12, show_default=True, help="Features listed.")
+@click.option("--seed", default=0, show_default=True, help="Of the sample, if there is one.")
+def inspect(file: str, item: str | None, neighbours: int, features: int, seed: int) -> None:
+    """Show what the catalogue FILE holds, and what is near and far in it.
+
+    An item is named by its id or by any part of its title. The most different pair and the
+    mean distance are over all pairs of items, or over those of a sample where that would take
+    long, which is then said.
+
+    \b
+    Examples:
+        variegate inspect films.npz
+        variegate inspect films.npz --item "star wars" --neighbours 10
+    """
+    from variegate.arrays import check_count
+    from variegate.catalogue import Catalogue
+    from variegate.cli.console import plain_console, say
+    from variegate.cli.looking import by_fame, found_items, spread_of
+
+    check_count(neighbours, 1000, name="neighbours", of="the most that make sense")
+    check_count(features, 10_000, name="features", of="the most that make sense")
+    catalogue, console = Catalogue.load(file), plain_console()
+    order = by_fame(catalogue)
+    meant = [int(order[0])] if item is None else found_items(catalogue, item)
+    with console.status("Measuring distances"):
+        spreads = [spread_of(h, order, seed=seed) for h in catalogue.distances]
+    _show_contents(console, catalogue, file)
+    _show_features(console, catalogue, features)
+    if not catalogue.distances:
+        say(console, "\nNo distances: a model of relevance alone.")
+        return
+    _show_distances(console, catalogue, spreads, seed)
+    _show_neighbours(console, catalogue, meant, neighbours, order)
+    _show_farthest(console, catalogue, spreads)
+
+
+def _show_contents(console: "Console", catalogue: "Catalogue", file: str) -> None:
+    from variegate.cli.console import one_line, say
+
+    say(
+        console,
+        f"{file}: {_counted(len(catalogue), 'item')}, {_counted(catalogue.d, 'feature')}, "
+        f"{_counted(catalogue.m, 'distance')}",
+        style="bold",
+    )
+    console.print(f"Attributes: {one_line(', '.join(catalogue.attributes)) or 'none'}")
+    if catalogue.mean_user is not None:
+        console.print("It has a mean user, by whom LogRank and MMR rank.")
+
+
+def _show_features(console: "Console", catalogue: "Catalogue", count: int) -> None:
+    from variegate.cli.console import one_line, plain_table
+
+    numbers = ("lowest", "mean", "highest", "not 0")
+    table = plain_table("feature", *numbers, right=numbers)
+    values = catalogue.features
+    # Those that vary most tell most items apart.
+    chosen = sorted((-values.std(axis=0)).argsort(kind="stable")[:count])
+    for place in chosen:
+        column = values[:, place]
+        table.add_row(
+            one_line(catalogue.feature_names[place]),
+            *(f"{number:.2f}" for number in (column.min(), column.mean(), column.max())),
+            f"{(column != 0).sum():,}",
+        )
+    rest = catalogue.d - len(chosen)
+    kept = f"The {len(chosen)} features that vary most, of {catalogue.d}:" if rest else "Features:"
+    console.print(f"\n{kept}", style="bold")
+    console.print(table)
+
+
+def _show_distances(
+    console: "Console", catalogue: "Catalogue", spreads: "list[Spread | None]", seed: int
+) -> None:
+    from variegate.cli.console import one_line, plain_table
+
+    console.print("\nDistances", style="bold")
+    numbers = ("mean", "largest", "can be", "pairs")
+    table = plain_table("name", "kind", "metric", *numbers, right=numbers)
+    for h, spread in zip(catalogue.distances, spreads, strict=True):
+        found = ("-", "-") if spread is None else (f"{spread.mean:.3f}", f"{spread.largest:.3f}")
+        table.add_row(
+            one_line(h.name),
+            h.formula.name,
+            "yes" if h.is_metric else "no",
+            *found,
+            f"{h.largest:.3f}",
+            "-" if spread is None else f"{'all ' if spread.is_exact else ''}{spread.pairs:,}",
+        )
+    console.print(table)
+    if any(spread is not None and not spread.is_exact for spread in spreads):
+        console.print(f"Where it is not all pairs, it is those of items drawn with seed {seed}.")
+
+
+def _show_neighbours(
+    console: "Console", catalogue: "Catalogue", meant: list[int], count: int, order: "IndexArray"
+) -> None:
+    from variegate.cli.console import one_line
+    from variegate.cli.looking import nearest
+
+    item, *others = meant
+    console.print(
+        f"\nNearest to {one_line(catalogue.titles[item])} (id {one_line(catalogue.ids[item])})",
+        style="bold",
+    )
+    if others:
+        named = ", ".join(one_line(catalogue.titles[row]) for row in others[:ALSO])
+        more = f" and {len(others) - ALSO:,} more" if len(others) > ALSO else ""
+        console.print(f"That fits {named}{more} too.", style="dim")
+    for h in catalogue.distances:
+        near = [(f"{apart:.3f}", row) for row, apart in nearest(h, item, count, order)]
+        _show_items(console, catalogue, h, f"by {one_line(h.name)}", [("itself", item), *near])
+
+
+def _show_farthest(
+    console: "Console", catalogue: "Catalogue", spreads: "list[Spread | None]"
+) -> None:
+    from variegate.cli.console import one_line
+
+    console.print("\nMost different", style="bold")
+    for h, spread in zip(catalogue.distances, spreads, strict=True):
+        heading = f"by {one_line(h.name)}"
+        if spread is None:
+            console.print(f"{heading}: there are no two items")
+            continue
+        rows = [(f"{spread.largest:.3f}", spread.farthest[0]), ("apart", spread.farthest[1])]
+        _show_items(console, catalogue, h, heading, rows)
+        more = _counted(spread.as_far - 1, "more pair") if spread.as_far > 1 else "no other pair"
+        drawn = "" if spread.is_exact else f", of {spread.pairs:,} drawn"
+        console.print(f"  As far apart: {more}{drawn}", style="dim")
+
+
+def _show_items(
+    console: "Console",
+    catalogue: "Catalogue",
+    h: "Distance",
+    heading: str,
+    items: list[tuple[str, int]],
+) -> None:
+    """Print a line an item: a word, its title, and what the distance compares of it."""
+    from rich.cells import cell_len
+
+    from variegate.cli.console import plain_table, shortened
+
+    titles = [shortened(catalogue.titles[row], LONGEST_TITLE) for _word, row in items]
+    heading = shortened(heading, LONGEST_NAME)
+    table = plain_table(heading, "title", "", right=(heading,))
+    # Titles first: what is left of the line is for the rest.
+    left = console.width - max(map(len, [heading, *(word for word, _row in items)])) - 4
+    left -= max(map(cell_len, titles))
+    for (word, row), title in zip(items, titles, strict=True):
+        table.add_row(word, title, shortened(_about(catalogue, h, row), left))
+    console.print(table)
+
+
+def _about(catalogue: "Catalogue", h: "Distance", row: int) -> str:
+    """Return what a distance compares of an item; where that is features, what the others do."""
+    from variegate.cli.looking import attribute_of
+
+    own = attribute_of(catalogue, h)
+    columns = (
+        [own] if own is not None else [attribute_of(catalogue, g) for g in catalogue.distances]
+    )
+    values = [column[row] for column in columns if column is not None]
+    return "; ".join(_worded(value) for value in values)
+
+
+def _worded(value: object) -> str:
+    if value is None or value in ([], ()):
+        return "-"
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

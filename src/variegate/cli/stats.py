@@ -1,0 +1,146 @@
+"""`variegate stats`: the paper's Table 1, from the data sets at hand."""
+
+import zipfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+
+from variegate.errors import DataError
+
+if TYPE_CHECKING:
+    from variegate.datasets import Dataset, KnownDataset
+
+
+class Counts(NamedTuple):
+    """A line of Table 1."""
+
+    users: int
+    items: int
+    interactions: int
+    categories: int
+
+    @property
+    def density(self) -> float:
+        """The share of all pairs of a user and an item that are liked."""
+        return self.interactions / max(self.users * self.items, 1)
+
+
+#: After the paper's filter
+PAPER_COUNTS: Final[Mapping[str, Counts]] = {
+    "ml-100k": Counts(942, 1_447, 55_375, 18),
+    "ml-1m": Counts(6_038, 3_533, 575_281, 18),
+    "anime": Counts(69_400, 8_825, 5_231_117, 44),
+}
+NUMBERS: Final = ("users", "items", "interactions", "categories", "density", "seconds")
+
+
+@click.command()
+@click.argument("names_or_paths", nargs=-1, metavar="[NAME_OR_PATH]...")
+def stats(names_or_paths: tuple[str, ...]) -> None:
+    """Count users, items, likes and categories, beside the paper's Table 1.
+
+    A data set is given by its name (ml-100k, ml-1m, anime) or by the path of its zip or
+    folder; if none is given, all that are in the data folder are counted. Ratings above 3
+    (MovieLens) or 6 (Anime) are likes, as in the paper.
+
+    \b
+    Examples:
+        variegate stats
+        variegate stats ml-100k downloads/ml-1m.zip
+    """
+    from time import perf_counter
+
+    from variegate.cli.console import plain_console, plain_table, say
+
+    console = plain_console()
+    table = plain_table("data set", *NUMBERS, right=NUMBERS)
+    verdicts = []
+    for known, path in _asked_for(names_or_paths) if names_or_paths else _at_hand():
+        with console.status(f"Reading {path}"):
+            start = perf_counter()
+            data = known.load(path)
+            seconds = perf_counter() - start
+        table.add_row(known.name, *_cells(counted(data)), f"{seconds:.2f}", style="bold")
+        table.add_row("  the paper", *_cells(PAPER_COUNTS[known.name]))
+        verdicts.append(
+            f"{known.name} ({path.resolve().name}) {verdict(data, PAPER_COUNTS[known.name])}"
+        )
+    console.print(table)
+    for line in verdicts:
+        say(console, line)
+
+
+def counted(data: "Dataset") -> Counts:
+    """Return a data set's line of Table 1."""
+    return Counts(len(data.user_ids), len(data.item_ids), len(data), len(data.category_names))
+
+
+def verdict(data: "Dataset", paper: Counts) -> str:
+    """Return whether a data set's counts are the paper's, and why they may not be."""
+    own = counted(data)
+    if own == paper:
+        return "agrees exactly with the paper"
+    said = "differs from the paper"
+    if own.users < paper.users:
+        said += f": it is a sample, with {own.users:,} of {paper.users:,} users"
+    if own.categories + 1 == paper.categories and not all(data.categories):
+        said += f"; its categories are {paper.categories} if having none counts as one"
+    return said
+
+
+def _cells(counts: Counts) -> list[str]:
+    return [*(f"{count:,}" for count in counts), f"{counts.density:.2%}"]
+
+
+def _at_hand() -> "list[tuple[KnownDataset, Path]]":
+    from variegate.datasets import DATASETS, data_folder, find
+
+    found = []
+    for name, known in DATASETS.items():
+        with suppress(DataError):
+            found.append((known, find(name)))
+    if not found:
+        raise DataError(
+            f"none of {', '.join(DATASETS)} is in {data_folder()}: "
+            f"run `variegate fetch {next(iter(DATASETS))}`, or give the path of a zip or folder"
+        )
+    return found
+
+
+def _asked_for(names_or_paths: tuple[str, ...]) -> "list[tuple[KnownDataset, Path]]":
+    from variegate.datasets import DATASETS, find
+
+    return [
+        (DATASETS[text], find(text)) if text in DATASETS else (recognised(Path(text)), Path(text))
+        for text in names_or_paths
+    ]
+
+
+def recognised(path: Path) -> "KnownDataset":
+    """Return the known data set whose files a zip or folder has, or raise DataError."""
+    from variegate.datasets import DATASETS
+
+    if not path.exists():
+        raise DataError(
+            f"{path}: no such file or folder, and no data set's name: they are "
+            f"{', '.join(DATASETS)}"
+        )
+    inside = _names_inside(path)
+    for known in DATASETS.values():
+        if inside.issuperset(known.files):
+            return known
+    wanted = ", or ".join(" and ".join(known.files) for known in DATASETS.values())
+    raise DataError(f"{path}: no known data set: expected {wanted} inside")
+
+
+def _names_inside(path: Path) -> set[str]:
+    try:
+        if path.is_dir():
+            return {file.name for pattern in ("*", "*/*") for file in path.glob(pattern)}
+        with zipfile.ZipFile(path) as archive:
+            return {PurePosixPath(entry).name for entry in archive.namelist()}
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise DataError(f"{path}: not a whole zip file: {error}") from None

@@ -1,0 +1,130 @@
+"""The paper's claims of regret and approximation ratios (its Figure 5), and its Table 1."""
+
+from typing import Final
+
+import numpy as np
+from scipy import stats
+
+from variegate.arrays import FloatArray
+from variegate.evaluation.ratios import PAPER_RATIOS
+from variegate.evaluation.reproduction.claims.verdict import Evidence, Status, Verdict
+from variegate.evaluation.reproduction.names import (
+    PAPER_TABLE,
+    dataset_title,
+    is_sample,
+    method_title,
+)
+from variegate.evaluation.reproduction.results import Regret, Results, TableRow
+
+#: What the paper sets its own method against in the simulation.
+RIVALS: Final = ("c2ucb", "dc2b", "lsb")
+#: The reading of the normaliser that the paper's own ratios come from (docs/paper.md, A1).
+READING: Final = "none"
+#: How far a mean ratio may be from the paper's.
+RATIO_TOLERANCE: Final = 0.0015
+
+
+def lowest_regret(results: Results, _ours: str) -> Verdict:
+    """Judge "regret much smaller than that of the others"."""
+    parts = [
+        _less_regret(name, reading, regret)
+        for reading, regret in results.regrets.items()
+        for name in RIVALS
+    ]
+    return _by_reading(parts)
+
+
+def flattening_regret(results: Results, _ours: str) -> Verdict:
+    """Judge "regret flattens with the number of rounds"."""
+    return _by_reading([_flattens(reading, regret) for reading, regret in results.regrets.items()])
+
+
+def ratios_near_one(results: Results, _ours: str) -> Verdict:
+    """Judge "greedy lists are worth 0.9995, 0.9992, 0.9989 and 0.9971 of the best"."""
+    ratios = results.ratios.get(READING, {}).get("greedy")
+    if ratios is None:
+        return Verdict.of([Evidence("greedy", Status.NOT_MEASURED, "not measured")])
+    parts = []
+    for column, (k, paper) in enumerate(PAPER_RATIOS.items()):
+        mean, low, high = paired_interval(ratios[:, column])
+        near = abs(mean - paper) <= RATIO_TOLERANCE
+        told = f"{mean:.4f} ({low:.4f} to {high:.4f}), the paper {paper:.4f}"
+        numbers = {"mean": mean, "low": low, "high": high, "paper": paper}
+        parts.append(
+            Evidence(f"K = {k}", Status.HOLDS if near else Status.FAILS, told, numbers)
+        )
+    return Verdict.of(parts)
+
+
+def same_table(results: Results, _ours: str) -> Verdict:
+    """Judge "Table 1", number by number."""
+    rows = {row.dataset: row for row in results.table1}
+    return Verdict.of(_same_row(results, dataset, rows.get(dataset)) for dataset in PAPER_TABLE)
+
+
+def paired_interval(differences: FloatArray) -> tuple[float, float, float]:
+    """Return the mean and its 95% interval by Student's t; no interval for a single number."""
+    n, mean = len(differences), float(differences.mean())
+    if n < 2:
+        return mean, -np.inf, np.inf
+    half = float(stats.t.ppf(0.975, n - 1) * differences.std(ddof=1) / np.sqrt(n))
+    return mean, mean - half, mean + half
+
+
+def _by_reading(parts: list[Evidence]) -> Verdict:
+    """The paper's reading decides; the others are told beside it."""
+    verdict = Verdict.of(parts or [Evidence("simulation", Status.NOT_MEASURED, "not measured")])
+    decisive = [part for part in parts if part.where.endswith(f"normaliser {READING}")]
+    main = Verdict.of(decisive) if decisive else verdict
+    return Verdict(main.status, main.measured, verdict.evidence)
+
+
+def _less_regret(name: str, reading: str, regret: Regret) -> Evidence:
+    where = f"{method_title(name)}, normaliser {reading}"
+    if name not in regret.names or "lmdh" not in regret.names:
+        return Evidence(where, Status.NOT_MEASURED, "not measured")
+    totals = regret.regret.sum(axis=2)
+    ours, theirs = (totals[regret.names.index(n)] for n in ("lmdh", name))
+    mean, low, high = paired_interval(ours - theirs)
+    told = (
+        f"{ours.mean():.1f} against {theirs.mean():.1f} after {regret.regret.shape[2]} rounds "
+        f"(difference {low:+.1f} to {high:+.1f})"
+    )
+    numbers = {"lmdh": float(ours.mean()), name: float(theirs.mean()), "low": low, "high": high}
+    return Evidence(where, Status.HOLDS if high < 0.0 else Status.FAILS, told, numbers)
+
+
+def _flattens(reading: str, regret: Regret) -> Evidence:
+    """Less than half as steep at the end as at the start holds; less steep at all, in part."""
+    where = f"normaliser {reading}"
+    if "lmdh" not in regret.names:
+        return Evidence(where, Status.NOT_MEASURED, "not measured")
+    runs = regret.regret[regret.names.index("lmdh")]
+    fifth = max(runs.shape[1] // 5, 1)
+    first, last = runs[:, :fifth].mean(axis=1), runs[:, -fifth:].mean(axis=1)
+    halved, fell = paired_interval(last - first / 2.0), paired_interval(last - first)
+    status = Status.IN_PART if fell[2] < 0.0 else Status.FAILS
+    status = Status.HOLDS if halved[2] < 0.0 else status
+    told = (
+        f"{last.mean():.4f} a round in the last fifth, {first.mean():.4f} in the first: "
+        f"{last.mean() / max(first.mean(), 1e-12):.2f} times as steep"
+    )
+    numbers = {"first": float(first.mean()), "last": float(last.mean())}
+    return Evidence(where, status, told, numbers)
+
+
+def _same_row(results: Results, dataset: str, row: TableRow | None) -> Evidence:
+    where = dataset_title(results, dataset)
+    if row is None:
+        return Evidence(where, Status.NOT_MEASURED, "not measured")
+    if is_sample(results, dataset):
+        return Evidence(where, Status.NOT_MEASURED, "not measured: a sample")
+    ours = (row.users, row.items, row.interactions, row.categories, round(100 * row.density, 2))
+    names = ("users", "items", "interactions", "categories", "density in per cent")
+    other = [
+        f"{name} {got:,} where the paper has {wanted:,}"
+        for name, got, wanted in zip(names, ours, PAPER_TABLE[dataset], strict=True)
+        if got != wanted
+    ]
+    told = ", ".join(other) if other else "every number the same"
+    return Evidence(where, Status.FAILS if other else Status.HOLDS, told)

@@ -1,0 +1,27 @@
+"""What one person can do with a policy, told without a terminal or a page."""
+
+from variegate.session.answers import Answer, Wish, read_answer
+from variegate.session.apart import apart_by, distances_above, typical_distances
+from variegate.session.beliefs import Belief, Taste, taste_of
+from variegate.session.describing import in_short, shown_attributes
+from variegate.session.session import Session, Turn
+from variegate.session.variety import Contrast, Variety, varieties
+
+__all__ = [
+    "Answer",
+    "Belief",
+    "Contrast",
+    "Session",
+    "Taste",
+    "Turn",
+    "Variety",
+    "Wish",
+    "apart_by",
+    "distances_above",
+    "in_short",
+    "read_answer",
+    "shown_attributes",
+    "taste_of",
+    "typical_distances",
+    "varieties",
+]

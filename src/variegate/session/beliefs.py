@@ -1,0 +1,69 @@
+"""What a policy believes of a person, sorted by how sure it is."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from variegate.policies import Policy
+
+#: A weight that is less than this part of its interval's half is no lean at all.
+LEAST_LEAN: Final = 1 / 3
+
+
+@dataclass(frozen=True)
+class Belief:
+    """One weight with its 95% interval, by the name of its feature or distance."""
+
+    name: str
+    weight: float
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """How far the interval reaches to either side."""
+        return (self.high - self.low) / 2
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the interval leaves 0 out."""
+        return self.low > 0 or self.high < 0
+
+    @property
+    def is_lean(self) -> bool:
+        """Whether it leans one way, without being sure."""
+        return not self.is_sure and abs(self.weight) > LEAST_LEAN * self.half_width
+
+
+@dataclass(frozen=True)
+class Taste:
+    """The strongest weights of features, each group strongest first."""
+
+    #: Sure, and above 0
+    likes: tuple[Belief, ...]
+    #: Sure, and below 0
+    avoids: tuple[Belief, ...]
+    #: Not sure, either way
+    leans: tuple[Belief, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to say."""
+        return not (self.likes or self.avoids or self.leans)
+
+
+def taste_of(policy: Policy, *, most: int = 5) -> Taste:
+    """Return what the policy believes of the features, at most `most` in a group."""
+    wants = policy.preferences
+    low, high = wants.relevance_interval
+    beliefs = [
+        Belief(name, float(wants.relevance[i]), float(low[i]), float(high[i]))
+        for i, name in enumerate(policy.catalogue.feature_names)
+    ]
+    order = np.argsort(-np.abs(wants.relevance), kind="stable")
+    ranked = [beliefs[place] for place in order]
+    likes = [belief for belief in ranked if belief.is_sure and belief.weight > 0]
+    avoids = [belief for belief in ranked if belief.is_sure and belief.weight < 0]
+    leans = [belief for belief in ranked if belief.is_lean]
+    return Taste(tuple(likes[:most]), tuple(avoids[:most]), tuple(leans[:most]))

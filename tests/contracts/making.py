@@ -1,0 +1,74 @@
+"""Small catalogues, and users to play rounds with, for the contracts."""
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import numpy as np
+
+from variegate import Catalogue, Policy, Slate
+from variegate.arrays import FloatArray
+from variegate.distances import Distance, difference, hamming, jaccard
+
+#: Makes a new policy over a catalogue.
+Make: TypeAlias = Callable[..., Policy]
+
+GENRES = ({"drama"}, {"drama", "war"}, {"comedy"}, set[str](), {"war", "comedy", "sport"})
+COUNTRIES = ("fr", "jp", "us")
+
+
+def catalogue_of(m: int = 1, *, items: int = 12, d: int = 4, called: str = "item") -> Catalogue:
+    """Return a seeded catalogue with the first `m` of four unlike distances."""
+    rng = np.random.default_rng([items, d])
+    features = rng.uniform(0.0, 1.0, (items, d))
+    own = labelled_distances(range(items))
+    distances: list[str | Distance] = ["cosine", *own.values()]
+    ids = [f"{called} {number}" for number in range(items)]
+    return Catalogue(ids, features, distances[:m])
+
+
+def labelled_distances(numbers: range) -> Mapping[str, Distance]:
+    """Return the distances that carry data of their own, over the items with these numbers."""
+    return {
+        "genres": jaccard([GENRES[i % len(GENRES)] for i in numbers], name="genres"),
+        "year": difference([1950 + 7 * i % 60 for i in numbers], scale=60.0, name="year"),
+        "country": hamming([COUNTRIES[i % 3] for i in numbers], name="country"),
+    }
+
+
+def grown(catalogue: Catalogue, more: int = 3) -> Catalogue:
+    """Return the catalogue with `more` items after its own."""
+    first = len(catalogue)
+    rng = np.random.default_rng(first)
+    numbers = range(first, first + more)
+    own = {h.name: h for h in catalogue.distances if not h.on_features}
+    return catalogue.extended(
+        [f"new {number}" for number in numbers],
+        rng.uniform(0.0, 1.0, (more, catalogue.d)),
+        {name: h for name, h in labelled_distances(numbers).items() if name in own},
+    )
+
+
+def played(policy: Policy, rounds: int = 5, *, k: int = 4, seed: int = 0) -> Policy:
+    """Return the policy after `rounds` lists of `k`, clicked at random."""
+    rng = np.random.default_rng(seed)
+    for _ in range(rounds):
+        slate = policy.recommend(k, rng=rng)
+        policy.update(slate, rng.integers(0, 2, k))
+    return policy
+
+
+def shown(slate: Slate) -> tuple[tuple[str, ...], list[float]]:
+    """Return what two slates must have in common to be the same to the user."""
+    return slate.ids, slate.scores.tolist()
+
+
+def earned(policy: Policy, theta: FloatArray, beta: float, *, rounds: int, seed: int) -> float:
+    """Return what a user who clicks with chance theta . z + beta x gives in `rounds` lists."""
+    rng = np.random.default_rng([seed, 1])
+    total = 0.0
+    for _ in range(rounds):
+        slate = policy.recommend(4, rng=rng)
+        chances = np.clip(slate.relevance @ theta + beta * slate.diversity.sum(axis=1), 0.0, 1.0)
+        policy.update(slate, rng.random(4) < chances)
+        total += float(chances.sum())
+    return total

@@ -1,0 +1,84 @@
+"""What the package offers at its door."""
+
+from importlib.metadata import version
+from types import MappingProxyType
+
+import pytest
+
+import variegate
+from variegate import catalogue, distances, errors, kernels, policies, search
+
+MODULES = [variegate, catalogue, distances, errors, kernels, policies, search]
+
+
+def ruffs_order(name: str) -> tuple[int, str]:
+    """Constants first, then classes, then the rest; each by the alphabet."""
+    if name.isupper() and len(name) > 1:
+        return 0, name
+    return (1, name) if name[:1].isupper() else (2, name)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_every_name_that_is_promised_is_there(module: object) -> None:
+    promised = module.__all__  # type: ignore[attr-defined]
+
+    assert [name for name in promised if not hasattr(module, name)] == []
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_names_are_in_order(module: object) -> None:
+    promised = module.__all__  # type: ignore[attr-defined]
+
+    assert promised == sorted(promised, key=ruffs_order)
+    assert len(set(promised)) == len(promised)
+
+
+def test_the_contract_names_are_public() -> None:
+    contract = {"Catalogue", "LMDH", "POLICIES", "Slate", "State", "Utility", "diversify"}
+
+    assert contract <= set(variegate.__all__)
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert version("variegate") == variegate.__version__
+
+
+def test_registries_are_for_reading_only() -> None:
+    assert isinstance(variegate.POLICIES, MappingProxyType)
+    assert isinstance(variegate.SEARCHES, MappingProxyType)
+    assert isinstance(distances.FORMULAS, MappingProxyType)
+
+
+def test_the_registry_holds_the_paper_and_its_relatives() -> None:
+    assert set(variegate.POLICIES) == {
+        "lmdh",
+        "lmdh-greedy",
+        "logrank",
+        "mmr",
+        "epsilon-greedy",
+        "c2ucb",
+        "dc2b",
+        "lsb",
+        "linucb",
+        "comblinucb",
+        "comblints",
+        "uniform",
+        "popular",
+    }
+
+
+@pytest.mark.parametrize(
+    ("error", "builtin"),
+    [
+        (errors.InputError, ValueError),
+        (errors.DataError, ValueError),
+        (errors.StateError, ValueError),
+        (errors.NotFoundError, LookupError),
+        (errors.MissingExtraError, ImportError),
+    ],
+)
+def test_each_error_is_ours_and_the_builtin_one_expects(
+    error: type[Exception], builtin: type[Exception]
+) -> None:
+    assert issubclass(error, errors.VariegateError)
+    assert issubclass(error, builtin)
