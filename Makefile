@@ -25,7 +25,8 @@ reproduce: .venv/ready  ## the paper's simulated results, at full size
 	$(BIN)/variegate ratios --users 1000
 	$(BIN)/variegate simulate --rounds 2000 --runs 20 --out out/regret.png
 
-docs: .venv/ready  ## make the pictures of the documents anew
+docs: .venv/ready  ## make the command reference and the pictures of the documents anew
+	$(BIN)/python -m variegate.cli.reference docs/cli.md
 	$(BIN)/variegate simulate --rounds 2000 --runs 20 --out docs/pictures/regret.png
 
 clean:  ## remove the virtual environment and everything made

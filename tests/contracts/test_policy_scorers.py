@@ -14,13 +14,15 @@ def scorer(make: Make, request: pytest.FixtureRequest) -> Scorer:
 
 
 def test_a_fresh_scorer_has_nothing_taken(scorer: Scorer) -> None:
-    before = scorer.scores().copy()
+    places = np.array([5, 0, 8])
+    first, along = scorer.scores().copy(), scorer.along(places)
 
     scorer.take(3)
     scorer.take(1)
 
-    np.testing.assert_array_equal(scorer.fresh().scores(), before)
     assert len(scorer.fresh()) == len(scorer) == 12
+    np.testing.assert_array_equal(scorer.fresh().scores(), first)
+    np.testing.assert_array_equal(scorer.along(places), along)
 
 
 def test_a_fresh_scorer_leaves_the_first_alone(scorer: Scorer) -> None:

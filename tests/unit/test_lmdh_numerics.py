@@ -1,5 +1,7 @@
 """LMDH at the edges: any ridge, twins, zeros, whole lists, none or many distances."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,6 @@ from variegate import LMDH, Catalogue
 from variegate.arrays import FloatArray
 from variegate.distances import cosine
 from variegate.errors import InputError
-from variegate.policies import Uniform
 
 NAMES = ["cosine", "angular", "euclidean"]
 
@@ -77,15 +78,23 @@ def test_one_item_is_recommended_again_and_again() -> None:
 
 
 def test_features_too_large_to_learn_from_change_nothing() -> None:
-    items = Catalogue(["a", "b"], [[1e160, 0.0], [0.0, 1.0]], [])
+    items = Catalogue(["a", "b"], [[1.0, 0.0], [0.0, 1.0]], [])
     policy = LMDH(items)
-    policy.update(policy.recommend(1, candidates=[1]), [1])
-    before, too_large = policy.state(), Uniform(items).recommend(2, rng=0)
+    slate = policy.recommend(2)
+    policy.update(slate, [1, 0])
+    before = policy.state()
 
     with pytest.raises(InputError, match=r"the features are too large to learn from"):
-        policy.update(too_large, [1, 1])
+        policy.update(replace(slate, relevance=1e160 * slate.relevance), [1, 1])
 
     assert policy.state() == before
+
+
+def test_features_too_large_to_square_are_refused_at_the_door() -> None:
+    with pytest.raises(
+        InputError, match=r"`features` must be at most 1e\+100 in size, got 1e\+160"
+    ):
+        Catalogue(["a"], [[1e160]], [])
 
 
 def test_exploration_by_theory_widens_with_what_was_seen() -> None:

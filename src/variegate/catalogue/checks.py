@@ -1,6 +1,7 @@
 """What a catalogue asks of the data it is made from."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,10 @@ def id_texts(ids: Iterable[object]) -> tuple[str, ...]:
     if isinstance(ids, str):
         raise InputError(f"`ids` must be one id for each item, got the text {ids!r}")
     return tuple(map(str, ids))
+
+
+#: Squares of larger numbers, summed, leave the range of floats.
+LARGEST_FEATURE: Final = 1e100
 
 
 def checked_ids(ids: Iterable[object]) -> tuple[str, ...]:
@@ -39,6 +44,12 @@ def checked_features(features: ArrayLike, items: int) -> FloatArray:
         raise InputError(
             f"`features` must have {items} rows (one for each id) and at least 1 column, "
             f"got shape {array.shape}"
+        )
+    largest = float(np.abs(array).max(initial=0.0))
+    if largest > LARGEST_FEATURE:
+        raise InputError(
+            f"`features` must be at most {LARGEST_FEATURE:g} in size, got {largest:g}: learning "
+            "squares them, so scale them down"
         )
     return frozen(array)
 

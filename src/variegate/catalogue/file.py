@@ -11,7 +11,7 @@ import numpy as np
 from variegate.arrays import FloatArray
 from variegate.distances import FORMULAS, Distance, custom
 from variegate.errors import DataError, InputError
-from variegate.files import BROKEN, written_whole
+from variegate.files import stored_arrays, written_whole
 
 FORMAT: Final = "variegate catalogue"
 VERSION: Final = 1
@@ -63,32 +63,24 @@ def read_catalogue(
     path: str | Path, functions: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]]
 ) -> Contents:
     """Read what `write_catalogue` wrote, or raise DataError with the path."""
-    try:
-        # np.load leaves a file open that it cannot read, unless the file is not its own.
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            header = json.loads(arrays["header"].tobytes())
-            _check_format(path, header)
-            features = arrays["features"]
-            distances = tuple(
-                _restored(described, arrays.get(f"distance_{number}"), features, functions)
-                for number, described in enumerate(header["distances"])
-            )
-            return Contents(
-                tuple(header["ids"]),
-                features,
-                distances,
-                tuple(header["titles"]),
-                header["attributes"],
-                tuple(header["feature_names"]),
-                arrays.get("mean_user"),
-                header["feature_scale"],
-            )
-    except FileNotFoundError:
-        raise DataError(f"no catalogue at {path}") from None
-    except BROKEN as error:
-        if isinstance(error, (DataError, InputError)):
-            raise
-        raise DataError(f"{path}: not a whole catalogue file: {error}") from None
+    with stored_arrays(path, "catalogue") as arrays:
+        header = json.loads(arrays["header"].tobytes())
+        _check_format(path, header)
+        features = arrays["features"]
+        distances = tuple(
+            _restored(described, arrays.get(f"distance_{number}"), features, functions)
+            for number, described in enumerate(header["distances"])
+        )
+        return Contents(
+            tuple(header["ids"]),
+            features,
+            distances,
+            tuple(header["titles"]),
+            header["attributes"],
+            tuple(header["feature_names"]),
+            arrays.get("mean_user"),
+            header["feature_scale"],
+        )
 
 
 def _check_format(path: str | Path, header: Mapping[str, Any]) -> None:

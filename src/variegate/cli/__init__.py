@@ -8,6 +8,7 @@ from variegate.cli.inspect import inspect
 from variegate.cli.ratios import ratios
 from variegate.cli.simulate import simulate
 from variegate.cli.stats import stats
+from variegate.cli.try_ import try_
 from variegate.errors import VariegateError
 
 
@@ -34,3 +35,4 @@ commands.add_command(fetch)
 commands.add_command(stats)
 commands.add_command(build)
 commands.add_command(inspect)
+commands.add_command(try_)

@@ -59,10 +59,10 @@ def _one_minus_cosine(point: FloatArray, points: FloatArray) -> FloatArray:
 
 
 def _angle(point: FloatArray, points: FloatArray) -> FloatArray:
-    # From the chord |a - b| = 2 sin(angle / 2): arccos loses half the digits near angle 0.
-    # A zero row is a quarter turn from all, as its cosine is 0.
-    chords = np.linalg.norm(points - point, axis=1)
-    angles = 2.0 * np.arcsin(np.clip(chords / 2.0, 0.0, 1.0)) / np.pi
+    # From |a - b| = 2 sin(angle / 2) and |a + b| = 2 cos(angle / 2): arccos would lose half the
+    # digits near angles 0 and pi. A zero row is a quarter turn from all, as its cosine is 0.
+    apart, together = (np.linalg.norm(points + sign * point, axis=1) for sign in (-1.0, 1.0))
+    angles = 2.0 * np.arctan2(apart, together) / np.pi
     directionless = ~points.any(axis=1) | ~point.any()
     shares: FloatArray = np.where(directionless, 0.5, angles)
     return shares

@@ -9,7 +9,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.errors import DataError
-from variegate.files import BROKEN, written_whole
+from variegate.files import stored_arrays, written_whole
 
 FORMAT: Final = "variegate embeddings"
 VERSION: Final = 1
@@ -28,17 +28,11 @@ def write_embeddings(
 
 def read_embeddings(path: str | Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
     """Read what `write_embeddings` wrote, or raise DataError with the path."""
-    try:
-        # np.load leaves a file open that it cannot read, unless the file is not its own.
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+    with stored_arrays(path, "embeddings") as stored:
+        arrays = {name: stored[name] for name in stored.files}
         header = json.loads(arrays.pop("header").tobytes())
         is_ours = header.get("format") == FORMAT
         version = header.get("version")
-    except FileNotFoundError:
-        raise DataError(f"no embeddings at {path}") from None
-    except BROKEN as error:
-        raise DataError(f"{path}: not a whole embeddings file: {error}") from None
     if not is_ours:
         raise DataError(f"{path}: not embeddings of variegate")
     if version != VERSION:

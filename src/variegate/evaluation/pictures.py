@@ -1,6 +1,7 @@
 """Pictures of results, each method in one colour everywhere."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +15,7 @@ from variegate.evaluation.simulation import Simulation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: Okabe and Ito's colours, which the colour-blind can tell apart; LMDH stands out.
 COLOURS: Final[Mapping[str, str]] = MappingProxyType(
@@ -25,7 +27,7 @@ COLOURS: Final[Mapping[str, str]] = MappingProxyType(
         "lsb": "#cc79a7",
         "logrank": "#56b4e9",
         "mmr": "#7a5c00",
-        "epsilon-greedy": "#8c8cd9",
+        "epsilon-greedy": "#7b3fa0",
         "linucb": "#5f9ea0",
         "comblinucb": "#444444",
         "comblints": "#777777",
@@ -34,20 +36,97 @@ COLOURS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
+#: Curves of more points than this are thinned: no eye can tell, and files stay small.
+MOST_POINTS: Final = 250
 
-@dataclass(frozen=True)
-class _Curve:
-    """One policy's mean cumulative regret and its standard error, over the rounds."""
+_STYLE: Final = {
+    "font.size": 10.0,
+    "axes.titlesize": 10.0,
+    "axes.labelsize": 10.0,
+    "xtick.labelsize": 9.0,
+    "ytick.labelsize": 9.0,
+    "legend.fontsize": 9.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.edgecolor": "#666666",
+    "svg.hashsalt": "variegate",  # the same picture is the same file
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One method's mean over the rounds, and its standard error."""
 
     label: str
     colour: str
-    width: float
     mean: FloatArray
     error: FloatArray
+    width: float = 1.6
+    style: str = "-"
 
     @property
     def end(self) -> float:
+        """Where the curve ends."""
         return float(self.mean[-1])
+
+
+def colour_of(policy: str) -> str:
+    """Return the colour of a policy, whatever its options; black for one of your own."""
+    return COLOURS.get(policy.partition(":")[0], "#000000")
+
+
+@contextmanager
+def drawing_style() -> Iterator[None]:
+    """Draw and save inside this, for pictures that are readable at half a page's width."""
+    try:
+        from matplotlib import rc_context
+    except ImportError:
+        raise MissingExtraError(
+            "drawing needs matplotlib: pip install 'variegate[plots]'"
+        ) from None
+    with rc_context(_STYLE):
+        yield
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """Return an empty figure, in inches, that belongs to no window."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), dpi=200, layout="constrained")
+
+
+def draw_curves(axes: "Axes", curves: Sequence[Curve]) -> None:
+    """Draw each curve over the rounds, with a band of two standard errors."""
+    for curve in curves:
+        step = max(len(curve.mean) // MOST_POINTS, 1)
+        shown = np.r_[0 : len(curve.mean) - 1 : step, len(curve.mean) - 1]
+        rounds, mean, band = shown + 1, curve.mean[shown], 2.0 * curve.error[shown]
+        axes.plot(
+            rounds,
+            mean,
+            color=curve.colour,
+            linewidth=curve.width,
+            linestyle=curve.style,
+            label=curve.label,
+        )
+        axes.fill_between(
+            rounds, mean - band, mean + band, color=curve.colour, alpha=0.15, linewidth=0
+        )
+
+
+def regret_curves(
+    names: Sequence[str], labels: Sequence[str], cumulative: FloatArray
+) -> list[Curve]:
+    """Return the mean over runs of cumulative regret, (policies, runs, rounds)."""
+    curves = []
+    for name, label, runs in zip(names, labels, cumulative, strict=True):
+        spread = runs.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(runs.shape[1])
+        error = spread / np.sqrt(len(runs))
+        width = 2.6 if name == "lmdh" else 1.6
+        short = label.partition(":")[0] + ")" if "(reconstructed:" in label else label
+        curves.append(Curve(short, colour_of(name), runs.mean(axis=0), error, width))
+    return curves
 
 
 def draw_regret(simulation: Simulation, path: str | Path) -> None:
@@ -55,64 +134,50 @@ def draw_regret(simulation: Simulation, path: str | Path) -> None:
 
     Where some policies end far below the others, a second panel shows those closer up.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError(
-            "drawing needs matplotlib: pip install 'variegate[plots]'"
-        ) from None
-    curves = _curves(simulation)
+    curves = regret_curves(simulation.names, simulation.labels, simulation.cumulative())
+    with drawing_style():
+        low = low_curves(curves)
+        figure = new_figure(9.6 if low else 6.0, 4.0)
+        panels = figure.subplots(1, 2 if low else 1, squeeze=False)[0]
+        draw_regret_panels(panels, curves)
+        figure.suptitle(
+            f"How far the lists fall short of the best: mean of {simulation.runs} simulated "
+            "users, bands of two standard errors",
+            fontsize=9.5,
+        )
+        figure.savefig(path)
+
+
+def low_curves(curves: Sequence[Curve]) -> list[Curve]:
+    """Return the curves that end so far below the highest that they need a closer look."""
     highest = max(curve.end for curve in curves)
-    low = [curve for curve in curves if curve.end < highest / 3.0]
+    return [curve for curve in curves if curve.end < highest / 3.0]
+
+
+def draw_regret_panels(panels: Sequence["Axes"], curves: Sequence[Curve]) -> None:
+    """Draw all curves in the first panel, and the low ones closer up in the second, if any."""
+    low = low_curves(curves)
     high = [curve for curve in curves if curve not in low]
-    figure = Figure(figsize=(9.6 if low else 6.0, 4.0), dpi=160, layout="constrained")
-    panels = figure.subplots(1, 2 if low else 1, squeeze=False)[0]
-    _draw_panel(panels[0], curves, high, "all")
+    _draw_regret_panel(panels[0], curves, high, "all")
     panels[0].set_ylabel("cumulative regret")
     if low:
-        _draw_panel(panels[1], low, low, "closer up")
-    figure.suptitle(
-        f"How far the lists fall short of the best: mean of {simulation.runs} simulated users, "
-        "bands of two standard errors",
-        fontsize=9.5,
-    )
-    figure.savefig(path)
+        _draw_regret_panel(panels[1], low, low, "closer up")
 
 
-def _curves(simulation: Simulation) -> list[_Curve]:
-    curves = []
-    for name, label, runs in zip(
-        simulation.names, simulation.labels, simulation.cumulative(), strict=True
-    ):
-        spread = runs.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(simulation.rounds)
-        curves.append(
-            _Curve(
-                label.split(" (reconstructed")[0],
-                COLOURS.get(name, "#000000"),
-                2.6 if name == "lmdh" else 1.6,
-                runs.mean(axis=0),
-                spread / np.sqrt(len(runs)),
-            )
-        )
-    return curves
-
-
-def _draw_panel(axes: "Axes", curves: list[_Curve], labelled: list[_Curve], title: str) -> None:
-    for curve in curves:
-        rounds, band = np.arange(1, len(curve.mean) + 1), 2.0 * curve.error
-        axes.plot(rounds, curve.mean, color=curve.colour, linewidth=curve.width)
-        low, high = curve.mean - band, curve.mean + band
-        axes.fill_between(rounds, low, high, color=curve.colour, alpha=0.13, linewidth=0)
+def _draw_regret_panel(
+    axes: "Axes", curves: Sequence[Curve], labelled: Sequence[Curve], title: str
+) -> None:
+    draw_curves(axes, curves)
     axes.set(xlabel="lists shown", xlim=(0, len(curves[0].mean)))
     axes.set_ylim(bottom=0)
-    axes.set_title(title, fontsize=9, loc="left", color="#555555")
-    axes.spines[["top", "right"]].set_visible(False)
-    _label_ends(axes, labelled)
+    axes.set_title(title, color="#555555")
+    label_ends(axes, labelled)
 
 
-def _label_ends(axes: "Axes", curves: list[_Curve]) -> None:
+def label_ends(axes: "Axes", curves: Sequence[Curve]) -> None:
     """Write each label at the right end of its curve, pushed apart where they would touch."""
-    least = 0.06 * (axes.get_ylim()[1] - axes.get_ylim()[0])
+    bottom, top = axes.get_ylim()
+    least = 0.075 * (top - bottom)
     at = -np.inf
     for curve in sorted(curves, key=lambda curve: curve.end):
         at = max(curve.end, at + least)

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.errors import DataError
 from variegate.evaluation import metrics
 from variegate.evaluation.replay import ReplayTask, Trace
-from variegate.files import BROKEN, written_whole
+from variegate.files import stored_arrays, written_whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,19 +66,15 @@ class Scores:
     @classmethod
     def load(cls, path: str | Path) -> "Scores":
         """Read what `save` wrote, or raise DataError."""
-        try:
-            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                header = json.loads(arrays["header"].tobytes())
-                loaded = {name: arrays[name] for name in _ARRAYS}
-                return cls(
-                    label=header["label"],
-                    gini=header["gini"],
-                    distances=tuple(header["distances"]),
-                    settings=header["settings"],
-                    **loaded,
-                )
-        except BROKEN as error:
-            raise DataError(f"{path}: not a whole file of scores: {error}") from None
+        with stored_arrays(path, "scores") as arrays:
+            header = json.loads(arrays["header"].tobytes())
+            return cls(
+                label=header["label"],
+                gini=header["gini"],
+                distances=tuple(header["distances"]),
+                settings=header["settings"],
+                **{name: arrays[name] for name in _ARRAYS},
+            )
 
 
 _ARRAYS = tuple(f.name for f in fields(Scores) if f.type is FloatArray)

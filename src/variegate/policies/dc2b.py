@@ -22,7 +22,7 @@ from variegate.arrays import (
 )
 from variegate.catalogue import Catalogue
 from variegate.distances import unit_rows
-from variegate.errors import InputError
+from variegate.errors import InputError, StateError
 from variegate.gains import Normaliser
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.dpp import Determinant, similarity_root
@@ -167,9 +167,12 @@ class DC2B(Policy):
         }
 
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
-        self._curvature = unpacked(arrays["curvature"], len(self.prior_mean))
+        curvature = unpacked(arrays["curvature"], len(self.prior_mean))
+        prior = float(arrays["prior"][0])
+        if prior <= 0 or np.linalg.eigvalsh(curvature)[0] <= -prior:
+            raise StateError("`state` must hold a precision that is positive, got one that is not")
+        self._curvature, self._prior_precision = curvature, prior
         self._response = np.array(arrays["response"])
-        self._prior_precision = float(arrays["prior"][0])
 
 
 def _checked_prior_mean(

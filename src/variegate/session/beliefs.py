@@ -7,8 +7,8 @@ import numpy as np
 
 from variegate.policies import Policy
 
-#: A weight that is less than this part of its interval's half is no lean at all.
-LEAST_LEAN: Final = 1 / 3
+#: The strength from which on a weight is a lean: low, for even the first picks are worth telling.
+LEAST_LEAN: Final = 1 / 8
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Belief:
         return self.low > 0 or self.high < 0
 
     @property
-    def is_lean(self) -> bool:
-        """Whether it leans one way, without being sure."""
-        return not self.is_sure and abs(self.weight) > LEAST_LEAN * self.half_width
+    def strength(self) -> float:
+        """The weight's size in halves of its interval: sure, if above 1; 0 where nothing is said."""
+        return abs(self.weight) / self.half_width if self.half_width > 0 else float(self.is_sure)
 
 
 @dataclass(frozen=True)
@@ -65,5 +65,5 @@ def taste_of(policy: Policy, *, most: int = 5) -> Taste:
     ranked = [beliefs[place] for place in order]
     likes = [belief for belief in ranked if belief.is_sure and belief.weight > 0]
     avoids = [belief for belief in ranked if belief.is_sure and belief.weight < 0]
-    leans = [belief for belief in ranked if belief.is_lean]
+    leans = [b for b in ranked if not b.is_sure and b.strength > LEAST_LEAN]
     return Taste(tuple(likes[:most]), tuple(avoids[:most]), tuple(leans[:most]))

@@ -11,7 +11,7 @@ import numpy as np
 from variegate.arrays import FloatArray
 from variegate.errors import DataError, InputError
 from variegate.evaluation.scores import Scores
-from variegate.files import BROKEN, written_whole
+from variegate.files import stored_arrays, written_whole
 
 
 class ResultsFolder:
@@ -43,11 +43,8 @@ class ResultsFolder:
         """Return the array measured with these settings, measuring it if it is not there."""
         place = self._place(name, settings)
         if place.exists():
-            try:
-                with place.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                    return np.asarray(arrays["array"])
-            except BROKEN as error:
-                raise DataError(f"{place}: not a whole file of results: {error}") from None
+            with stored_arrays(place, "results") as arrays:
+                return np.asarray(arrays["array"])
         array = measure()
         with written_whole(place) as target:
             np.savez_compressed(target, allow_pickle=False, array=array)

@@ -1,0 +1,191 @@
+"""What `variegate try` shows."""
+
+from math import isnan
+from typing import TYPE_CHECKING, Final
+
+from variegate.cli.console import one_line, plain_table, say, shortened
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from variegate.session import Belief, Session
+
+#: Up to so many distances have a column each under `why`; more are summed.
+MOST_COLUMNS: Final = 4
+#: Columns of the screen: for the name of an attribute or a distance, and from which on more is said.
+LONGEST_NAME: Final = 12
+WIDE: Final = 100
+#: The strength of a belief from which on a lean is told. People who pick at random seldom get one.
+LEAST_VARIETY: Final = 1 / 4
+
+
+class Screen:
+    """Prints a session: lists, reasons, what was learnt."""
+
+    def __init__(self, console: "Console", session: "Session") -> None:
+        from variegate.session import shown_attributes, typical_distances
+
+        self.console, self.session = console, session
+        self._attributes = shown_attributes(session.catalogue)
+        self._typical = typical_distances(session.catalogue)
+        self._is_wide = console.width >= WIDE
+
+    def greet(self, help_text: str) -> None:
+        """Say what there is and what to do."""
+        policy = self.session.policy
+        say(self.console, f"{len(policy.catalogue):,} items, {policy.label}. You are the user.")
+        self.console.print(help_text, style="dim")
+
+    def note(self, text: str) -> None:
+        """Print a line of talk."""
+        say(self.console, text)
+
+    def end_line(self) -> None:
+        """End the line of a prompt that was not answered."""
+        self.console.print()
+
+    def show_slate(self) -> None:
+        """Print the list that waits for an answer."""
+        from rich.table import Table
+
+        from variegate.session import apart_by
+
+        catalogue, slate = self.session.catalogue, self.session.slate()
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        table.add_column("", justify="right", style="bold", no_wrap=True)
+        for name in ("", *self._attributes):
+            table.add_column(shortened(name, LONGEST_NAME))
+        table.add_column("apart by", style="dim")
+        columns = [self._cells(name) for name in self._attributes]
+        apart = apart_by(catalogue, slate.items, self._typical, most=1 + self._is_wide)
+        for place, row in enumerate(slate.items):
+            table.add_row(
+                str(place + 1),
+                one_line(catalogue.titles[row]),
+                *(column[place] for column in columns),
+                ", ".join(shortened(name, LONGEST_NAME) for name in apart[place]),
+            )
+        self.console.print(f"\nList {len(self.session.turns) + 1}", style="bold")
+        self.console.print(table)
+
+    def show_why(self) -> None:
+        """Print the parts that each item's score is the sum of."""
+        slate, catalogue = self.session.slate(), self.session.catalogue
+        why = self.session.policy.explain(slate)
+        names, parts = [shortened(name, LONGEST_NAME) for name in why.diversity_names], why.diversity
+        if len(names) > MOST_COLUMNS:
+            names, parts = ["variety"], parts.sum(axis=1, keepdims=True)
+        numbers = ("itself", *names, "curiosity", "score")
+        table = plain_table("#", "", *numbers, right=("#", *numbers))
+        left = self.console.width - sum(max(len(name), 5) + 2 for name in numbers) - 4
+        for place, row in enumerate(slate.items):
+            shown = (why.relevance[place], *parts[place], why.exploration[place])
+            table.add_row(
+                str(place + 1),
+                shortened(catalogue.titles[row], left),
+                *(f"{part:+.2f}" for part in shown),
+                f"{slate.scores[place]:+.2f}",
+            )
+        self.console.print(table)
+        note = "itself: what it is. " + (f"{', '.join(names)}: what it adds. " if names else "")
+        self.console.print(f"{note}curiosity: how little is known of it.", style="dim")
+
+    def show_learnt(self) -> None:
+        """Print what the last answer led to."""
+        turn = self.session.turns[-1]
+        self.console.print(f"\nPicked {turn.hits} of {len(turn.slate)}.", style="bold", end=" ")
+        self._show_hits()
+        self._show_taste()
+        self._show_variety()
+
+    def show_summary(self) -> None:
+        """Print how it went, in the end."""
+        session = self.session
+        if not session.turns:
+            self.console.print("\nNothing was answered, so nothing was learnt.")
+            return
+        shown = sum(len(turn.slate) for turn in session.turns)
+        over = " That was all there is." if session.is_over else ""
+        self.console.print(
+            f"\nDone: {sum(session.hits)} picks of {shown} shown.{over}", style="bold", end=" "
+        )
+        self._show_hits()
+        if session.picked:
+            titles = ", ".join(one_line(session.catalogue.titles[row]) for row in session.picked)
+            self.console.print(f"You picked {titles}.")
+        self._show_taste()
+        self._show_variety()
+
+    def _show_hits(self) -> None:
+        self.console.print(f"By list: {' '.join(map(str, self.session.hits))}", style="dim")
+
+    def _show_taste(self) -> None:
+        from variegate.session import taste_of
+
+        taste = taste_of(self.session.policy)
+        groups = (("you like", taste.likes), ("you pass by", taste.avoids), ("perhaps", taste.leans))
+        for heading, beliefs in groups:
+            if beliefs:
+                self._row(heading, _said(beliefs))
+        if taste.is_empty:
+            self._row("taste", "nothing to say of it yet")
+
+    def _show_variety(self) -> None:
+        from variegate.session import varieties
+
+        found = varieties(self.session)
+        if not found:
+            return
+        numbers = ("picked", "passed")
+        table = plain_table("variety", *numbers, "your picks", "it thinks", "", right=numbers)
+        for variety in found:
+            table.add_row(
+                shortened(variety.name, LONGEST_NAME),
+                _number(variety.picked),
+                _number(variety.passed),
+                variety.contrast.value,
+                _wish(variety.belief),
+                f"{variety.belief.weight:+.2f} ± {variety.belief.half_width:.2f}",
+            )
+        self.console.print(table)
+
+    def _row(self, heading: str, text: str) -> None:
+        from rich.table import Table
+
+        table = Table.grid(padding=(0, 2))
+        table.add_column(style="dim", min_width=11)
+        table.add_column()
+        table.add_row(heading, text)
+        self.console.print(table)
+
+    def _cells(self, name: str) -> "list[Text]":
+        """Return an attribute's values down the list; what was there above is dim."""
+        from rich.text import Text
+
+        from variegate.session import in_short
+
+        values, above, cells = self.session.catalogue.attributes[name], set[str](), []
+        for row in self.session.slate().items:
+            labels = [one_line(label) for label in in_short(values[row], most=2 + self._is_wide)]
+            styled = [Text(label, style="dim" if label in above else "") for label in labels]
+            cells.append(Text(", ").join(styled))
+            above.update(labels)
+        return cells
+
+
+def _said(beliefs: "tuple[Belief, ...]") -> str:
+    from variegate.content import said
+
+    return one_line(said((belief.name, belief.weight) for belief in beliefs))
+
+
+def _wish(belief: "Belief") -> str:
+    if belief.strength < LEAST_VARIETY:
+        return "not clear yet"
+    wanted = "more variety" if belief.weight > 0 else "more alike"
+    return wanted if belief.is_sure else f"perhaps {wanted}"
+
+
+def _number(mean: float) -> str:
+    return "-" if isnan(mean) else f"{mean:.2f}"
