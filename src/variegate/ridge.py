@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri, dtrtrs
+from scipy.linalg.lapack import dpotrf, dpotri, dtrtri, dtrtrs
 
 from variegate.arrays import FloatArray, root_of
 from variegate.errors import InputError
@@ -18,13 +18,19 @@ class Estimate:
     mean: FloatArray
     #: P = Phi^-1, (p, p)
     covariance: FloatArray
-    #: R with R'R = Phi, upper triangular or, where rounding made Phi indefinite, full
+    #: R with R'R = Phi, upper triangular
     root: FloatArray
 
     @cached_property
     def deviations(self) -> FloatArray:
         """The standard deviation of each weight for noise of variance 1, (p,)."""
         return root_of(np.diag(self.covariance))
+
+    @cached_property
+    def inverse_root(self) -> FloatArray:
+        """G with G'G = P, lower triangular: the variance of zeta is the square of G zeta."""
+        inverse, _ = dtrtri(self.root, lower=0)
+        return np.ascontiguousarray(inverse.T)
 
     def variances(self, features: FloatArray) -> FloatArray:
         """Return zeta' P zeta for each row zeta, never below 0, (n,)."""
@@ -107,7 +113,8 @@ class Ridge:
         known, values = values > floor, np.maximum(values, floor)
         mean = vectors @ (known / values * (vectors.T @ self.response))
         covariance = (vectors / values) @ vectors.T
-        return Estimate(mean, covariance, np.sqrt(values)[:, None] * vectors.T)
+        root = np.linalg.qr(np.sqrt(values)[:, None] * vectors.T, mode="r")
+        return Estimate(mean, covariance, np.asfortranarray(root))
 
 
 def packed(symmetric: FloatArray) -> FloatArray:

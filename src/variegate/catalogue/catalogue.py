@@ -9,7 +9,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from variegate.arrays import FloatArray, IndexArray, check_numbers, check_positive, frozen
+from variegate.arrays import (
+    FloatArray,
+    IndexArray,
+    MaskArray,
+    check_numbers,
+    check_positive,
+    frozen,
+)
 from variegate.catalogue.checks import (
     checked_distances,
     checked_features,
@@ -21,6 +28,7 @@ from variegate.catalogue.checks import (
 from variegate.catalogue.file import Contents, read_catalogue, write_catalogue
 from variegate.distances import Distance
 from variegate.errors import InputError, NotFoundError
+from variegate.kernels.layout import Layout, layout_of
 
 
 class Catalogue:
@@ -113,6 +121,11 @@ class Catalogue:
         return float(np.linalg.norm(self.features, axis=1).max())
 
     @cached_property
+    def layout(self) -> Layout | None:
+        """The items as the compiled loops read them; None where those do not know a distance."""
+        return layout_of(self.features, self.distances)
+
+    @cached_property
     def _row_of(self) -> dict[str, int]:
         return {item: row for row, item in enumerate(self.ids)}
 
@@ -130,16 +143,19 @@ class Catalogue:
 
         Either is a list of row numbers or a mask with one yes or no for each item.
         """
-        free = np.zeros(len(self), dtype=bool)
-        wanted = (
-            slice(None)
-            if candidates is None
-            else selected_rows("candidates", candidates, len(self))
-        )
-        free[wanted] = True
+        return np.flatnonzero(self.candidate_mask(candidates, exclude))
+
+    def candidate_mask(
+        self, candidates: ArrayLike | None = None, exclude: ArrayLike | None = None
+    ) -> MaskArray:
+        """Return the same as `candidates`, as one yes or no for each item, (L,)."""
+        free = np.ones(len(self), dtype=np.bool_)
+        if candidates is not None:
+            free[:] = False
+            free[selected_rows("candidates", candidates, len(self))] = True
         if exclude is not None:
             free[selected_rows("exclude", exclude, len(self))] = False
-        return np.flatnonzero(free)
+        return free
 
     def extended(
         self,

@@ -9,6 +9,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from variegate.catalogue import Catalogue
     from variegate.policies import Policy
     from variegate.session import Session
 
@@ -22,8 +23,10 @@ EXPLORATION: Final = 0.3
 HELP: Final = """\
 Type the numbers of those you would pick, such as 1 4 9 or 1,4,9, and Enter.
 Enter alone: none of them.  w: why these?  ?: this help.  q: done.
-Nothing is shown twice. What is learnt is told after each list: a + for what
-you pick, a - for what you pass by, "perhaps" where it could still be luck."""
+Nothing is shown twice. "new in": far even from the nearest item above.
+Then you are told what was learnt: + for what you pick, - for what you pass by,
+"perhaps" where it could still be luck; and how far from the items above those
+stood that you picked, beside those you passed by."""
 
 
 @click.command("try")
@@ -61,25 +64,26 @@ def try_(
     from variegate.session import Session
 
     console = plain_console()
+    given = {"ridge": ridge, "exploration": exploration}
+    options = {name: value for name, value in given.items() if value is not None}
     with console.status("Opening the catalogue"):
         items = film_catalogue() if catalogue is None else Catalogue.load(catalogue)
-    given = {"ridge": ridge, "exploration": exploration}
-    recommender = _policy(policy, items, {name: v for name, v in given.items() if v is not None})
-    session = Session(recommender, k=k, rng=seed)
+        session = Session(_policy(policy, items, options), k=k, rng=seed)
+        session.slate()  # the first one waits for numba
     # A pipe may bring any bytes: what cannot be read is a wrong answer, not the end.
     with suppress(AttributeError):
         sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
     Conversation(console, session).hold()
 
 
-def _policy(text: str, items: Any, given: dict[str, float]) -> "Policy":
+def _policy(text: str, items: "Catalogue", given: dict[str, float]) -> "Policy":
     from inspect import signature
 
     from variegate.policies import POLICIES, PolicySpec, parse_policy
 
     spec = parse_policy(text)
     known = signature(POLICIES[spec.name]).parameters if spec.name in POLICIES else {}
-    own = {"ridge": RIDGE} if "ridge" in known else {}
+    own: dict[str, Any] = {"ridge": RIDGE} if "ridge" in known else {}
     if spec.name == "lmdh":
         own["exploration"] = EXPLORATION
     return PolicySpec(spec.name, {**own, **spec.options, **given})(items)

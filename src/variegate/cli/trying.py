@@ -13,9 +13,13 @@ if TYPE_CHECKING:
 
 #: Up to so many distances have a column each under `why`; more are summed.
 MOST_COLUMNS: Final = 4
-#: Columns of the screen: for the name of an attribute or a distance, and from which on more is said.
-LONGEST_NAME: Final = 12
+#: Letters of the name of an attribute or a distance.
+LONGEST_NAME: Final = 10
+#: Columns of the screen below which less is said, and from which on more.
+NARROW: Final = 78
 WIDE: Final = 100
+#: Picks named in the end.
+MOST_TITLES: Final = 12
 #: The strength of a belief from which on a lean is told. People who pick at random seldom get one.
 LEAST_VARIETY: Final = 1 / 4
 
@@ -49,22 +53,22 @@ class Screen:
         """Print the list that waits for an answer."""
         from rich.table import Table
 
-        from variegate.session import apart_by
+        from variegate.session import new_in
 
         catalogue, slate = self.session.catalogue, self.session.slate()
         table = Table(box=None, pad_edge=False, header_style="dim")
         table.add_column("", justify="right", style="bold", no_wrap=True)
         for name in ("", *self._attributes):
             table.add_column(shortened(name, LONGEST_NAME))
-        table.add_column("apart by", style="dim")
+        table.add_column("new in", style="dim")
         columns = [self._cells(name) for name in self._attributes]
-        apart = apart_by(catalogue, slate.items, self._typical, most=1 + self._is_wide)
+        new = new_in(catalogue, slate.items, self._typical, most=1 + self._is_wide)
         for place, row in enumerate(slate.items):
             table.add_row(
                 str(place + 1),
                 one_line(catalogue.titles[row]),
                 *(column[place] for column in columns),
-                ", ".join(shortened(name, LONGEST_NAME) for name in apart[place]),
+                ", ".join(shortened(name, LONGEST_NAME) for name in new[place]),
             )
         self.console.print(f"\nList {len(self.session.turns) + 1}", style="bold")
         self.console.print(table)
@@ -73,8 +77,11 @@ class Screen:
         """Print the parts that each item's score is the sum of."""
         slate, catalogue = self.session.slate(), self.session.catalogue
         why = self.session.policy.explain(slate)
-        names, parts = [shortened(name, LONGEST_NAME) for name in why.diversity_names], why.diversity
-        if len(names) > MOST_COLUMNS:
+        names, parts = (
+            [shortened(name, LONGEST_NAME) for name in why.diversity_names],
+            why.diversity,
+        )
+        if len(names) > MOST_COLUMNS or self.console.width < NARROW:
             names, parts = ["variety"], parts.sum(axis=1, keepdims=True)
         numbers = ("itself", *names, "curiosity", "score")
         table = plain_table("#", "", *numbers, right=("#", *numbers))
@@ -84,8 +91,8 @@ class Screen:
             table.add_row(
                 str(place + 1),
                 shortened(catalogue.titles[row], left),
-                *(f"{part:+.2f}" for part in shown),
-                f"{slate.scores[place]:+.2f}",
+                *map(_signed, shown),
+                _signed(slate.scores[place]),
             )
         self.console.print(table)
         note = "itself: what it is. " + (f"{', '.join(names)}: what it adds. " if names else "")
@@ -112,8 +119,10 @@ class Screen:
         )
         self._show_hits()
         if session.picked:
-            titles = ", ".join(one_line(session.catalogue.titles[row]) for row in session.picked)
-            self.console.print(f"You picked {titles}.")
+            titles = [one_line(session.catalogue.titles[row]) for row in session.picked]
+            more = len(titles) - MOST_TITLES
+            last = f" and {more} more" if more > 0 else ""
+            self.console.print(f"You picked {', '.join(titles[:MOST_TITLES])}{last}.")
         self._show_taste()
         self._show_variety()
 
@@ -124,7 +133,11 @@ class Screen:
         from variegate.session import taste_of
 
         taste = taste_of(self.session.policy)
-        groups = (("you like", taste.likes), ("you pass by", taste.avoids), ("perhaps", taste.leans))
+        groups = (
+            ("you like", taste.likes),
+            ("you pass by", taste.avoids),
+            ("perhaps", taste.leans),
+        )
         for heading, beliefs in groups:
             if beliefs:
                 self._row(heading, _said(beliefs))
@@ -137,17 +150,16 @@ class Screen:
         found = varieties(self.session)
         if not found:
             return
-        numbers = ("picked", "passed")
-        table = plain_table("variety", *numbers, "your picks", "it thinks", "", right=numbers)
+        numbers = () if self.console.width < NARROW else ("picked", "passed")
+        headings = ("your picks", "it thinks you want", *([""] if numbers else []))
+        table = plain_table("variety of", *numbers, *headings, right=numbers)
         for variety in found:
-            table.add_row(
-                shortened(variety.name, LONGEST_NAME),
-                _number(variety.picked),
-                _number(variety.passed),
-                variety.contrast.value,
-                _wish(variety.belief),
-                f"{variety.belief.weight:+.2f} ± {variety.belief.half_width:.2f}",
-            )
+            belief = variety.belief
+            cells = [shortened(variety.name, LONGEST_NAME), variety.contrast.value, _wish(belief)]
+            if numbers:
+                cells[1:1] = [_number(variety.picked), _number(variety.passed)]
+                cells.append(f"{_signed(belief.weight)} ± {belief.half_width:.2f}")
+            table.add_row(*cells)
         self.console.print(table)
 
     def _row(self, heading: str, text: str) -> None:
@@ -183,9 +195,13 @@ def _said(beliefs: "tuple[Belief, ...]") -> str:
 def _wish(belief: "Belief") -> str:
     if belief.strength < LEAST_VARIETY:
         return "not clear yet"
-    wanted = "more variety" if belief.weight > 0 else "more alike"
+    wanted = "more variety" if belief.weight > 0 else "less variety"
     return wanted if belief.is_sure else f"perhaps {wanted}"
 
 
 def _number(mean: float) -> str:
     return "-" if isnan(mean) else f"{mean:.2f}"
+
+
+def _signed(number: float) -> str:
+    return f"{round(number, 2) + 0.0:+.2f}"  # 0 is added so that nothing is -0.00

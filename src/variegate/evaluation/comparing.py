@@ -85,8 +85,9 @@ def _drawn(splits: Sequence[Scores], measure: str, draws: int) -> FloatArray:
     return np.asarray(np.mean(totals, axis=0))
 
 
-# Scores are compared with many others by many measures, and drawing users takes the time.
-@lru_cache(maxsize=128)
+# Scores are compared with many others by many measures, and drawing users takes the time. With
+# 30 rounds an entry is half a megabyte, and a reproduction in full has 255.
+@lru_cache(maxsize=512)
 def _drawn_means(scores: Scores, number: int, draws: int) -> tuple[FloatArray, FloatArray]:
     """Mean recall and mean diversity of users drawn anew, (draws, rounds) each."""
     users = len(scores.recall)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -39,7 +39,7 @@ COLOURS: Final[Mapping[str, str]] = MappingProxyType(
 #: Curves of more points than this are thinned: no eye can tell, and files stay small.
 MOST_POINTS: Final = 250
 
-_STYLE: Final = {
+_STYLE: Final[dict[Any, Any]] = {
     "font.size": 10.0,
     "axes.titlesize": 10.0,
     "axes.labelsize": 10.0,
@@ -139,7 +139,12 @@ def draw_regret(simulation: Simulation, path: str | Path) -> None:
         low = low_curves(curves)
         figure = new_figure(9.6 if low else 6.0, 4.0)
         panels = figure.subplots(1, 2 if low else 1, squeeze=False)[0]
-        draw_regret_panels(panels, curves)
+        draw_regret_panel(panels[0], curves, "all")
+        panels[0].set_ylabel("cumulative regret")
+        _label_ends(panels[0], [curve for curve in curves if curve not in low])
+        if low:
+            draw_regret_panel(panels[1], low, "closer up")
+            _label_ends(panels[1], low)
         figure.suptitle(
             f"How far the lists fall short of the best: mean of {simulation.runs} simulated "
             "users, bands of two standard errors",
@@ -154,27 +159,15 @@ def low_curves(curves: Sequence[Curve]) -> list[Curve]:
     return [curve for curve in curves if curve.end < highest / 3.0]
 
 
-def draw_regret_panels(panels: Sequence["Axes"], curves: Sequence[Curve]) -> None:
-    """Draw all curves in the first panel, and the low ones closer up in the second, if any."""
-    low = low_curves(curves)
-    high = [curve for curve in curves if curve not in low]
-    _draw_regret_panel(panels[0], curves, high, "all")
-    panels[0].set_ylabel("cumulative regret")
-    if low:
-        _draw_regret_panel(panels[1], low, low, "closer up")
-
-
-def _draw_regret_panel(
-    axes: "Axes", curves: Sequence[Curve], labelled: Sequence[Curve], title: str
-) -> None:
+def draw_regret_panel(axes: "Axes", curves: Sequence[Curve], title: str) -> None:
+    """Draw cumulative regret over the lists shown."""
     draw_curves(axes, curves)
     axes.set(xlabel="lists shown", xlim=(0, len(curves[0].mean)))
     axes.set_ylim(bottom=0)
     axes.set_title(title, color="#555555")
-    label_ends(axes, labelled)
 
 
-def label_ends(axes: "Axes", curves: Sequence[Curve]) -> None:
+def _label_ends(axes: "Axes", curves: Sequence[Curve]) -> None:
     """Write each label at the right end of its curve, pushed apart where they would touch."""
     bottom, top = axes.get_ylim()
     least = 0.075 * (top - bottom)

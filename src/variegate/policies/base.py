@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from variegate.arrays import FloatArray, IndexArray, check_choice, check_count
+from variegate.arrays import FloatArray, IndexArray, MaskArray, check_choice, check_count
 from variegate.catalogue import Catalogue
 from variegate.errors import InputError, StateError
 from variegate.gains import NORMALISERS, Normaliser
@@ -85,10 +85,8 @@ class Policy(ABC):
         rng
             A NumPy generator or a seed, for policies that draw.
         """
-        rows = self.catalogue.candidates(candidates, exclude)
-        k = check_count(k, len(rows))
-        places, scores = self._search(self._scorer(rows, k, rng), k)
-        return self._slate(rows[places], scores)
+        free = self.catalogue.candidate_mask(candidates, exclude)
+        return self._listed(free, check_count(k, int(np.count_nonzero(free))), rng)
 
     def update(self, slate: Slate, rewards: ArrayLike, seen: ArrayLike | None = None) -> None:
         """Learn from what the user made of a slate; after an error nothing has changed.
@@ -128,6 +126,12 @@ class Policy(ABC):
             raise StateError(f"`state` is one of {state.policy!r}, not of {self.name!r}")
         self._check_arrays(state.arrays)
         self._restore(state.arrays)
+
+    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+        """Return a list of `k` of the items that are `free`."""
+        rows = np.flatnonzero(free)
+        places, scores = self._search(self._scorer(rows, k, rng), k)
+        return self._slate(rows[places], scores)
 
     @abstractmethod
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray, check_choice, check_positive
+from variegate.arrays import FloatArray, IndexArray, MaskArray, check_choice, check_positive
 from variegate.catalogue import Catalogue
 from variegate.gains import Gains, Normaliser, normalising_factor
-from variegate.kernels import upper_bounds
+from variegate.kernels import lmdh_list, upper_bounds
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.linear import learnt_preferences, restore_ridge, ridge_arrays
 from variegate.ridge import Estimate, Ridge
@@ -99,6 +99,20 @@ class LMDH(Policy):
     @property
     def _search(self) -> Search:
         return SEARCHES[self.search]
+
+    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+        layout = self.catalogue.layout
+        if layout is None or self.search != "greedy":
+            return super()._listed(free, k, rng)
+        belief = self._ridge.estimate()
+        factors = np.array(
+            [normalising_factor(self.normaliser, position, k) for position in range(1, k + 1)]
+        )
+        items, scores, x = lmdh_list(
+            layout, free, belief.mean, belief.inverse_root, self.width(k), factors
+        )
+        ids = tuple(self.catalogue.ids[item] for item in items)
+        return Slate(items, ids, self.catalogue.features[items], x, scores, np.zeros((k, 0)))
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
         gains = Gains(self.catalogue, rows, k, self.normaliser)

@@ -1,7 +1,7 @@
 """What one person can do with a policy, told without a terminal or a page."""
 
 from variegate.session.answers import Answer, Wish, read_answer
-from variegate.session.apart import apart_by, distances_above, typical_distances
+from variegate.session.apart import distances_above, new_in, typical_distances
 from variegate.session.beliefs import Belief, Taste, taste_of
 from variegate.session.describing import in_short, shown_attributes
 from variegate.session.session import Session, Turn
@@ -16,9 +16,9 @@ __all__ = [
     "Turn",
     "Variety",
     "Wish",
-    "apart_by",
     "distances_above",
     "in_short",
+    "new_in",
     "read_answer",
     "shown_attributes",
     "taste_of",

@@ -34,18 +34,22 @@ def typical_distances(catalogue: Catalogue) -> FloatArray:
     return np.array(means, dtype=np.float64)
 
 
-def apart_by(
+def new_in(
     catalogue: Catalogue, items: IndexArray, typical: FloatArray, *, most: int = 2
 ) -> list[tuple[str, ...]]:
-    """Return for each item the names of the distances that set it apart from those above.
+    """Return for each item the names of the distances that set it apart from all above it.
 
-    Those in which it is farther from them than two items typically are, the farthest first, and
-    at most `most`; none for the first item.
+    Those in which even the nearest item above is farther away than two items typically are, the
+    farthest first, and at most `most`; none for the first item.
     """
-    above = distances_above(catalogue, items)
-    scale = np.where(typical > 0, typical, 1.0)
+    k = len(items)
+    nearest = np.zeros((k, catalogue.m))
+    for column, h in enumerate(catalogue.distances):
+        pairs = h.among(items).matrix()
+        nearest[1:, column] = [pairs[place, :place].min() for place in range(1, k)]
+    names = [h.name for h in catalogue.distances]
     named = []
-    for row in np.nan_to_num(above, nan=0.0) / scale:
-        order = np.argsort(-row, kind="stable")[:most]
-        named.append(tuple(catalogue.distances[place].name for place in order if row[place] > 1.0))
+    for ratios in nearest / np.where(typical > 0, typical, np.inf):
+        order = np.argsort(-ratios, kind="stable")[:most]
+        named.append(tuple(names[place] for place in order if ratios[place] > 1.0))
     return named

@@ -32,7 +32,7 @@ class Belief:
 
     @property
     def strength(self) -> float:
-        """The weight's size in halves of its interval: sure, if above 1; 0 where nothing is said."""
+        """The weight's size in half widths of its interval: above 1, it is sure."""
         return abs(self.weight) / self.half_width if self.half_width > 0 else float(self.is_sure)
 
 

@@ -23,7 +23,7 @@ class Contrast(Enum):
 
     FARTHER = "farther apart"
     CLOSER = "closer together"
-    SAME = "no clear difference"
+    SAME = "much the same"
     UNKNOWN = "too few to say"
 
 

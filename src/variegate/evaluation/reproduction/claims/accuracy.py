@@ -65,9 +65,7 @@ def f1_on_anime(results: Results, ours: str) -> Verdict:
 
 def early_then_poor_dc2b(results: Results, _ours: str) -> Verdict:
     """Judge "DC2B is effective in the first rounds and poorer than the others later"."""
-    return Verdict.of(
-        part for dataset in PAPER_TABLE for part in _dc2b_parts(results, dataset)
-    )
+    return Verdict.of(part for dataset in PAPER_TABLE for part in _dc2b_parts(results, dataset))
 
 
 def pulls_away(results: Results, ours: str) -> Verdict:
@@ -142,12 +140,14 @@ def _gained(scores: Scores) -> Scores:
 
 def _growth_evidence(where: str, grown: dict[str, tuple[float, float, float]]) -> Evidence:
     won = np.array([low > 0.0 for _mean, low, _high in grown.values()])
-    told = ", ".join(
-        f"{method_title(name)} {mean:+.3f} ({low:+.3f} to {high:+.3f})"
-        for name, (mean, low, high) in grown.items()
+    least = min(grown, key=lambda name: grown[name][0])
+    mean, low, high = grown[least]
+    told = (
+        f"the lead in recall grew over {won.sum()} of {len(won)}; least over "
+        f"{method_title(least)}, by {mean:+.3f} ({low:+.3f} to {high:+.3f})"
     )
     status = Status.HOLDS if won.all() else Status.IN_PART if won.any() else Status.FAILS
-    return Evidence(where, status, f"the lead in recall grew by: {told}", {"growth": grown})
+    return Evidence(where, status, told, {"growth": grown})
 
 
 def _range_of(counts: np.ndarray) -> str:

@@ -54,5 +54,6 @@ def _simulated(results: Results) -> list[Evidence]:
 def _paid(where: str, told: str, **numbers: float) -> Evidence:
     if numbers["low"] > 0.0:
         return Evidence(where, Status.HOLDS, f"{told}: it pays", numbers)
-    word = "it costs" if numbers["high"] < 0.0 else "no difference shown"
-    return Evidence(where, Status.FAILS, f"{told}: {word}", numbers)
+    word = "it costs" if numbers["high"] < 0.0 else "not apart from 0"
+    status = Status.IN_PART if numbers["mean"] > 0.0 else Status.FAILS
+    return Evidence(where, status, f"{told}: {word}", numbers)

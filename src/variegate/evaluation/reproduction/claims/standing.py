@@ -43,17 +43,16 @@ class Standing:
     def told(self, won: MaskArray, word: str) -> str:
         """Say in which rounds `won` is so, and to whom our method is not ahead in the others."""
         told = f"{word} in {_share(won, self.rounds)}"
-        behind = self._told_of("behind", self.behind)
-        level = self._told_of("level with", ~self.ahead & ~self.behind)
-        return "; ".join(filter(None, [told, behind, level]))
+        behind = self._told_of("Behind", self.behind)
+        level = self._told_of("Level with", ~self.ahead & ~self.behind)
+        return ". ".join(filter(None, [told, behind, level]))
 
     def _told_of(self, word: str, rounds: MaskArray) -> str:
-        parts = [
-            f"{method_title(name)} ({spans(row, self.rounds)})"
-            for name, row in zip(self.differences, rounds, strict=True)
-            if row.any()
-        ]
-        return f"{word} {', '.join(parts)}" if parts else ""
+        by_rounds: dict[str, list[str]] = {}
+        for name, row in zip(self.differences, rounds, strict=True):
+            by_rounds.setdefault(spans(row, self.rounds), []).append(method_title(name))
+        parts = [f"{listed(names)} in {when}" for when, names in by_rounds.items() if when]
+        return f"{word} {'; '.join(parts)}" if parts else ""
 
     @property
     def numbers(self) -> dict[str, object]:
@@ -96,7 +95,7 @@ def best_in_rounds(where: str, found: Standing | None, *, needed: float = 1.0) -
     """
     if found is None:
         return Evidence(where, Status.NOT_MEASURED, "not measured")
-    won = found.ahead.all(axis=0)
+    won: MaskArray = np.asarray(found.ahead.all(axis=0))
     several = len(found.differences) > 1
     word = "ahead of all" if several else f"ahead of {method_title(next(iter(found.differences)))}"
     return Evidence(where, by_share(won, needed), found.told(won, word), found.numbers)
@@ -126,6 +125,18 @@ def spans(rounds: MaskArray, numbers: range) -> str:
         else:
             parts.append([number])
     return ", ".join(str(p[0]) if len(p) == 1 else f"{p[0]}-{p[-1]}" for p in parts)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence has them.
+
+    Examples
+    --------
+    >>> listed(["LogRank", "MMR", "C2UCB"])
+    'LogRank, MMR and C2UCB'
+    """
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _share(won: MaskArray, rounds: range) -> str:

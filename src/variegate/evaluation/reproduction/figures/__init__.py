@@ -1,0 +1,28 @@
+"""The report's figures: the paper's own, and what else helps to judge its claims."""
+
+from pathlib import Path
+from typing import Final
+
+from variegate.errors import DataError
+from variegate.evaluation.reproduction.figures.drawing import Picture
+from variegate.evaluation.reproduction.figures.replays import BESIDE, MEASURES
+from variegate.evaluation.reproduction.figures.settings import SETTINGS
+from variegate.evaluation.reproduction.figures.simulated import SIMULATED
+from variegate.evaluation.reproduction.results import Results
+
+__all__ = ["PICTURES", "Picture", "save_figures"]
+
+#: Every figure, in the order of the report.
+PICTURES: Final = (*MEASURES, *SETTINGS, *SIMULATED, *BESIDE)
+
+
+def save_figures(results: Results, folder: Path) -> list[Picture]:
+    """Draw every figure that there are numbers for, as PNG and SVG; return them."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be made: {error.strerror}") from None
+    there = [picture for picture in PICTURES if picture.is_there(results)]
+    for picture in there:
+        picture.save(results, folder)
+    return there
