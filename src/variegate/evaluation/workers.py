@@ -40,8 +40,8 @@ def replay_all(
     *,
     workers: int = 1,
     progress: Callable[[int], None] = lambda _users: None,
-) -> list[Trace]:
-    """Play every policy against every user of a task; return their traces in order.
+) -> Iterator[tuple[int, Trace]]:
+    """Play every policy against every user of a task; yield each one's place and trace when done.
 
     Parameters
     ----------
@@ -53,12 +53,14 @@ def replay_all(
     users = range(len(task.likes))
     chunks = [users[start : start + CHUNK] for start in range(0, len(users), CHUNK)]
     jobs = [(spec, chunk, settings) for spec in policies for chunk in chunks]
-    parts: dict[int, Trace] = {}
+    parts: dict[int, dict[int, Trace]] = {place: {} for place in range(len(policies))}
     for number, trace in shared_out(_play, jobs, workers=workers, given=task):
-        parts[number] = trace
+        place, chunk = divmod(number, len(chunks))
+        parts[place][chunk] = trace
         progress(len(trace.lists))
-    per = len(chunks)
-    return [_joined([parts[p * per + c] for c in range(per)]) for p in range(len(policies))]
+        if len(parts[place]) == len(chunks):
+            done = parts.pop(place)
+            yield place, _joined(done[chunk] for chunk in range(len(chunks)))
 
 
 def simulate_all(

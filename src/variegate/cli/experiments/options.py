@@ -101,16 +101,15 @@ def replayed(
             def step(users: int) -> None:
                 tell((told or [0])[-1] + users, total)  # noqa: B023 - called within this turn
 
-            traces = replay_all(
+            for place, trace in replay_all(
                 specs,
                 task,
                 Settings(rounds=extent.rounds, k=extent.k),
                 workers=extent.workers,
                 progress=step,
-            )
-        for policy, trace in zip(policies, traces, strict=True):
-            settings = {"dataset": dataset.name, "split": split, "policy": policy}
-            found[policy].append(scores_of(trace, task, settings))
+            ):
+                settings = {"dataset": dataset.name, "split": split, "policy": policies[place]}
+                found[policies[place]].append(scores_of(trace, task, settings))
     return found
 
 

@@ -95,15 +95,16 @@ def _sensitivity(runner: Runner) -> dict[str, dict[float, list[Scores]]]:
     plan = runner.plan
     if "ml-100k" not in plan.datasets:
         return {}
-    found: dict[str, dict[float, list[Scores]]] = {}
-    for option, values in (("ridge", plan.ridges), ("exploration", plan.explorations)):
-        specs = {value: f"lmdh:{option}={value}" for value in values}
-        splits = [
-            runner.replays("ml-100k", split, tuple(specs.values()))
-            for split in range(plan.sensitivity_splits)
-        ]
-        found[option] = {v: [scores[spec] for scores in splits] for v, spec in specs.items()}
-    return found
+    options = {"ridge": plan.ridges, "exploration": plan.explorations}
+    specs = {(o, v): f"lmdh:{o}={v}" for o, values in options.items() for v in values}
+    splits = [
+        runner.replays("ml-100k", split, tuple(specs.values()))
+        for split in range(plan.sensitivity_splits)
+    ]
+    return {
+        option: {value: [scores[specs[option, value]] for scores in splits] for value in values}
+        for option, values in options.items()
+    }
 
 
 def _lengths(runner: Runner) -> dict[int, dict[str, list[Scores]]]:

@@ -64,10 +64,20 @@ class Runner:
         missing = [policy for policy in policies if policy not in known]
         if missing:
             task = self._task(name, split)
-            for policy in missing:
-                scores = self._played(task, policy, k, settings[policy])
-                self.folder.keep_scores(scores)
-                known[policy] = scores
+            step = self.watcher.stage(
+                f"{name}, split {split + 1}, K = {k}: {len(missing)} policies",
+                len(missing) * len(task.likes),
+            )
+            for place, trace in replay_all(
+                [parse_policy(policy) for policy in missing],
+                task,
+                Settings(rounds=self.plan.rounds, k=k),
+                workers=self.workers,
+                progress=step,
+            ):
+                policy = missing[place]
+                known[policy] = scores_of(trace, task, settings[policy])
+                self.folder.keep_scores(known[policy])
         return {policy: known[policy] for policy in policies}
 
     def regret(self, reading: Normaliser) -> Regret:
@@ -112,19 +122,6 @@ class Runner:
             "k": k,
             "users": self.plan.users.get(name),
         }
-
-    def _played(
-        self, task: ReplayTask, policy: str, k: int, settings: Mapping[str, object]
-    ) -> Scores:
-        step = self.watcher.stage(f"{task.name}: {policy}, K = {k}", len(task.likes))
-        (trace,) = replay_all(
-            [parse_policy(policy)],
-            task,
-            Settings(rounds=self.plan.rounds, k=k),
-            workers=self.workers,
-            progress=step,
-        )
-        return scores_of(trace, task, settings)
 
     def _task(self, name: str, split: int) -> ReplayTask:
         steps: list[Callable[[int], None]] = []

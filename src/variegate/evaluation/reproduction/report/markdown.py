@@ -105,7 +105,8 @@ def _settings(results: Results) -> str:
     seconds = results.facts.get("seconds", {})
     facts = {name: value for name, value in results.facts.items() if name != "seconds"}
     listed = "\n".join(f"- {name}: {value}" for name, value in tables.flat_facts(facts))
-    return f"{listed}\n\n{_table(tables.seconds_table(seconds))}" if seconds else listed
+    told = f"{tables.users_in_words(results)}\n\n{listed}"
+    return f"{told}\n\n{_table(tables.seconds_table(seconds))}" if seconds else told
 
 
 def _rows(heads: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:

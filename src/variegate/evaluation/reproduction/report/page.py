@@ -33,6 +33,7 @@ QUICK: Final = (
 _SECTIONS: Final = {
     "claims": "What the paper claims",
     "beside": "Beside the paper",
+    "table-1": "Table 1",
     "figures": "Figures",
     "tables": "Tables",
     "settings": "Settings and times",
@@ -48,6 +49,7 @@ def page(results: Results, judgement: Judgement, pictures: Sequence[Picture], fo
         f"<nav><ul>{links}</ul></nav><main>"
         + section("claims", _SECTIONS["claims"], _claims(judgement.claims), paragraph(RULE, "soft"))
         + section("beside", _SECTIONS["beside"], _beside(judgement))
+        + section("table-1", _SECTIONS["table-1"], _table(tables.table_1(results)))
         + section("figures", _SECTIONS["figures"], *(_figure(p, folder) for p in pictures))
         + section("tables", _SECTIONS["tables"], _tables(results))
         + section("settings", _SECTIONS["settings"], _settings(results))
@@ -116,7 +118,7 @@ def _figure(picture: Picture, folder: Path) -> str:
 
 
 def _tables(results: Results) -> str:
-    parts = [_table(tables.table_1(results), heading=True)]
+    parts = []
     if results.replays:
         parts.append(
             paragraph(
@@ -155,15 +157,9 @@ def _settings(results: Results) -> str:
         f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>"
         for name, value in tables.flat_facts(facts)
     )
-    users = [
-        f"{dataset_title(results, dataset)}: "
-        + ", ".join(str(len(scores.recall)) for scores in next(iter(replays.values())))
-        for dataset, replays in results.replays.items()
-        if replays
-    ]
     seconds = results.facts.get("seconds")
     return (
-        paragraph(f"Test users measured, split by split: {'; '.join(users) or 'none'}.")
+        paragraph(tables.users_in_words(results))
         + f"<dl>{listed}</dl>"
         + (_table(tables.seconds_table(seconds), heading=True) if seconds else "")
     )

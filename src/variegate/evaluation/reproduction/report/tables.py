@@ -99,7 +99,9 @@ def regret_table(results: Results) -> Table:
                 for mean, error in zip(totals.mean(axis=1), errors, strict=True)
             ]
         )
-    labels = [full_label(name, label) for name, label in zip(first.names, first.labels, strict=True)]
+    labels = [
+        full_label(name, label) for name, label in zip(first.names, first.labels, strict=True)
+    ]
     _policies, runs, rounds = first.regret.shape
     return Table(
         f"Cumulative regret after {rounds:,} lists, mean of {runs} runs",
@@ -134,12 +136,31 @@ def flat_facts(facts: Mapping[str, Any], start: str = "") -> Iterator[tuple[str,
     for name, value in facts.items():
         if isinstance(value, Mapping) and value:
             yield from flat_facts(value, f"{start}{name}: ")
-        elif isinstance(value, (list, tuple)):
-            yield f"{start}{name}".replace("_", " "), ", ".join(map(str, value)) or "none"
-        elif isinstance(value, bool):
-            yield f"{start}{name}".replace("_", " "), "yes" if value else "no"
         else:
-            yield f"{start}{name}".replace("_", " "), str(value or "all")
+            yield f"{start}{name}".replace("_", " "), _in_words(value)
+
+
+def users_in_words(results: Results) -> str:
+    """Return how many test users were measured on each data set, and how many were not."""
+    told = [
+        f"{dataset_title(results, dataset)} "
+        + " + ".join(f"{len(scores.recall):,}" for scores in next(iter(replays.values())))
+        for dataset, replays in results.replays.items()
+        if replays
+    ]
+    left_out = results.facts.get("users left out", {})
+    return (
+        f"Test users measured, split by split: {'; '.join(told) or 'none'}. Left out, because "
+        f"they like none of the candidates: {sum(left_out.values()):,}."
+    )
+
+
+def _in_words(value: Any) -> str:
+    if value is None or value == {}:
+        return "all"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def _over_rounds(
