@@ -4,9 +4,8 @@ BIN := .venv/bin
 
 .PHONY: run test check bench reproduce docs clean
 
-run: .venv/ready  ## play the paper's simulated experiment and draw it
-	@mkdir -p out
-	@$(BIN)/variegate simulate --out out/simulation.png
+run: .venv/ready  ## be the user: ten films, your picks, what it learns
+	@$(BIN)/variegate try
 
 test: check  ## lint, types, import directions, then every test
 	$(BIN)/python -m pytest -n auto
@@ -20,10 +19,8 @@ check: .venv/ready  ## lint, types and import directions
 bench: .venv/ready  ## measure speed, as ratios in one run
 	$(BIN)/python -m benchmarks.bench_lists
 
-reproduce: .venv/ready  ## the paper's simulated results, at full size
-	@mkdir -p out
-	$(BIN)/variegate ratios --users 1000
-	$(BIN)/variegate simulate --rounds 2000 --runs 20 --out out/regret.png
+reproduce: .venv/ready  ## every experiment of the paper, with a report of which claims hold
+	$(BIN)/variegate reproduce --out out/reproduction
 
 docs: .venv/ready  ## make the command reference and the pictures of the documents anew
 	$(BIN)/python -m variegate.cli.reference docs/cli.md

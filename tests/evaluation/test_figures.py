@@ -47,7 +47,7 @@ def test_text_is_large_enough_for_half_a_page(picture: Picture) -> None:
     with drawing_style():
         figure = picture.draw(made_results())
         sizes = [
-            label.get_size()
+            label.get_fontsize()
             for axes in figure.axes
             for label in (axes.title, axes.xaxis.label, axes.yaxis.label, *axes.get_xticklabels())
         ]
@@ -88,11 +88,16 @@ def test_what_was_not_measured_is_not_drawn(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_data_set_alone_can_be_drawn(tmp_path: Path) -> None:
+@each_picture
+def test_one_data_set_alone_can_be_drawn(picture: Picture) -> None:
     results = made_results()
     alone = replace(results, replays={"ml-100k": results.replays["ml-100k"]})
 
-    assert len(save_figures(alone, tmp_path)) == len(PICTURES)
+    with drawing_style():
+        figure = picture.draw(alone)
+        figure.draw_without_rendering()
+
+    assert any(axes.has_data() for axes in figure.axes)
 
 
 def test_a_single_run_can_be_drawn(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
-from sklearn.metrics import fbeta_score
+from sklearn.metrics import fbeta_score  # type: ignore[import-untyped]
 
 from variegate import Catalogue
 from variegate.arrays import FloatArray, IndexArray, MaskArray

@@ -3,6 +3,7 @@
 import click
 
 from variegate.cli.builds import build
+from variegate.cli.experiments import compare, replay, reproduce, sweep
 from variegate.cli.fetch import fetch
 from variegate.cli.inspect import inspect
 from variegate.cli.ratios import ratios
@@ -29,10 +30,17 @@ def commands() -> None:
     """Recommendations that learn what a user likes, and how varied a list they want."""
 
 
-commands.add_command(simulate)
-commands.add_command(ratios)
-commands.add_command(fetch)
-commands.add_command(stats)
-commands.add_command(build)
-commands.add_command(inspect)
-commands.add_command(try_)
+for _command in (
+    try_,
+    fetch,
+    stats,
+    build,
+    inspect,
+    replay,
+    compare,
+    sweep,
+    simulate,
+    ratios,
+    reproduce,
+):
+    commands.add_command(_command)

@@ -1,10 +1,11 @@
 """The report's figures: the paper's own, and what else helps to judge its claims."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from variegate.errors import DataError
-from variegate.evaluation.reproduction.figures.drawing import Picture
+from variegate.evaluation.reproduction.figures.drawing import FORMATS, Picture
 from variegate.evaluation.reproduction.figures.replays import BESIDE, MEASURES
 from variegate.evaluation.reproduction.figures.settings import SETTINGS
 from variegate.evaluation.reproduction.figures.simulated import SIMULATED
@@ -16,7 +17,7 @@ __all__ = ["PICTURES", "Picture", "save_figures"]
 PICTURES: Final = (*MEASURES, *SETTINGS, *SIMULATED, *BESIDE)
 
 
-def save_figures(results: Results, folder: Path) -> list[Picture]:
+def save_figures(results: Results, folder: Path, formats: Sequence[str] = FORMATS) -> list[Picture]:
     """Draw every figure that there are numbers for, as PNG and SVG; return them."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -24,5 +25,5 @@ def save_figures(results: Results, folder: Path) -> list[Picture]:
         raise DataError(f"{folder}: cannot be made: {error.strerror}") from None
     there = [picture for picture in PICTURES if picture.is_there(results)]
     for picture in there:
-        picture.save(results, folder)
+        picture.save(results, folder, formats)
     return there

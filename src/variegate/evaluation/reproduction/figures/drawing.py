@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from variegate.errors import DataError
 from variegate.evaluation.comparing import mean_measure, standard_error
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 #: Inches. At this width, text of 10 points is read at half a page's width too.
 WIDTH: Final = 7.2
+#: Every figure is written as each of these.
+FORMATS: Final = ("png", "svg")
 QUICK: Final = "quick run: few users, wide bands"
+
+#: What would make two files of the same picture differ.
+_UNDATED: Final[Mapping[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}}
 
 #: From results to a drawn figure.
 Draw: TypeAlias = "Callable[[Results], Figure]"
@@ -36,8 +41,8 @@ class Picture:
     #: Whether the results hold what it needs
     is_there: Callable[[Results], bool] = lambda _results: True
 
-    def save(self, results: Results, folder: Path) -> None:
-        """Draw it and write it as PNG and SVG."""
+    def save(self, results: Results, folder: Path, formats: Sequence[str] = FORMATS) -> None:
+        """Draw it and write it in each of the formats."""
         with drawing_style():
             figure = self.draw(results)
             if results.quick:
@@ -45,8 +50,8 @@ class Picture:
                     QUICK, x=0.995, ha="right", fontsize=9, color="#b00020", fontweight="bold"
                 )
             try:
-                figure.savefig(folder / f"{self.name}.png", metadata={"Software": None})
-                figure.savefig(folder / f"{self.name}.svg", metadata={"Date": None})
+                for kind in formats:
+                    figure.savefig(folder / f"{self.name}.{kind}", metadata=_UNDATED[kind])
             except OSError as error:
                 raise DataError(f"{folder}: cannot be written: {error.strerror}") from None
 

@@ -31,7 +31,7 @@ def write_report(results: Results, out: Path) -> Path:
 
 def write_docs(results: Results, docs: Path) -> Path:
     """Write reproduction.md and its pictures into a folder of documents; return the page's path."""
-    save_figures(results, docs / PICTURE_FOLDER)
+    save_figures(results, docs / PICTURE_FOLDER, ("png",))
     command = results.facts.get("command")
     made = f"Made by `{command}`.\n\n" if command else ""
     target = docs / "reproduction.md"
