@@ -47,7 +47,7 @@ def test_text_is_large_enough_for_half_a_page(picture: Picture) -> None:
     with drawing_style():
         figure = picture.draw(made_results())
         sizes = [
-            label.get_fontsize()
+            float(label.get_fontsize())
             for axes in figure.axes
             for label in (axes.title, axes.xaxis.label, axes.yaxis.label, *axes.get_xticklabels())
         ]

@@ -39,7 +39,8 @@ RULE: Final = (
     "rounds a claim holds in part, with fewer it does not hold. A claim over several data sets "
     "or settings holds if it holds in each, does not hold if it holds in none, and holds in part "
     "otherwise. Intervals are for one round at a time, so that of many level rounds a few may "
-    "seem apart by chance."
+    "seem apart by chance; they are over users, and what the split and its embeddings add is told "
+    "by the standard errors over splits in the tables."
 )
 
 

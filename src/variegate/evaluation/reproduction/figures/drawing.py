@@ -71,14 +71,19 @@ def panels(
     return figure, row
 
 
-def legend_below(figure: "Figure", axes: "Axes", *, columns: int = 4) -> None:
+def legend_below(figure: "Figure", *, columns: int = 4) -> None:
     """Put one legend for all panels below them, where it hides nothing."""
-    handles, labels = axes.get_legend_handles_labels()
+    found = {
+        label: handle
+        for axes in figure.axes
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
     # Our own method first, wherever it was drawn.
-    order = sorted(range(len(labels)), key=lambda place: labels[place] != "LMDH")
-    handles, labels = [handles[i] for i in order], [labels[i] for i in order]
+    labels = sorted(found, key=lambda label: label != "LMDH")
+    if not labels:
+        return
     figure.legend(
-        handles,
+        [found[label] for label in labels],
         labels,
         loc="outside lower center",
         ncols=min(columns, len(labels)),

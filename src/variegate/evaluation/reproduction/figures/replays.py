@@ -53,7 +53,7 @@ def draw_readings(results: Results) -> "Figure":
                 axes.lines[-1].set(linestyle=styles[reading], linewidth=2.0)
                 axes.lines[-1].set_label(f"LMDH, {reading}")
         axes.set_xlabel("round t")
-    legend_below(figure, row[0])
+    legend_below(figure)
     return figure
 
 
@@ -73,7 +73,7 @@ def draw_ablation(results: Results) -> "Figure":
             rounds, shade = np.arange(1, len(found.mean) + 1), shades[measure]
             axes.plot(rounds, found.mean, style, color=shade, linewidth=1.8, label=measure)
             axes.fill_between(rounds, found.low, found.high, color=shade, alpha=0.15, linewidth=0)
-    legend_below(figure, row[0])
+    legend_below(figure)
     return figure
 
 
@@ -85,7 +85,7 @@ def draw_trade_off(results: Results) -> "Figure":
             recall, spread = (mean_measure(replays[policy], m) for m in ("recall", "diversity"))
             _trace(axes, policy, recall, spread)
         axes.set_xlabel("recall")
-    legend_below(figure, row[0])
+    legend_below(figure)
     return figure
 
 
@@ -106,7 +106,7 @@ def draw_hits(results: Results) -> "Figure":
             )
         axes.set_xlabel("position in the list")
         axes.set_ylim(bottom=0.0)
-    legend_below(figure, row[0])
+    legend_below(figure)
     return figure
 
 
@@ -132,7 +132,7 @@ def _over_rounds(results: Results, policies: Sequence[str], measure: str, ylabel
     for axes, replays in zip(row, results.replays.values(), strict=True):
         draw_curves(axes, method_curves(replays, policies, measure))
         axes.set_xlabel("round t")
-    legend_below(figure, row[0])
+    legend_below(figure)
     return figure
 
 

@@ -49,7 +49,7 @@ def draw_lengths(results: Results) -> "Figure":
         replays = results.lengths[length]
         draw_curves(axes, method_curves(replays, tuple(replays), "F1"))
         axes.set_xlabel("round t")
-    legend_below(figure, row[0])
+    legend_below(figure)
     return figure
 
 

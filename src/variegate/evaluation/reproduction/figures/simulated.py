@@ -39,18 +39,20 @@ def draw_regret_figure(results: Results) -> "Figure":
     draw_regret_panel(grid[0, 1], low_curves(curves) or curves, "closer up")
     _draw_with_bound(grid[1, 0], curves, regret)
     _draw_a_round(grid[1, 1], regret)
-    legend_below(figure, grid[0, 0])
+    legend_below(figure)
     return figure
 
 
 def draw_regret_by_reading(results: Results) -> "Figure":
-    """Draw the regret of the low curves under each reading of the normaliser."""
+    """Draw the regret of the methods that are low under every reading of the normaliser."""
+    found = {reading: _curves(regret) for reading, regret in results.regrets.items()}
+    low = set.intersection(*({c.label for c in low_curves(curves)} for curves in found.values()))
     figure, row = panels(list(results.regrets), ylabel="cumulative regret")
-    for axes, (reading, regret) in zip(row, results.regrets.items(), strict=True):
-        curves = _curves(regret)
-        draw_regret_panel(axes, low_curves(curves) or curves, f"normaliser {reading}")
+    for axes, (reading, curves) in zip(row, found.items(), strict=True):
+        shown = [curve for curve in curves if curve.label in low] or curves
+        draw_regret_panel(axes, shown, f"normaliser {reading}")
         axes.locator_params(axis="x", nbins=4)
-    legend_below(figure, row[0])
+    legend_below(figure)
     return figure
 
 
@@ -79,7 +81,7 @@ def draw_ratios(results: Results) -> "Figure":
             lengths, list(PAPER_RATIOS.values()), "x", color="#b00020", markersize=8, label="paper"
         )
         axes.set(xlabel="items in the list", xticks=lengths)
-    legend_below(figure, row[0])
+    legend_below(figure)
     return figure
 
 

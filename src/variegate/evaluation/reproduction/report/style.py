@@ -57,6 +57,8 @@ summary { cursor: pointer; font-weight: 600; padding: .5rem 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1.2rem; font-size: .9rem; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 @media (max-width: 40rem) { table.claims, table.claims tbody, table.claims tr, table.claims td {
-  display: block; width: auto !important; } table.claims thead { display: none; } }
+  display: block; width: auto !important; } table.claims thead { display: none; }
+  table.claims td { border: 0; padding: .25rem 0; }
+  table.claims tr { border-bottom: 1px solid var(--line); padding: .6rem 0; } }
 @media print { body { max-width: none; } details { break-inside: avoid; } }
 """.strip()
