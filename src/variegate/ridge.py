@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri, dtrtri, dtrtrs
+from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
 
 from variegate.arrays import FloatArray, root_of
 from variegate.errors import InputError
@@ -16,8 +16,6 @@ class Estimate:
 
     #: eta_hat, (p,)
     mean: FloatArray
-    #: P = Phi^-1, (p, p)
-    covariance: FloatArray
     #: R with R'R = Phi, upper triangular
     root: FloatArray
 
@@ -25,6 +23,12 @@ class Estimate:
     def deviations(self) -> FloatArray:
         """The standard deviation of each weight for noise of variance 1, (p,)."""
         return root_of(np.diag(self.covariance))
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """P = Phi^-1, (p, p)."""
+        covariance: FloatArray = self.inverse_root.T @ self.inverse_root
+        return covariance
 
     @cached_property
     def inverse_root(self) -> FloatArray:
@@ -99,11 +103,9 @@ class Ridge:
         rounding = len(phi) * np.finfo(np.float64).eps * float(np.diag(phi).max(initial=0.0))
         if failed or np.diag(root).min(initial=np.inf) ** 2 < rounding:
             return self._solved_by_eigenvalues(phi, rounding)
-        upper, _ = dpotri(root, lower=0)
-        covariance = np.triu(upper) + np.triu(upper, 1).T
         half, _ = dtrtrs(root, self.response, lower=0, trans=1)
         mean, _ = dtrtrs(root, half, lower=0)
-        return Estimate(mean, covariance, root)
+        return Estimate(mean, root)
 
     def _solved_by_eigenvalues(self, phi: FloatArray, rounding: float) -> Estimate:
         # Whether anything was learnt in the directions that rounding drowned is lost beside
@@ -112,9 +114,8 @@ class Ridge:
         floor = max(self.ridge, rounding)
         known, values = values > floor, np.maximum(values, floor)
         mean = vectors @ (known / values * (vectors.T @ self.response))
-        covariance = (vectors / values) @ vectors.T
         root = np.linalg.qr(np.sqrt(values)[:, None] * vectors.T, mode="r")
-        return Estimate(mean, covariance, np.asfortranarray(root))
+        return Estimate(mean, np.asfortranarray(root))
 
 
 def packed(symmetric: FloatArray) -> FloatArray:

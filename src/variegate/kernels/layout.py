@@ -13,11 +13,13 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from variegate.arrays import FloatArray
+from variegate.arrays import FloatArray, IndexArray
 from variegate.distances import Distance
 
 #: Items in a block.
 BLOCK: Final = 256
+#: From so many blocks on, a list is chosen by all cores.
+LARGE: Final = 200
 #: Larger numbers than this do not square in single precision.
 LARGEST: Final = 1e15
 
@@ -56,6 +58,8 @@ class Layout:
     longest: float
     #: The largest value of each distance, (m,)
     largest: FloatArray
+    #: The row that stands at each place of the blocks: its own number
+    rows: IndexArray
 
     def __len__(self) -> int:
         return len(self.items.z_rows)
@@ -72,23 +76,24 @@ def layout_of(features: FloatArray, distances: Sequence[Distance]) -> Layout | N
     h_rows = np.hstack(tables) if tables else np.zeros((len(features), 0))
     sizes = np.array([_sizes(h) for h in distances]).reshape(len(distances), len(features))
     items = Items(
-        _blocked(features),
+        blocked(features),
         np.ascontiguousarray(features),
-        _blocked(h_rows),
+        blocked(h_rows),
         np.ascontiguousarray(h_rows),
         np.array([KINDS[h.formula.name] for h in distances], dtype=np.int64),
         np.cumsum(widths) - widths,
         widths,
         np.array([h.scale for h in distances], dtype=np.float64),
         sizes,
-        _blocked(sizes.T),
+        blocked(sizes.T),
     )
     largest = np.array([h.largest for h in distances], dtype=np.float64)
-    return Layout(items, float(np.linalg.norm(features, axis=1).max()), largest)
+    longest = float(np.linalg.norm(features, axis=1).max())
+    return Layout(items, longest, largest, np.arange(len(items.z) * BLOCK))
 
 
-def _blocked(rows: FloatArray) -> NDArray[np.float32]:
-    """Return rows (L, w) as (blocks, w, BLOCK); the last block is filled up with zeros."""
+def blocked(rows: FloatArray) -> NDArray[np.float32]:
+    """Return rows (L, w) as (blocks, w, BLOCK), in single precision, zeros after the last."""
     blocks = -(-len(rows) // BLOCK)
     padded = np.zeros((blocks * BLOCK, rows.shape[1]), dtype=np.float32)
     padded[: len(rows)] = rows

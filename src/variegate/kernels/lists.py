@@ -1,17 +1,16 @@
-"""Whole lists by compiled loops."""
+"""LMDH's list by compiled loops, for catalogues of any size."""
 
-from threading import local
 from typing import Any
 
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
-from variegate.kernels.layout import BLOCK, Layout
+from variegate.kernels.large import large_list
+from variegate.kernels.layout import BLOCK, LARGE, Layout
+from variegate.kernels.room import single_room
 
 #: Half the distance from 1 to the next number of single precision.
 ROUNDING = 6e-8
-
-_room = local()
 
 
 def lmdh_list(
@@ -37,33 +36,34 @@ def lmdh_list(
     factors
         What the distances are scaled by at each position, (k,).
     """
-    from variegate.kernels.loops.lmdh import lmdh_list as loops  # numba: not at import
+    from variegate.kernels.loops import lmdh as loops  # numba: not at import
 
-    k, m, blocks = len(factors), len(layout.largest), len(layout.items.z)
+    k, m, items, blocks = len(factors), len(layout.largest), layout.items, len(layout.items.z)
+    belief = eta, G, float(exploration)
+    single = eta.astype(np.float32), G.astype(np.float32), np.float32(exploration)
+    reach = np.max(np.arange(k) * factors) * layout.largest
+    slack = _slack(layout, belief, reach, k)
     open_to = np.zeros(blocks * BLOCK, dtype=np.bool_)
     open_to[: len(layout)] = free
-    belief = eta, G, float(exploration)
-    slack, space = _slack(layout, belief, factors), _space(3 + 2 * m, blocks)
-    chosen, scores, x = np.empty(k, dtype=np.intp), np.empty(k), np.empty((k, m))
-    loops(layout.items, open_to, belief, factors, slack, space, chosen, scores, x)
-    return chosen, scores, x
+    answer = np.empty(k, dtype=np.intp), np.empty(k), np.empty((k, m))
+    if blocks >= LARGE:
+        large_list(layout, open_to, belief, single, factors, reach, slack, answer)
+        return answer
+    parts, room = single_room(m, blocks)
+    loops.fill_parts(items.z, single, parts, 0, blocks)
+    data = items.h, items.sizes_blocks
+    loops.fill_list(
+        items, data, layout.rows, open_to, belief, single, factors, slack, parts, room, answer
+    )
+    return answer
 
 
 def _slack(
-    layout: Layout, belief: tuple[FloatArray, FloatArray, float], factors: FloatArray
+    layout: Layout, belief: tuple[FloatArray, FloatArray, float], reach: FloatArray, k: int
 ) -> Any:
     """How far two scores may be off in single precision: what is nearer is looked at again."""
     eta, G, exploration = belief
-    gains = np.max(np.arange(len(factors)) * factors) * layout.largest
-    length = float(np.sqrt(layout.longest**2 + gains @ gains))
-    size = float(np.linalg.norm(eta)) + exploration * float(np.linalg.norm(G))
-    terms = len(eta) + layout.items.h.shape[1] + len(factors) + 8
+    length = float(np.sqrt(layout.longest**2 + reach @ reach))
+    size = float(np.sqrt(eta @ eta)) + exploration * float(np.sqrt(np.vdot(G, G)))
+    terms = len(eta) + layout.items.h.shape[1] + k + 8
     return np.float32(4.0 * terms * ROUNDING * size * length)
-
-
-def _space(rows: int, blocks: int) -> Any:
-    """Room to work in, kept from call to call, one for each thread."""
-    space = getattr(_room, "space", None)
-    if space is None or space.shape[0] < rows or space.shape[1] != blocks:
-        space = _room.space = np.empty((rows, blocks, BLOCK), dtype=np.float32)
-    return space

@@ -178,8 +178,9 @@ class Policy(ABC):
                 f"`slate` must have features ({k}, {catalogue.d}) and ({k}, {catalogue.m}) for "
                 f"{catalogue}, got {shapes[0]} and {shapes[1]}: it is of another catalogue"
             )
-        for row, item in zip(slate.items, slate.ids, strict=True):
-            if not (0 <= row < len(catalogue) and catalogue.ids[row] == item):
+        known, size = catalogue.ids, len(catalogue)
+        for row, item in zip(slate.items.tolist(), slate.ids, strict=True):
+            if not (0 <= row < size and known[row] == item):
                 raise InputError(
                     f"`slate` has {item!r} in row {row}, and {catalogue} does not: "
                     "it is of another catalogue"

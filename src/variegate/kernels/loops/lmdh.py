@@ -5,6 +5,9 @@ pick adds one row of distances. With Phi^-1 = G'G and G lower triangular the var
 of squares, |G zeta|^2, in which single precision cancels nothing. It picks out the few items
 that may be the best; among those double precision decides, so that the list is the one that
 the NumPy reference finds.
+
+A `belief` is (eta, G, alpha). `parts` are what z alone decides, by blocks: theta . z, the squares
+of the first d rows of G zeta, and what z adds to each of the others.
 """
 
 from math import sqrt
@@ -14,8 +17,6 @@ from numba import njit
 
 from variegate.kernels.loops.distances import add_block_distances, pair_distance
 
-#: Features from which on BLAS is faster than plain loops.
-WIDE = 24
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 
 
@@ -53,8 +54,35 @@ def exact_score(item, above, n, items, belief, factor, x):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def constant_parts(z, belief, work, mean, square, cross):
-    """Work out theta . z, the squares of G z, and G's last rows times z, for one block."""
+def add_squares(z, G, one, two, square):
+    """Add the squares of the rows of G z to `square`, for one block.
+
+    Two rows at a time and four features: each number that is read is then used twice.
+    """
+    d, lanes = z.shape
+    for i in range(0, d, 2):
+        k = min(i + 1, d - 1)  # the last row of an odd number stands alone
+        one[:] = 0.0
+        two[:] = 0.0
+        whole = (k + 1) // 4 * 4
+        for j in range(0, whole, 4):
+            for a in range(lanes):
+                p, q, r, s = z[j, a], z[j + 1, a], z[j + 2, a], z[j + 3, a]
+                one[a] += G[i, j] * p + G[i, j + 1] * q + G[i, j + 2] * r + G[i, j + 3] * s
+                two[a] += G[k, j] * p + G[k, j + 1] * q + G[k, j + 2] * r + G[k, j + 3] * s
+        for j in range(whole, k + 1):
+            for a in range(lanes):
+                one[a] += G[i, j] * z[j, a]
+                two[a] += G[k, j] * z[j, a]
+        if k == i:
+            two[:] = 0.0
+        for a in range(lanes):
+            square[a] += one[a] * one[a] + two[a] * two[a]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def block_parts(z, belief, one, two, mean, square, cross):
+    """Work out the parts of one block."""
     d, lanes = z.shape
     eta, G, _alpha = belief
     mean[:] = 0.0
@@ -62,19 +90,7 @@ def constant_parts(z, belief, work, mean, square, cross):
     for i in range(d):
         for a in range(lanes):
             mean[a] += eta[i] * z[i, a]
-    if d >= WIDE:
-        parts = np.dot(G[:d, :d].copy(), z)
-        for i in range(d):
-            for a in range(lanes):
-                square[a] += parts[i, a] * parts[i, a]
-    else:
-        for i in range(d):
-            work[:] = 0.0
-            for j in range(i + 1):
-                for a in range(lanes):
-                    work[a] += G[i, j] * z[j, a]
-            for a in range(lanes):
-                square[a] += work[a] * work[a]
+    add_squares(z, G, one, two, square)
     for c in range(len(cross)):
         cross[c, :] = 0.0
         for j in range(d):
@@ -82,9 +98,18 @@ def constant_parts(z, belief, work, mean, square, cross):
                 cross[c, a] += G[d + c, j] * z[j, a]
 
 
+@njit(cache=True, nogil=True)
+def fill_parts(z, belief, parts, first, stop):
+    """Work out the parts of the blocks from `first` up to `stop`."""
+    mean, square, cross = parts
+    one, two = np.empty(z.shape[2], dtype=np.float32), np.empty(z.shape[2], dtype=np.float32)
+    for b in range(first, stop):
+        block_parts(z[b], belief, one, two, mean[b], square[b], cross[:, b])
+
+
 @njit(cache=True, nogil=True, fastmath=FAST)
 def block_scores(mean, square, cross, sums, belief, factor, work, scores):
-    """Work out mu of one block's items from the constant parts and the sums of distances."""
+    """Work out mu of one block's items from the parts and the sums of distances."""
     m, lanes = sums.shape
     eta, G, alpha = belief
     d = len(eta) - m
@@ -112,27 +137,25 @@ def block_scores(mean, square, cross, sums, belief, factor, work, scores):
 
 
 @njit(cache=True, nogil=True)
-def scan(n, last, items, free, belief, factor, space, tops):
-    """Score every block after n picks, the last of which was `last`; return the highest score.
+def scan(last, items, data, free, belief, factor, parts, room, first, stop):
+    """Score the blocks from `first` up to `stop`; return the highest score of a candidate.
 
-    `tops` (blocks,) gets the highest score of a candidate in each block.
+    `last` is the row picked last, -1 at the start of a list. `data` are the blocks of h and of
+    the sizes; `room` has the sums of distances, the scores, and the top score of each block.
     """
-    blocks, _d, lanes = items.z.shape
-    m = len(items.kinds)
-    mean, square, scores = space[0], space[1], space[2]
-    cross, sums = space[3 : 3 + m], space[3 + m : 3 + 2 * m]
+    (h, sizes), (mean, square, cross), (sums, scores, tops) = data, parts, room
+    m, lanes = len(items.kinds), mean.shape[1]
     work = np.empty(lanes, dtype=np.float32)
-    row = items.h_rows[last].astype(np.float32)
+    row = items.h_rows[max(last, 0)].astype(np.float32)
     best = np.float32(-np.inf)
-    for b in range(blocks):
-        if n == 0:
-            constant_parts(items.z[b], belief, work, mean[b], square[b], cross[:, b])
+    for b in range(first, stop):
+        if last < 0:
             sums[:, b] = 0.0
-        for c in range(m if n else 0):
+        for c in range(m if last >= 0 else 0):
             s, e = items.starts[c], items.starts[c] + items.widths[c]
             add_block_distances(
-                items.h[b, s:e],
-                items.sizes_blocks[b, c],
+                h[b, s:e],
+                sizes[b, c],
                 row[s:e],
                 np.float32(items.sizes[c, last]),
                 items.kinds[c],
@@ -150,28 +173,33 @@ def scan(n, last, items, free, belief, factor, space, tops):
 
 
 @njit(cache=True, nogil=True)
-def lmdh_list(items, free, belief, factors, slack, space, chosen, scores, x):
-    """Fill `chosen`, `scores` (k,) and `x` (k, m) with LMDH's list.
+def decide(n, best, items, rows, free, belief, factor, room, answer):
+    """Put into position n the item with the highest exact score of those nearest to `best`.
 
-    `free` (blocks * BLOCK,) says which items are candidates; it is used up. `space` is room to
-    work in, (3 + 2 m, blocks, BLOCK), in single precision.
+    `rows` gives the row of each place in the blocks; `best` is the least score to look at.
     """
-    eta, G, alpha = belief
-    single = (eta.astype(np.float32), G.astype(np.float32), np.float32(alpha))
-    blocks, _d, lanes = items.z.shape
-    tops, gains = np.empty(blocks, dtype=np.float32), np.empty(x.shape[1])
+    (_sums, scores, tops), (chosen, values, x) = room, answer
+    lanes, gains, place = scores.shape[1], np.empty(x.shape[1]), -1
+    values[n] = -np.inf
+    for b in range(len(tops)):
+        if tops[b] < best:
+            continue
+        for a in range(lanes):
+            at = b * lanes + a
+            if free[at] and scores[b, a] >= best:
+                score = exact_score(rows[at], chosen, n, items, belief, factor, gains)
+                if score > values[n]:
+                    place, chosen[n], values[n] = at, rows[at], score
+                    x[n] = gains
+    free[place] = False
+
+
+@njit(cache=True, nogil=True)
+def fill_list(items, data, rows, free, belief, single, factors, slack, parts, room, answer):
+    """Fill `answer`, the rows chosen, their scores and their x, position by position."""
+    chosen = answer[0]
     for n in range(len(chosen)):
-        last = chosen[n - 1] if n else 0
-        best = scan(n, last, items, free, single, np.float32(factors[n]), space, tops)
-        scores[n] = -np.inf
-        for b in range(blocks):
-            if tops[b] < best - slack:
-                continue
-            for a in range(lanes):
-                item = b * lanes + a
-                if free[item] and space[2, b, a] >= best - slack:
-                    score = exact_score(item, chosen, n, items, belief, factors[n], gains)
-                    if score > scores[n]:
-                        chosen[n], scores[n] = item, score
-                        x[n] = gains
-        free[chosen[n]] = False
+        last = chosen[n - 1] if n else -1
+        factor = np.float32(factors[n])
+        best = scan(last, items, data, free, single, factor, parts, room, 0, len(parts[0]))
+        decide(n, best - slack, items, rows, free, belief, factors[n], room, answer)
