@@ -1,13 +1,17 @@
 """Recommendations that learn, from clicks alone, what a user likes and how varied a list."""
 
-from variegate.catalogue import Catalogue
-from variegate.errors import VariegateError
-from variegate.policies import LMDH, POLICIES, Explanation, Policy, State, make_policy
-from variegate.reranking import diversify
-from variegate.search import SEARCHES
-from variegate.slate import Slate
-from variegate.theory import Confidence, confidence_width, regret_bound
-from variegate.utility import Preferences, Utility
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from variegate.catalogue import Catalogue
+    from variegate.errors import VariegateError
+    from variegate.policies import LMDH, POLICIES, Explanation, Policy, State, make_policy
+    from variegate.reranking import diversify
+    from variegate.search import SEARCHES
+    from variegate.slate import Slate
+    from variegate.theory import Confidence, confidence_width, regret_bound
+    from variegate.utility import Preferences, Utility
 
 __version__ = "0.1.0"
 
@@ -30,3 +34,29 @@ __all__ = [
     "make_policy",
     "regret_bound",
 ]
+
+#: Where each public name lives. It is imported when it is asked for, so that `variegate --help`
+#: does not wait for NumPy and SciPy.
+_PLACES = {
+    "Catalogue": "catalogue",
+    "VariegateError": "errors",
+    **dict.fromkeys(
+        ("LMDH", "POLICIES", "Explanation", "Policy", "State", "make_policy"), "policies"
+    ),
+    "diversify": "reranking",
+    "SEARCHES": "search",
+    "Slate": "slate",
+    **dict.fromkeys(("Confidence", "confidence_width", "regret_bound"), "theory"),
+    **dict.fromkeys(("Preferences", "Utility"), "utility"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"variegate.{_PLACES[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

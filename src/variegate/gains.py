@@ -1,12 +1,12 @@
 """What each candidate would add to the items taken so far (Eq. 4, 7 and 8)."""
 
 from copy import copy
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray
+from variegate.arrays import FloatArray, IndexArray, frozen
 from variegate.catalogue import Catalogue
 
 #: How the sum of distances to the items above is scaled; see `normalising_factor`.
@@ -28,6 +28,14 @@ def normalising_factor(normaliser: Normaliser, position: int, k: int) -> float:
     """
     length = {"none": 0, "fixed": k, "growing": position}[normaliser]
     return 2.0 / (length * (length - 1)) if length > 1 else 1.0
+
+
+@lru_cache(maxsize=256)
+def normalising_factors(normaliser: Normaliser, k: int) -> FloatArray:
+    """Return the factor of every position of a list of `k`, for reading only, (k,)."""
+    return frozen(
+        np.array([normalising_factor(normaliser, position, k) for position in range(1, k + 1)])
+    )
 
 
 class Gains:

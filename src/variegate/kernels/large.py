@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray, MaskArray
+from variegate.arrays import FloatArray, IndexArray
 from variegate.kernels.layout import BLOCK, Layout, blocked
 from variegate.kernels.room import new_room, single_room
 
@@ -21,9 +21,8 @@ WORTH: Final = 0.25
 
 def large_list(
     layout: Layout,
-    free: MaskArray,
+    closed: Any,
     belief: tuple[FloatArray, FloatArray, float],
-    single: tuple[Any, Any, Any],
     factors: FloatArray,
     reach: FloatArray,
     slack: Any,
@@ -36,20 +35,21 @@ def large_list(
     from variegate.kernels.loops import lmdh as loops
 
     items, m, blocks = layout.items, len(reach), len(layout.items.z)
+    single = loops.in_single(belief)
     parts, room = single_room(m, blocks)
     _on_all_cores(loops.fill_parts, blocks, items.z, single, parts)
-    left = _possible(parts, free, single, reach, slack, len(factors), blocks)
+    left = _possible(parts, closed, single, reach, slack, len(factors), blocks)
     if left is not None and len(left) <= WORTH * len(layout):
-        _small_list(layout, left, parts, belief, single, factors, slack, answer)
+        _small_list(layout, left, parts, belief, factors, slack, answer)
         return
     data, chosen = (items.h, items.sizes_blocks), answer[0]
     for n in range(len(chosen)):
         last, factor = int(chosen[n - 1]) if n else -1, np.float32(factors[n])
         found = _on_all_cores(
-            loops.scan, blocks, last, items, data, free, single, factor, parts, room
+            loops.scan, blocks, last, items, data, closed, single, factor, parts, room
         )
         least = np.float32(max(found) - slack)
-        loops.decide(n, least, items, layout.rows, free, belief, factors[n], room, answer)
+        loops.decide(n, least, items, layout.rows, closed, belief, factors[n], room, answer)
 
 
 def _small_list(
@@ -57,7 +57,6 @@ def _small_list(
     left: IndexArray,
     parts: tuple[Any, Any, Any],
     belief: tuple[FloatArray, FloatArray, float],
-    single: tuple[Any, Any, Any],
     factors: FloatArray,
     slack: Any,
     answer: tuple[IndexArray, FloatArray, FloatArray],
@@ -72,16 +71,17 @@ def _small_list(
     padded[: len(left)] = left
     for here, everywhere in zip(small[:2], parts[:2], strict=True):
         here.reshape(-1)[:] = everywhere.reshape(-1)[padded]
-    for c in range(m):
-        small[2][c].reshape(-1)[:] = parts[2][c].reshape(-1)[padded]
-    free = np.arange(blocks * BLOCK) < len(left)
+    small[2][:] = (
+        parts[2][padded // BLOCK, :, padded % BLOCK].reshape(blocks, BLOCK, m).transpose(0, 2, 1)
+    )
+    closed = np.where(np.arange(blocks * BLOCK) < len(left), 0.0, -np.inf).astype(np.float32)
     data = blocked(items.h_rows[left]), blocked(items.sizes[:, left].T)
-    loops.fill_list(items, data, padded, free, belief, single, factors, slack, small, room, answer)
+    loops.fill_list(items, data, padded, closed, belief, factors, slack, small, room, answer)
 
 
 def _possible(
     parts: tuple[Any, Any, Any],
-    free: MaskArray,
+    closed: Any,
     single: tuple[Any, Any, Any],
     reach: FloatArray,
     slack: Any,
@@ -100,10 +100,12 @@ def _possible(
     lowest = [np.empty(k, dtype=np.float32) for _ in spans]
     places = [np.empty((stop - first) * BLOCK, dtype=np.intp) for first, stop in spans]
     pool = _pool()
-    list(pool.map(lambda s, out: pruning.surest(parts, free, alpha, loss, out, *s), spans, lowest))
+    list(
+        pool.map(lambda s, out: pruning.surest(parts, closed, alpha, loss, out, *s), spans, lowest)
+    )
     threshold = np.float32(np.sort(np.concatenate(lowest))[-k] - 2.0 * slack)
     counts = pool.map(
-        lambda s, out: pruning.possible(parts, free, single, reach32, threshold, out, *s),
+        lambda s, out: pruning.possible(parts, closed, single, reach32, threshold, out, *s),
         spans,
         places,
     )

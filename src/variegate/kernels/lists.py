@@ -38,23 +38,18 @@ def lmdh_list(
     """
     from variegate.kernels.loops import lmdh as loops  # numba: not at import
 
-    k, m, items, blocks = len(factors), len(layout.largest), layout.items, len(layout.items.z)
+    k, m, blocks = len(factors), len(layout.largest), len(layout.items.z)
     belief = eta, G, float(exploration)
-    single = eta.astype(np.float32), G.astype(np.float32), np.float32(exploration)
-    reach = np.max(np.arange(k) * factors) * layout.largest
+    reach = (np.arange(k) * factors).max() * layout.largest
     slack = _slack(layout, belief, reach, k)
-    open_to = np.zeros(blocks * BLOCK, dtype=np.bool_)
-    open_to[: len(layout)] = free
+    closed = np.full(blocks * BLOCK, -np.inf, dtype=np.float32)
+    np.copyto(closed[: len(layout)], 0.0, where=free)
     answer = np.empty(k, dtype=np.intp), np.empty(k), np.empty((k, m))
     if blocks >= LARGE:
-        large_list(layout, open_to, belief, single, factors, reach, slack, answer)
+        large_list(layout, closed, belief, factors, reach, slack, answer)
         return answer
     parts, room = single_room(m, blocks)
-    loops.fill_parts(items.z, single, parts, 0, blocks)
-    data = items.h, items.sizes_blocks
-    loops.fill_list(
-        items, data, layout.rows, open_to, belief, single, factors, slack, parts, room, answer
-    )
+    loops.whole_list(layout.items, layout.rows, closed, belief, factors, slack, parts, room, answer)
     return answer
 
 

@@ -20,7 +20,7 @@ _kept = local()
 def new_room(m: int, blocks: int) -> tuple[Parts, Room]:
     """Return room for so many blocks and distances."""
     flat = [np.empty((blocks, BLOCK), dtype=np.float32) for _ in range(3)]
-    deep = [np.empty((m, blocks, BLOCK), dtype=np.float32) for _ in range(2)]
+    deep = [np.empty((blocks, m, BLOCK), dtype=np.float32) for _ in range(2)]
     tops = np.empty(blocks, dtype=np.float32)
     return (flat[0], flat[1], deep[0]), (deep[1], flat[2], tops)
 

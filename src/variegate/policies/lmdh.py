@@ -8,7 +8,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_choice, check_positive
 from variegate.catalogue import Catalogue
-from variegate.gains import Gains, Normaliser, normalising_factor
+from variegate.gains import Gains, Normaliser, normalising_factors
 from variegate.kernels import lmdh_list, upper_bounds
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.linear import learnt_preferences, restore_ridge, ridge_arrays
@@ -92,7 +92,7 @@ class LMDH(Policy):
     def feature_norm(self, k: int) -> float:
         """Return a bound on the length of zeta = (z, x) in a list of `k`; 1 where all are 0."""
         # No x is larger than the largest distance times the items above, scaled.
-        above = max(n * normalising_factor(self.normaliser, n + 1, k) for n in range(k))
+        above = float(np.max(np.arange(k) * normalising_factors(self.normaliser, k)))
         gains = [above * h.largest for h in self.catalogue.distances]
         return float(np.linalg.norm([self.catalogue.largest_norm, *gains])) or 1.0
 
@@ -105,13 +105,12 @@ class LMDH(Policy):
         if layout is None or self.search != "greedy":
             return super()._listed(free, k, rng)
         belief = self._ridge.estimate()
-        factors = np.array(
-            [normalising_factor(self.normaliser, position, k) for position in range(1, k + 1)]
-        )
+        factors = normalising_factors(self.normaliser, k)
         items, scores, x = lmdh_list(
             layout, free, belief.mean, belief.inverse_root, self.width(k), factors
         )
-        ids = tuple(self.catalogue.ids[item] for item in items)
+        known = self.catalogue.ids
+        ids = tuple([known[item] for item in items.tolist()])
         return Slate(items, ids, self.catalogue.features[items], x, scores, np.zeros((k, 0)))
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002

@@ -7,7 +7,8 @@ that may be the best; among those double precision decides, so that the list is 
 the NumPy reference finds.
 
 A `belief` is (eta, G, alpha). `parts` are what z alone decides, by blocks: theta . z, the squares
-of the first d rows of G zeta, and what z adds to each of the others.
+of the first d rows of G zeta, and what z adds to each of the others. `closed` is 0 for a
+candidate and -inf for every other place of the blocks.
 """
 
 from math import sqrt
@@ -104,7 +105,7 @@ def fill_parts(z, belief, parts, first, stop):
     mean, square, cross = parts
     one, two = np.empty(z.shape[2], dtype=np.float32), np.empty(z.shape[2], dtype=np.float32)
     for b in range(first, stop):
-        block_parts(z[b], belief, one, two, mean[b], square[b], cross[:, b])
+        block_parts(z[b], belief, one, two, mean[b], square[b], cross[b])
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -136,8 +137,17 @@ def block_scores(mean, square, cross, sums, belief, factor, work, scores):
         scores[a] += alpha * sqrt(work[a])
 
 
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "reassoc"})
+def block_top(scores, closed):
+    """Return the highest score of a candidate of one block."""
+    top = np.float32(-np.inf)
+    for a in range(len(scores)):
+        top = max(top, scores[a] + closed[a])
+    return top
+
+
 @njit(cache=True, nogil=True)
-def scan(last, items, data, free, belief, factor, parts, room, first, stop):
+def scan(last, items, data, closed, belief, factor, parts, room, first, stop):
     """Score the blocks from `first` up to `stop`; return the highest score of a candidate.
 
     `last` is the row picked last, -1 at the start of a list. `data` are the blocks of h and of
@@ -150,7 +160,7 @@ def scan(last, items, data, free, belief, factor, parts, room, first, stop):
     best = np.float32(-np.inf)
     for b in range(first, stop):
         if last < 0:
-            sums[:, b] = 0.0
+            sums[b] = 0.0
         for c in range(m if last >= 0 else 0):
             s, e = items.starts[c], items.starts[c] + items.widths[c]
             add_block_distances(
@@ -161,19 +171,16 @@ def scan(last, items, data, free, belief, factor, parts, room, first, stop):
                 items.kinds[c],
                 items.scales[c],
                 work,
-                sums[c, b],
+                sums[b, c],
             )
-        block_scores(mean[b], square[b], cross[:, b], sums[:, b], belief, factor, work, scores[b])
-        tops[b] = np.float32(-np.inf)
-        for a in range(lanes):
-            if free[b * lanes + a] and scores[b, a] > tops[b]:
-                tops[b] = scores[b, a]
+        block_scores(mean[b], square[b], cross[b], sums[b], belief, factor, work, scores[b])
+        tops[b] = block_top(scores[b], closed[b * lanes : (b + 1) * lanes])
         best = max(best, tops[b])
     return best
 
 
 @njit(cache=True, nogil=True)
-def decide(n, best, items, rows, free, belief, factor, room, answer):
+def decide(n, best, items, rows, closed, belief, factor, room, answer):
     """Put into position n the item with the highest exact score of those nearest to `best`.
 
     `rows` gives the row of each place in the blocks; `best` is the least score to look at.
@@ -186,20 +193,36 @@ def decide(n, best, items, rows, free, belief, factor, room, answer):
             continue
         for a in range(lanes):
             at = b * lanes + a
-            if free[at] and scores[b, a] >= best:
+            if scores[b, a] + closed[at] >= best:
                 score = exact_score(rows[at], chosen, n, items, belief, factor, gains)
                 if score > values[n]:
                     place, chosen[n], values[n] = at, rows[at], score
                     x[n] = gains
-    free[place] = False
+    closed[place] = -np.inf
 
 
 @njit(cache=True, nogil=True)
-def fill_list(items, data, rows, free, belief, single, factors, slack, parts, room, answer):
+def fill_list(items, data, rows, closed, belief, factors, slack, parts, room, answer):
     """Fill `answer`, the rows chosen, their scores and their x, position by position."""
     chosen = answer[0]
+    single = in_single(belief)
     for n in range(len(chosen)):
         last = chosen[n - 1] if n else -1
         factor = np.float32(factors[n])
-        best = scan(last, items, data, free, single, factor, parts, room, 0, len(parts[0]))
-        decide(n, best - slack, items, rows, free, belief, factors[n], room, answer)
+        best = scan(last, items, data, closed, single, factor, parts, room, 0, len(parts[0]))
+        decide(n, best - slack, items, rows, closed, belief, factors[n], room, answer)
+
+
+@njit(cache=True, nogil=True)
+def in_single(belief):
+    """Return the belief in single precision."""
+    eta, G, alpha = belief
+    return eta.astype(np.float32), G.astype(np.float32), np.float32(alpha)
+
+
+@njit(cache=True, nogil=True)
+def whole_list(items, rows, closed, belief, factors, slack, parts, room, answer):
+    """Fill `answer` from all of the items."""
+    fill_parts(items.z, in_single(belief), parts, 0, len(items.z))
+    data = items.h, items.sizes_blocks
+    fill_list(items, data, rows, closed, belief, factors, slack, parts, room, answer)

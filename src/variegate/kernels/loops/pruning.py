@@ -12,7 +12,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def surest(parts, free, alpha, loss, lowest, first, stop):
+def surest(parts, closed, alpha, loss, lowest, first, stop):
     """Fill `lowest` (k,) with the k highest of the least scores of the candidates.
 
     `loss` is the most that diversity can take from a score.
@@ -24,13 +24,13 @@ def surest(parts, free, alpha, loss, lowest, first, stop):
     for b in range(first, stop):
         for a in range(lanes):
             least = mean[b, a] + alpha * sqrt(square[b, a]) - loss
-            if least > lowest[at] and free[b * lanes + a]:
+            if least > lowest[at] and closed[b * lanes + a] == 0.0:
                 lowest[at] = least
                 at = int(np.argmin(lowest))
 
 
 @njit(cache=True, nogil=True)
-def possible(parts, free, belief, reach, threshold, places, first, stop):
+def possible(parts, closed, belief, reach, threshold, places, first, stop):
     """Write the places of candidates that can score `threshold` or more; return how many.
 
     `reach` (m,) has the largest value of each diversity gain.
@@ -41,12 +41,12 @@ def possible(parts, free, belief, reach, threshold, places, first, stop):
     d = len(eta) - m
     for b in range(first, stop):
         for a in range(lanes):
-            if not free[b * lanes + a]:
+            if closed[b * lanes + a] < 0.0:
                 continue
             for corner in range(1 << m):
                 score, variance = mean[b, a], square[b, a]
                 for c in range(m):
-                    part = cross[c, b, a]
+                    part = cross[b, c, a]
                     for e in range(c + 1):
                         if corner >> e & 1:
                             part += G[d + c, d + e] * reach[e]

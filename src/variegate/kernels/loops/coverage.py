@@ -1,0 +1,106 @@
+"""LSB's list in compiled loops: what a pick covers scales the weights of the next.
+
+With u the share of each topic that is still uncovered, w . Delta + alpha sqrt(Delta' M^-1 Delta)
+of Delta = coverage * u is the same sum over the coverage itself, with w * u and G diag(u) for
+the belief (w, G, alpha), where G'G = M^-1 and G is lower triangular.
+
+`items` are the blocks of the features and the rows of the coverage. The features, cut to [0, 1],
+are the coverage, unless it is `own`: then blocks are made from its rows on the way.
+"""
+
+from math import sqrt
+
+import numpy as np
+from numba import njit
+
+from variegate.kernels.loops.choosing import (
+    add_products,
+    dot,
+    highest,
+    length_by,
+    next_near,
+    shut,
+    wins,
+)
+from variegate.kernels.loops.lmdh import add_squares
+
+FAST = {"contract", "reassoc", "arcp", "nsz"}
+NOUGHT, ONE = np.float32(0.0), np.float32(1.0)
+
+
+@njit(cache=True, nogil=True)
+def exact_score(item, rows, belief, uncovered, delta):
+    """Return the score of one item, in double precision; fills the topics it adds, `delta`."""
+    w, G, alpha = belief
+    for i in range(len(w)):
+        delta[i] = min(max(rows[item, i], 0.0), 1.0) * uncovered[i]
+    return dot(w, delta) + alpha * length_by(G, delta)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def block_cut(z, cover):
+    """Fill `cover` (D, BLOCK) with a block of features cut to [0, 1]."""
+    for i in range(len(z)):
+        for a in range(z.shape[1]):
+            cover[i, a] = min(max(z[i, a], NOUGHT), ONE)
+
+
+@njit(cache=True, nogil=True)
+def block_turned(rows, cover):
+    """Fill `cover` (D, BLOCK) with at most a block of rows, a topic after another."""
+    for a in range(len(rows)):
+        for i in range(len(cover)):
+            cover[i, a] = rows[a, i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def block_bounds(cover, single, slack, one, two, square, bounds):
+    """Bound a block's scores by its coverage and the scaled belief."""
+    w, G, alpha = single
+    square[:] = 0.0
+    add_squares(cover, G, one, two, square)
+    for a in range(len(bounds)):
+        bounds[a] = slack + alpha * sqrt(square[a])
+    add_products(cover, w, bounds)
+
+
+@njit(cache=True, nogil=True)
+def scan(items, own, belief, uncovered, free, slack, space, tops):
+    """Bound the score of every item, given what is still uncovered."""
+    (z, rows), bounds, lanes = items, space[2], space.shape[2]
+    w, G, alpha = belief
+    single = (
+        (w * uncovered).astype(np.float32),
+        (G * uncovered).astype(np.float32),
+        np.float32(alpha),
+    )
+    cover = np.zeros((len(w), lanes), dtype=np.float32)
+    room = np.empty((3, lanes), dtype=np.float32)
+    for b in range(len(tops)):
+        if own:
+            block_turned(rows[b * lanes : (b + 1) * lanes], cover)
+        else:
+            block_cut(z[b], cover)
+        block_bounds(cover, single, slack, room[0], room[1], room[2], bounds[b])
+        tops[b] = shut(bounds[b], free[b * lanes : (b + 1) * lanes])
+
+
+@njit(cache=True, nogil=True)
+def fill_list(items, own, belief, free, slack, space, tops, chosen, scores, gains):
+    """Fill `chosen`, `scores` (k,) and `gains` (k, D) with LSB's list; `free` is used up."""
+    rows, bounds = items[1], space[2]
+    uncovered, delta = np.ones(rows.shape[1]), np.empty(rows.shape[1])
+    for n in range(len(chosen)):
+        scan(items, own, belief, uncovered, free, slack, space, tops)
+        chosen[n] = highest(bounds, tops)
+        scores[n] = exact_score(chosen[n], rows, belief, uncovered, gains[n])
+        item = next_near(bounds, tops, scores[n], 0)
+        while item >= 0:
+            score = exact_score(item, rows, belief, uncovered, delta)
+            if wins(score, item, scores[n], chosen[n]):
+                chosen[n], scores[n] = item, score
+                gains[n] = delta
+            item = next_near(bounds, tops, scores[n], item + 1)
+        free[chosen[n]] = False
+        for i in range(len(uncovered)):
+            uncovered[i] *= 1.0 - min(max(rows[chosen[n], i], 0.0), 1.0)

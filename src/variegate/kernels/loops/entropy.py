@@ -1,0 +1,129 @@
+"""C2UCB's list in compiled loops: a square off each item's spread for each pick.
+
+`items` are the features by blocks and by rows, `belief` is (theta, G, alpha) with G'G = V^-1 and
+G lower triangular, and `model` is (Q with nothing taken, weight, constant) of the entropy, whose
+Q and spread x'Qx are those of `variegate.policies.c2ucb.EntropyGains`.
+"""
+
+from math import log1p, sqrt
+
+import numpy as np
+from numba import njit
+
+from variegate.kernels.loops.choosing import (
+    add_products,
+    dot,
+    highest,
+    length_by,
+    next_near,
+    shut,
+    wins,
+)
+from variegate.kernels.loops.curves import block_log
+from variegate.kernels.loops.lmdh import add_squares
+
+FAST = {"contract", "reassoc", "arcp", "nsz"}
+ONE, NOUGHT, HALF = np.float32(1.0), np.float32(0.0), np.float32(0.5)
+
+
+@njit(cache=True, nogil=True)
+def exact_score(item, n, items, belief, model, directions):
+    """Return the score of one item after n picks, in double precision.
+
+    `directions` (k, d) are those that the picks took out of Q: Q p over the root of 1 + p'Q p.
+    """
+    z, (theta, G, alpha), (Q, weight, constant) = items[1][item], belief, model
+    spread = 0.0
+    for i in range(len(z)):
+        spread += z[i] * dot(Q[i], z)
+    for j in range(n):
+        spread -= dot(directions[j], z) ** 2
+    entropy = constant + 0.5 * log1p(max(spread, 0.0))
+    return dot(theta, z) + alpha * length_by(G, z) + weight * entropy
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def block_start(z, single, Q, one, two, base, spread):
+    """Work out a block's upper bounds on theta . z, and its spread with nothing taken."""
+    theta, G, alpha = single
+    d, lanes = z.shape
+    base[:] = 0.0
+    spread[:] = 0.0
+    add_squares(z, G, one, two, spread)
+    for a in range(lanes):
+        base[a] = alpha * sqrt(spread[a])
+    add_products(z, theta, base)
+    spread[:] = 0.0
+    for i in range(d):
+        one[:] = 0.0
+        add_products(z, Q[i], one)
+        for a in range(lanes):
+            spread[a] += z[i, a] * one[a]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def block_bounds(base, spread, weight, constant, work, bounds):
+    """Bound a block's scores by its base and its spread."""
+    for a in range(len(bounds)):
+        bounds[a] = ONE + max(spread[a], NOUGHT)
+    block_log(bounds, work)
+    for a in range(len(bounds)):
+        bounds[a] = base[a] + constant + weight * HALF * bounds[a]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def take_square(z, direction, work, spread):
+    """Take (direction . z)^2 off a block's spread."""
+    work[:] = 0.0
+    add_products(z, direction, work)
+    for a in range(len(work)):
+        spread[a] -= work[a] * work[a]
+
+
+@njit(cache=True, nogil=True)
+def scan(n, items, belief, model, directions, free, slack, space, tops):
+    """Bound the score of every item after n picks."""
+    z, (base, spread, bounds), lanes = items[0], space, space.shape[2]
+    Q, weight, constant = model
+    one, two = np.empty(lanes, dtype=np.float32), np.empty(lanes, dtype=np.float32)
+    theta, G, alpha = belief
+    single = theta.astype(np.float32), G.astype(np.float32), np.float32(alpha)
+    Q32, direction = Q.astype(np.float32), directions[max(n - 1, 0)].astype(np.float32)
+    added = np.float32(weight * constant) + slack
+    for b in range(len(tops)):
+        if n == 0:
+            block_start(z[b], single, Q32, one, two, base[b], spread[b])
+        else:
+            take_square(z[b], direction, one, spread[b])
+        block_bounds(base[b], spread[b], np.float32(weight), added, one, bounds[b])
+        tops[b] = shut(bounds[b], free[b * lanes : (b + 1) * lanes])
+
+
+@njit(cache=True, nogil=True)
+def fill_list(items, belief, model, free, slack, space, tops, chosen, scores):
+    """Fill `chosen` and `scores` (k,) with C2UCB's list; `free` is used up."""
+    bounds, Q = space[2], model[0].copy()
+    directions = np.zeros((len(chosen), len(Q)))
+    for n in range(len(chosen)):
+        scan(n, items, belief, model, directions, free, slack, space, tops)
+        chosen[n] = highest(bounds, tops)
+        scores[n] = exact_score(chosen[n], n, items, belief, model, directions)
+        item = next_near(bounds, tops, scores[n], 0)
+        while item >= 0:
+            score = exact_score(item, n, items, belief, model, directions)
+            if wins(score, item, scores[n], chosen[n]):
+                chosen[n], scores[n] = item, score
+            item = next_near(bounds, tops, scores[n], item + 1)
+        free[chosen[n]] = False
+        take(items[1][chosen[n]], Q, directions[n])
+
+
+@njit(cache=True, nogil=True)
+def take(z, Q, direction):
+    """Take one item out of Q, and fill the direction that it took."""
+    for i in range(len(z)):
+        direction[i] = dot(Q[i], z)
+    direction /= sqrt(1.0 + dot(direction, z))
+    for i in range(len(z)):
+        for j in range(len(z)):
+            Q[i, j] -= direction[i] * direction[j]

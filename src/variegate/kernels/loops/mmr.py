@@ -1,0 +1,87 @@
+"""MMR's list in compiled loops: a row of cosines for each pick.
+
+`items` are the features by blocks and by rows, `units` the same at length 1 with the column
+that they start in, and `model` is (mean user, weight of relevance, weight of likeness, whether
+the largest likeness counts and not the mean).
+"""
+
+import numpy as np
+from numba import njit
+
+from variegate.kernels.loops.choosing import add_products, dot, highest, next_near, shut, wins
+from variegate.kernels.loops.curves import block_sigmoid, sigmoid
+
+FAST = {"contract", "reassoc", "arcp", "nsz"}
+
+
+@njit(cache=True, nogil=True)
+def exact_score(item, above, n, items, units, model):
+    """Return the score of one item below the first n of `above`, in double precision."""
+    user, share, weight, by_most = model
+    _blocks, rows, s = units
+    e = s + len(user)
+    relevance = share * sigmoid(dot(items[1][item], user))
+    if n == 0:
+        return relevance
+    total, most = 0.0, -np.inf
+    for p in above[:n]:
+        cosine = dot(rows[item, s:e], rows[p, s:e])
+        total += cosine
+        most = max(most, cosine)
+    return relevance - weight * (most if by_most else total / n)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def block_bounds(n, relevance, likeness, cosines, weight, by_most, slack, bounds):
+    """Take a block's cosines to the nth item into its likeness, and bound its scores."""
+    for a in range(len(bounds)):
+        if n == 1:
+            likeness[a] = cosines[a]
+        elif by_most:
+            likeness[a] = max(likeness[a], cosines[a])
+        else:
+            likeness[a] += cosines[a]
+    share = weight if by_most else weight / np.float32(n)
+    for a in range(len(bounds)):
+        bounds[a] = relevance[a] - share * likeness[a] + slack
+
+
+@njit(cache=True, nogil=True)
+def scan(n, last, items, units, model, free, slack, space, tops):
+    """Bound the score of every item after n picks, the last of which was `last`."""
+    relevance, likeness, bounds = space
+    user, share, weight, by_most = model
+    blocks, rows, s = units
+    e, lanes = s + len(user), bounds.shape[1]
+    user32, row32 = user.astype(np.float32), rows[last, s:e].astype(np.float32)
+    work = np.empty(lanes, dtype=np.float32)
+    for b in range(len(tops)):
+        if n == 0:
+            relevance[b] = 0.0
+            add_products(items[0][b], user32, relevance[b])
+            block_sigmoid(relevance[b], work)
+            relevance[b] *= np.float32(share)
+            bounds[b] = relevance[b] + slack
+        else:
+            work[:] = 0.0
+            add_products(blocks[b, s:e], row32, work)
+            weight32 = np.float32(weight)
+            block_bounds(n, relevance[b], likeness[b], work, weight32, by_most, slack, bounds[b])
+        tops[b] = shut(bounds[b], free[b * lanes : (b + 1) * lanes])
+
+
+@njit(cache=True, nogil=True)
+def fill_list(items, units, model, free, slack, space, tops, chosen, scores):
+    """Fill `chosen` and `scores` (k,) with MMR's list; `free` is used up."""
+    bounds = space[2]
+    for n in range(len(chosen)):
+        scan(n, chosen[n - 1] if n else 0, items, units, model, free, slack, space, tops)
+        chosen[n] = highest(bounds, tops)
+        scores[n] = exact_score(chosen[n], chosen, n, items, units, model)
+        item = next_near(bounds, tops, scores[n], 0)
+        while item >= 0:
+            score = exact_score(item, chosen, n, items, units, model)
+            if wins(score, item, scores[n], chosen[n]):
+                chosen[n], scores[n] = item, score
+            item = next_near(bounds, tops, scores[n], item + 1)
+        free[chosen[n]] = False
