@@ -14,10 +14,13 @@ from variegate.arrays import (
     check_numbers,
 )
 from variegate.catalogue import Catalogue
+from variegate.catalogue.checks import checked_distances, checked_features
 from variegate.distances import Distance
 from variegate.errors import InputError
+from variegate.kernels import lmdh_list
+from variegate.kernels.layout import layout_of
 from variegate.search import SEARCHES
-from variegate.utility import Utility, UtilityScorer
+from variegate.utility import Utility
 
 #: What the largest score may count for when `diversity` leaves nothing for scores.
 TIE_BREAK = 1e-12
@@ -66,24 +69,24 @@ def diversify(
     """
     relevance = check_numbers("scores", scores, ndim=1)
     k = check_count(k, len(relevance), of="the items")
-    items = Catalogue(range(len(relevance)), features, distances)
-    weights = _weights(diversity, items.m)
+    vectors = checked_features(features, len(relevance))
+    bound = checked_distances(distances, vectors)
+    weights = _weights(diversity, len(bound))
     check_choice("search", search, SEARCHES)
-    taste = Utility(items, np.zeros(items.d), weights)
-    scorer = _Reranking(taste, relevance, max(1.0 - float(weights.sum()), 0.0), k)
+    # One scale for every position: the searches compare the sums of them. Where distances alone
+    # count, scores still say which item leads and settle ties.
+    least = TIE_BREAK / max(float(np.abs(relevance).max(initial=0.0)), 1.0)
+    worth = max(1.0 - float(weights.sum()), least) * relevance
+    layout = layout_of(worth[:, None], bound) if search == "greedy" else None
+    if layout is not None:
+        # LMDH's list for preferences that are known: one feature, the score, of weight 1.
+        eta = np.append(1.0, weights)
+        known = np.zeros((len(eta), len(eta)))
+        return lmdh_list(layout, np.ones(len(worth), np.bool_), eta, known, 0.0, np.ones(k))[0]
+    items = Catalogue(range(len(worth)), worth[:, None], bound)
+    scorer = Utility(items, [1.0], weights).scorer(np.arange(len(worth)), k)
     places, _values = SEARCHES[search](scorer, k)
     return places
-
-
-class _Reranking(UtilityScorer):
-    """Given scores in the place of theta . z."""
-
-    def __init__(self, utility: Utility, relevance: FloatArray, weight: float, k: int) -> None:
-        super().__init__(utility, np.arange(len(relevance)), k)
-        # One scale for every position: the searches compare the sums of them. Where distances
-        # alone count, scores still say which item leads and settle ties.
-        least = TIE_BREAK / max(float(np.abs(relevance).max(initial=0.0)), 1.0)
-        self._relevance = max(weight, least) * relevance
 
 
 def _weights(diversity: float | Sequence[float], m: int) -> FloatArray:

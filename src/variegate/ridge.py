@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from variegate.arrays import FloatArray, root_of
 from variegate.errors import InputError
+
+#: Up to so many weights, compiled loops are done before a call of LAPACK has begun.
+SMALL: Final = 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,13 +20,8 @@ class Estimate:
 
     #: eta_hat, (p,)
     mean: FloatArray
-    #: R with R'R = Phi, upper triangular
-    root: FloatArray
-
-    @cached_property
-    def deviations(self) -> FloatArray:
-        """The standard deviation of each weight for noise of variance 1, (p,)."""
-        return root_of(np.diag(self.covariance))
+    #: G with G'G = Phi^-1, lower triangular: the variance of zeta is the square of G zeta
+    inverse_root: FloatArray
 
     @cached_property
     def covariance(self) -> FloatArray:
@@ -31,10 +30,9 @@ class Estimate:
         return covariance
 
     @cached_property
-    def inverse_root(self) -> FloatArray:
-        """G with G'G = P, lower triangular: the variance of zeta is the square of G zeta."""
-        inverse, _ = dtrtri(self.root, lower=0)
-        return np.ascontiguousarray(inverse.T)
+    def deviations(self) -> FloatArray:
+        """The standard deviation of each weight for noise of variance 1, (p,)."""
+        return root_of(np.diag(self.covariance))
 
     def variances(self, features: FloatArray) -> FloatArray:
         """Return zeta' P zeta for each row zeta, never below 0, (n,)."""
@@ -43,9 +41,9 @@ class Estimate:
         return variances
 
     def sample(self, rng: np.random.Generator, scale: float = 1.0) -> FloatArray:
-        """Draw from N(mean, scale^2 P), by the Cholesky root: the same on every machine."""
+        """Draw from N(mean, scale^2 P), by a triangular root: the same on every machine."""
         noise = rng.standard_normal(len(self.mean))
-        drawn: FloatArray = self.mean + scale * np.linalg.solve(self.root, noise)
+        drawn: FloatArray = self.mean + scale * (noise @ self.inverse_root)
         return drawn
 
 
@@ -97,25 +95,42 @@ class Ridge:
         return float(logarithm)
 
     def _solved(self) -> Estimate:
-        phi = self.gram + self.ridge * np.eye(len(self.response))
-        root, failed = dpotrf(phi, lower=0, clean=1)
-        # Below this a pivot or an eigenvalue of Phi is rounding and no more.
-        rounding = len(phi) * np.finfo(np.float64).eps * float(np.diag(phi).max(initial=0.0))
-        if failed or np.diag(root).min(initial=np.inf) ** 2 < rounding:
-            return self._solved_by_eigenvalues(phi, rounding)
-        half, _ = dtrtrs(root, self.response, lower=0, trans=1)
-        mean, _ = dtrtrs(root, half, lower=0)
-        return Estimate(mean, root)
+        if len(self.response) <= SMALL:
+            from variegate.kernels.loops.solving import solved  # numba: not at import
 
-    def _solved_by_eigenvalues(self, phi: FloatArray, rounding: float) -> Estimate:
+            mean, G, is_sound = solved(self.gram, self.response, self.ridge)
+            return Estimate(mean, G) if is_sound else self._solved_by_eigenvalues()
+        phi = self._phi()
+        root, failed = dpotrf(phi, lower=0, clean=1)
+        if failed or np.diag(root).min(initial=np.inf) ** 2 < _rounding(phi):
+            return self._solved_by_eigenvalues()
+        G = _transposed_inverse(root)
+        return Estimate((G @ self.response) @ G, G)
+
+    def _solved_by_eigenvalues(self) -> Estimate:
         # Whether anything was learnt in the directions that rounding drowned is lost beside
         # what was learnt in others. So the mean there stays 0, the prior's.
+        phi = self._phi()
         values, vectors = np.linalg.eigh(phi)
-        floor = max(self.ridge, rounding)
+        floor = max(self.ridge, _rounding(phi))
         known, values = values > floor, np.maximum(values, floor)
         mean = vectors @ (known / values * (vectors.T @ self.response))
-        root = np.linalg.qr(np.sqrt(values)[:, None] * vectors.T, mode="r")
-        return Estimate(mean, np.asfortranarray(root))
+        root = np.asarray(np.linalg.qr(np.sqrt(values)[:, None] * vectors.T, mode="r"))
+        return Estimate(mean, _transposed_inverse(root))
+
+    def _phi(self) -> FloatArray:
+        phi: FloatArray = self.gram + self.ridge * np.eye(len(self.response))
+        return phi
+
+
+def _rounding(phi: FloatArray) -> float:
+    """Below this a pivot or an eigenvalue of Phi is rounding and no more."""
+    return len(phi) * float(np.finfo(np.float64).eps) * float(np.diag(phi).max(initial=0.0))
+
+
+def _transposed_inverse(root: FloatArray) -> FloatArray:
+    inverse, _ = dtrtri(root, lower=0)
+    return np.ascontiguousarray(inverse.T)
 
 
 def packed(symmetric: FloatArray) -> FloatArray:

@@ -4,11 +4,18 @@ Lists come as rows of the catalogue, (users, rounds, K), with -1 where a list wa
 clicks have the same shape. Measures of users come back as (users, rounds).
 """
 
+from typing import Final
+
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.distances import Distance
 from variegate.errors import InputError
+
+#: With more items than this, the distances of all pairs would take gigabytes.
+MOST_ITEMS_AT_ONCE: Final = 5000
+#: Up to this length, going through the pairs of positions is quicker than through the lists.
+LONGEST_AT_ONCE: Final = 40
 
 
 def recall(clicks: MaskArray, liked: IndexArray) -> FloatArray:
@@ -39,8 +46,10 @@ def list_diversity(lists: IndexArray, h: Distance) -> FloatArray:
 
     A list of one item has no pairs: its diversity is 0, as is that of an empty one.
     """
-    pairs = h.matrix()
     k = lists.shape[2]
+    if len(h) > MOST_ITEMS_AT_ONCE or k > LONGEST_AT_ONCE:
+        return _one_by_one(lists, h)
+    pairs = h.matrix()
     total, count = np.zeros(lists.shape[:2]), np.zeros(lists.shape[:2])
     for i in range(k):
         for j in range(i):
@@ -48,6 +57,16 @@ def list_diversity(lists: IndexArray, h: Distance) -> FloatArray:
             total += np.where(there, pairs[lists[:, :, i], lists[:, :, j]], 0.0)
             count += there
     return total / np.maximum(count, 1.0)
+
+
+def _one_by_one(lists: IndexArray, h: Distance) -> FloatArray:
+    """Return what `list_diversity` does, with the memory of one list's distances."""
+    means = np.zeros(lists.shape[:2])
+    for place in np.ndindex(*means.shape):
+        rows = lists[place][lists[place] >= 0]
+        if len(rows) > 1:
+            means[place] = h.among(rows).matrix().sum() / (len(rows) * (len(rows) - 1))
+    return means
 
 
 def diversity(lists: IndexArray, h: Distance) -> FloatArray:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray, MaskArray
+from variegate.arrays import FloatArray, IndexArray, MaskArray, check_count
 from variegate.catalogue import Catalogue
 from variegate.errors import InputError
 from variegate.policies import Policy
@@ -99,6 +99,8 @@ def replay(
     Every user has random numbers of their own, from the seed and their place in the task, so
     that who else is played, and where, changes nothing.
     """
+    rounds = check_count(rounds, 10**6, name="rounds", of="the most that make sense")
+    k = check_count(k, 10**6, of="the most that make sense")
     chosen = range(len(task.likes)) if users is None else users
     played = [
         replay_user(

@@ -8,10 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray
+from variegate.arrays import FloatArray, IndexArray, check_count
 from variegate.building import rated_catalogue
 from variegate.datasets import Dataset, split_users
 from variegate.embeddings import Embeddings, fit_bpr
+from variegate.errors import InputError
 from variegate.evaluation.replay import ReplayTask
 
 
@@ -77,14 +78,16 @@ def rated_task(
     kept = _most_popular(embeddings, dataset, popularity, protocol.most_popular)
     catalogue = rated_catalogue(parts.train, kept, distances=protocol.distances)
     likes, left_out = _likes(parts.test, catalogue.ids, protocol.most_active)
-    if users is not None and users < len(likes):
-        chosen = np.random.default_rng([split, 1]).choice(len(likes), users, replace=False)
-        likes = [likes[user] for user in np.sort(chosen)]
+    if not likes:
+        raise InputError(
+            f"`dataset` {dataset.name!r} must have a test user who likes a candidate: none of "
+            f"{left_out} likes an item that a training user likes"
+        )
     rows = _rows(dataset, catalogue.ids)
     return ReplayTask(
         dataset.name,
         catalogue,
-        tuple(likes),
+        _drawn(likes, users, split),
         left_out,
         popularity[rows],
         len(parts.train.user_ids),
@@ -117,6 +120,15 @@ def _likes(
         found.append(np.sort(liked[liked >= 0]))
     likes = [liked for liked in found if len(liked)]
     return likes, len(found) - len(likes)
+
+
+def _drawn(likes: list[IndexArray], users: int | None, split: int) -> tuple[IndexArray, ...]:
+    """Return the likes of at most so many users, in their order."""
+    if users is None or users >= len(likes):
+        return tuple(likes)
+    check_count(users, len(likes), name="users", of="the test users")
+    chosen = np.random.default_rng([split, 1]).choice(len(likes), users, replace=False)
+    return tuple(likes[user] for user in np.sort(chosen))
 
 
 def _rows(dataset: Dataset, ids: tuple[str, ...]) -> IndexArray:

@@ -1,16 +1,21 @@
 """Replays and simulations over the cores: the same numbers at any number of workers."""
 
 import os
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import numpy as np
 
 from variegate.arrays import FloatArray
+from variegate.errors import VariegateError
 from variegate.evaluation.replay import ReplayTask, Trace, replay
 from variegate.evaluation.simulation import Simulation
 from variegate.policies import PolicySpec
@@ -91,21 +96,27 @@ def shared_out(
     `given` is handed to each worker once, not with each job.
     """
     if workers <= 1 or len(jobs) <= 1:
-        _start(given)
         for number, job in enumerate(jobs):
+            _start(given)  # each time: whoever waits for this may share out other work meanwhile
             yield number, work(*job)
         return
     # Not forked: threads of BLAS or numba may hold locks that a copy would never see freed.
     with (
         _one_thread_each(),
+        _handed_over(given) as place,
         ProcessPoolExecutor(
-            workers, get_context("spawn"), initializer=_start, initargs=(given,)
+            workers, get_context("spawn"), initializer=_fetch, initargs=(place,)
         ) as pool,
     ):
         futures = {pool.submit(work, *job): number for number, job in enumerate(jobs)}
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
+        except BrokenProcessPool:
+            raise VariegateError(
+                "a worker process ended before its work was done: if memory ran out, use fewer "
+                'workers; a script needs `if __name__ == "__main__":` around what it runs'
+            ) from None
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
@@ -128,6 +139,27 @@ def _one_thread_each() -> Iterator[None]:
         for name in names:
             del os.environ[name]
         os.environ.update(before)
+
+
+@contextmanager
+def _handed_over(task: ReplayTask | None) -> Iterator[Path | None]:
+    """Give a file that holds the task, for workers to read as they start.
+
+    A process that is started with more than a pipe holds, and ends before it has read all of
+    it, leaves whoever started it waiting for good.
+    """
+    if task is None:
+        yield None
+        return
+    with TemporaryDirectory(prefix="variegate-") as folder:
+        place = Path(folder) / "task"
+        place.write_bytes(pickle.dumps(task))
+        yield place
+
+
+def _fetch(place: Path | None) -> None:
+    # Written a moment ago, to a folder that is this user's alone.
+    _start(None if place is None else pickle.loads(place.read_bytes()))  # noqa: S301
 
 
 def _start(task: ReplayTask | None) -> None:

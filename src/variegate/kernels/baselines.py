@@ -15,6 +15,8 @@ from variegate.kernels.units import Units
 
 #: Half the distance from 1 to the next number of single precision.
 ROUNDING = 6e-8
+#: The roots of squares that single precision is too coarse for are less than this.
+TINY = 1e-18
 #: Rows chosen, and their scores.
 Chosen: TypeAlias = tuple[IndexArray, FloatArray]
 
@@ -166,7 +168,7 @@ def coverage_list(
 
     own, size = topics is not None, len(belief.theta)
     items = layout.items.z, layout.items.z_rows if topics is None else topics
-    slack = _slack(size, belief.size * np.sqrt(size))
+    slack = _slack(size, np.sqrt(size))
     space, tops, open_to = _room(layout, free)
     chosen, scores = _answer(k)
     gains = np.empty((k, size))
@@ -200,7 +202,8 @@ def _slack(terms: int, reach: float) -> Any:
 
     Without bound where that cannot hold the numbers: then double precision looks at every item.
     """
-    return np.float32(4.0 * (terms + 8) * ROUNDING * reach if reach < LARGEST else np.inf)
+    off = 4.0 * (terms + 8) * ROUNDING * reach + TINY
+    return np.float32(off if reach < LARGEST else np.inf)
 
 
 def _room(layout: Layout, free: MaskArray) -> tuple[Any, Any, MaskArray]:

@@ -7,10 +7,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray, check_not_negative, check_positive
+from variegate.arrays import (
+    FloatArray,
+    IndexArray,
+    MaskArray,
+    check_not_negative,
+    check_positive,
+)
 from variegate.catalogue import Catalogue
 from variegate.gains import Normaliser
+from variegate.kernels.baselines import entropy_list
 from variegate.policies.base import Explanation, Policy
+from variegate.policies.compiled import bounded, compiled_slate
 from variegate.policies.linear import learnt_preferences, restore_ridge, ridge_arrays
 from variegate.ridge import Ridge
 from variegate.search import Scorer
@@ -78,22 +86,34 @@ class C2UCB(Policy):
         learnt = self._ridge.log_determinant_ratio() - 2.0 * log(wish.delta)
         return SUB_GAUSSIAN * sqrt(learnt) + sqrt(self._ridge.ridge) * wish.preference_norm
 
+    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+        layout = self.catalogue.layout
+        if layout is None:
+            return super()._listed(free, k, rng)
+        belief = bounded(self._ridge.estimate(), self.width())
+        constant = entropy_of_noise(self.noise_deviation)
+        items, scores = entropy_list(
+            layout, free, k, belief, self._nothing_taken(), self.entropy_weight, constant
+        )
+        return compiled_slate(self.catalogue, layout, items, scores, self.normaliser)
+
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
         z = self.catalogue.features[rows]
         mean, bonus = self._mean_and_bonus(z)
         return self._with_entropy(mean + bonus, z)
 
     def _with_entropy(self, scores: FloatArray, z: FloatArray) -> "EntropyGains":
-        start: FloatArray = np.eye(z.shape[1]) * (self.noise_deviation**2 / self.prior_variance)
-        if self.condition_on_history:
-            start += self._ridge.gram
         return EntropyGains(
-            scores,
-            z,
-            np.linalg.inv(start).astype(np.float64, copy=False),
-            self.entropy_weight,
-            self.noise_deviation,
+            scores, z, self._nothing_taken(), self.entropy_weight, self.noise_deviation
         )
+
+    def _nothing_taken(self) -> FloatArray:
+        """Return the Q of the entropy that `EntropyGains` starts from, (d, d)."""
+        first: FloatArray = np.eye(self.catalogue.d)
+        ratio = self.noise_deviation**2 / self.prior_variance
+        if not self.condition_on_history:
+            return first / ratio
+        return np.linalg.inv(ratio * first + self._ridge.gram).astype(np.float64, copy=False)
 
     def _explained(self, slate: Slate) -> Explanation:
         z, order = slate.relevance, np.arange(len(slate))
@@ -115,6 +135,11 @@ class C2UCB(Policy):
         restore_ridge(self._ridge, arrays)
 
 
+def entropy_of_noise(sigma: float) -> float:
+    """Return the entropy of a rating that only noise of deviation sigma is unknown of."""
+    return 0.5 * log(2.0 * pi * e * sigma**2)
+
+
 class EntropyGains(Scorer):
     """A fixed score plus the weighted gain 1/2 ln(2 pi e var(x | A)) in the list's entropy.
 
@@ -127,7 +152,7 @@ class EntropyGains(Scorer):
         self, base: FloatArray, z: FloatArray, Q: FloatArray, weight: float, sigma: float
     ) -> None:
         self._base, self._z, self._start = base, z, Q
-        self._weight, self._constant = weight, 0.5 * log(2.0 * pi * e * sigma**2)
+        self._weight, self._constant = weight, entropy_of_noise(sigma)
         self._Q, self._spread = Q, np.einsum("ni,ni->n", z @ Q, z)
         self._first_spread = self._spread
 

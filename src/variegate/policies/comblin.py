@@ -9,10 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray, check_not_negative, check_positive, generator
+from variegate.arrays import (
+    FloatArray,
+    IndexArray,
+    MaskArray,
+    check_not_negative,
+    check_positive,
+    generator,
+)
 from variegate.catalogue import Catalogue
 from variegate.gains import Normaliser
+from variegate.kernels.baselines import Linear, top_list
 from variegate.policies.base import Explanation, Policy
+from variegate.policies.compiled import bounded, compiled_slate, weighted
 from variegate.policies.linear import learnt_preferences, restore_ridge, ridge_arrays
 from variegate.ridge import Ridge
 from variegate.search import FixedScores, Scorer
@@ -54,6 +63,17 @@ class CombLinUCB(Policy):
     def preferences(self) -> Preferences:
         return learnt_preferences(self._ridge.estimate(), self.catalogue.d, self.catalogue.m)
 
+    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+        layout = self.catalogue.layout
+        if layout is None:
+            return super()._listed(free, k, rng)
+        items, scores = top_list(layout, free, k, self._ranking(rng))
+        return compiled_slate(self.catalogue, layout, items, scores, self.normaliser)
+
+    def _ranking(self, rng: Any) -> Linear:  # noqa: ARG002
+        """Return what the items of the next list are ranked by."""
+        return bounded(self._ridge.estimate(), self.exploration * self.noise_deviation)
+
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
         mean, bonus = self._mean_and_bonus(self.catalogue.features[rows])
         return FixedScores(mean + bonus)
@@ -85,10 +105,15 @@ class CombLinTS(CombLinUCB):
 
     name = "comblints"
 
+    def _ranking(self, rng: Any) -> Linear:
+        return weighted(self._drawn(rng))
+
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+        return FixedScores(self.catalogue.features[rows] @ self._drawn(rng))
+
+    def _drawn(self, rng: Any) -> FloatArray:
         width = self.exploration * self.noise_deviation
-        theta = self._ridge.estimate().sample(generator(rng), width)
-        return FixedScores(self.catalogue.features[rows] @ theta)
+        return self._ridge.estimate().sample(generator(rng), width)
 
     def _explained(self, slate: Slate) -> Explanation:
         mean, _bonus = self._mean_and_bonus(slate.relevance)

@@ -14,6 +14,7 @@ from scipy.special import expit
 from variegate.arrays import (
     FloatArray,
     IndexArray,
+    MaskArray,
     check_choice,
     check_not_negative,
     check_numbers,
@@ -24,7 +25,10 @@ from variegate.catalogue import Catalogue
 from variegate.distances import unit_rows
 from variegate.errors import InputError, StateError
 from variegate.gains import Normaliser
+from variegate.kernels.baselines import Quality, determinant_list
+from variegate.kernels.units import units_of
 from variegate.policies.base import Explanation, Policy
+from variegate.policies.compiled import compiled_slate
 from variegate.policies.dpp import Determinant, similarity_root
 from variegate.policies.linear import HALF_WIDTH
 from variegate.policies.logistic import Belief, learnt
@@ -120,21 +124,47 @@ class DC2B(Policy):
         information = self._prior_precision * self.prior_mean + self._response
         return Belief(start + self._curvature, information)
 
+    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+        catalogue, layout = self.catalogue, self.catalogue.layout
+        if layout is None:
+            return super()._listed(free, k, rng)
+        theta, d = self._drawn(rng), catalogue.d
+        intercept = float(theta[d]) if self.intercept else 0.0
+        items, scores = determinant_list(
+            layout,
+            units_of(layout, catalogue.distances),
+            free,
+            k,
+            Quality(theta[:d], intercept, self._exponent, self.quality == "sigmoid"),
+            shifted=self.similarity == "shifted",
+            jitter=self._jitter,
+        )
+        return compiled_slate(catalogue, layout, items, scores, self.normaliser)
+
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Determinant:  # noqa: ARG002
+        return self._determinant(self.catalogue.features[rows], self._drawn(rng))
+
+    def _drawn(self, rng: Any) -> FloatArray:
         scale = self.sharpness if self.sharpness_of == "posterior" else 1.0
-        theta = self._belief().sample(generator(rng), scale)
-        return self._determinant(self.catalogue.features[rows], theta)
+        return self._belief().sample(generator(rng), scale)
+
+    @property
+    def _exponent(self) -> float:
+        return float(self.sharpness) if self.sharpness_of == "quality" else 1.0
+
+    @property
+    def _jitter(self) -> float:
+        return JITTER if self.beyond_rank == "jitter" else 0.0
 
     def _determinant(self, z: FloatArray, theta: FloatArray) -> Determinant:
         root = similarity_root(unit_rows(z), shifted=self.similarity == "shifted")
-        jitter = JITTER if self.beyond_rank == "jitter" else 0.0
-        return Determinant(self._log_quality(z, theta), root, jitter)
+        return Determinant(self._log_quality(z, theta), root, self._jitter)
 
     def _log_quality(self, z: FloatArray, theta: FloatArray) -> FloatArray:
         relevance = self._inputs(z) @ theta
         if self.quality == "sigmoid":
             relevance = expit(relevance)
-        return relevance * (self.sharpness if self.sharpness_of == "quality" else 1.0)
+        return relevance * self._exponent
 
     def _explained(self, slate: Slate) -> Explanation:
         mean = self._belief().mean

@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_fraction, generator
 from variegate.catalogue import Catalogue
 from variegate.gains import Normaliser
+from variegate.kernels.baselines import top_list
 from variegate.policies.base import Explanation, Policy
+from variegate.policies.compiled import compiled_slate, weighted
 from variegate.policies.ranking import checked_mean_user, relevance_scores
 from variegate.search import Scorer
 from variegate.slate import Slate, slate_of
@@ -45,11 +47,25 @@ class EpsilonGreedy(Policy):
     def label(self) -> str:
         return "ε-Greedy"
 
+    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+        layout = self.catalogue.layout
+        if layout is None:
+            return super()._listed(free, k, rng)
+        best, _ = top_list(layout, free, k, weighted(self.mean_user), squashed=True)
+        explores, draws = self._drawn(k, int(np.count_nonzero(free)), rng)
+        items = _mixed(best, np.flatnonzero(free), explores, draws) if len(draws) else best
+        relevance = relevance_scores(self.catalogue, items, self.mean_user)
+        return compiled_slate(self.catalogue, layout, items, relevance, self.normaliser)
+
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
         relevance = relevance_scores(self.catalogue, rows, self.mean_user)
+        return SometimesRandom(relevance, *self._drawn(k, len(rows), rng))
+
+    def _drawn(self, k: int, candidates: int, rng: Any) -> tuple[MaskArray, FloatArray]:
+        """Return the positions that explore, and for each of them a number a candidate."""
         draw = generator(rng)
         explores = draw.random(k) < self.epsilon
-        return SometimesRandom(relevance, explores, draw.random((int(explores.sum()), len(rows))))
+        return explores, draw.random((int(explores.sum()), candidates))
 
     def _slate(self, items: IndexArray, scores: FloatArray) -> Slate:  # noqa: ARG002
         # A random pick was scored by its draw; what the item is worth is r_a.
@@ -59,6 +75,22 @@ class EpsilonGreedy(Policy):
     def _explained(self, slate: Slate) -> Explanation:
         scores = relevance_scores(self.catalogue, slate.items, self.mean_user)
         return Explanation(scores, np.zeros((len(slate), 0)), np.zeros(len(slate)), ())
+
+
+def _mixed(
+    best: IndexArray, rows: IndexArray, explores: MaskArray, draws: FloatArray
+) -> IndexArray:
+    """Return what greedy search does with `SometimesRandom`, where `best` has the k best rows."""
+    taken: list[int] = []
+    drawn = iter(draws)
+    for explore in explores:
+        if explore:
+            numbers = next(drawn)
+            numbers[np.searchsorted(rows, taken)] = -np.inf
+            taken.append(int(rows[np.argmax(numbers)]))
+        else:
+            taken.append(next(row for row in best.tolist() if row not in taken))
+    return np.array(taken, dtype=np.intp)
 
 
 class SometimesRandom(Scorer):

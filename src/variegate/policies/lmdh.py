@@ -10,10 +10,12 @@ from variegate.arrays import FloatArray, IndexArray, MaskArray, check_choice, ch
 from variegate.catalogue import Catalogue
 from variegate.gains import Gains, Normaliser, normalising_factors
 from variegate.kernels import lmdh_list, upper_bounds
+from variegate.kernels.layout import Layout
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.linear import learnt_preferences, restore_ridge, ridge_arrays
 from variegate.ridge import Estimate, Ridge
 from variegate.search import SEARCHES, Scorer, Search
+from variegate.shortlist import Shortlist, checked_shortlist, layout_of_rows
 from variegate.slate import Slate
 from variegate.theory import Confidence, checked_exploration, confidence_width
 from variegate.utility import Preferences
@@ -36,6 +38,8 @@ class LMDH(Policy):
         ``none`` what fits its simulation.
     search
         ``greedy`` as in the paper, ``non-oblivious``, ``local`` or ``exhaustive``.
+    shortlist
+        For 100,000 items and more: the list is chosen among the candidates that it finds.
 
     Examples
     --------
@@ -57,11 +61,13 @@ class LMDH(Policy):
         exploration: float | Literal["theory"] | Confidence = 1.0,
         normaliser: Normaliser = "growing",
         search: str = "greedy",
+        shortlist: Shortlist | None = None,
     ) -> None:
         super().__init__(catalogue, normaliser=normaliser)
         check_positive(ridge=ridge)
         self.exploration = checked_exploration(exploration)
         self.search = check_choice("search", search, SEARCHES)
+        self.shortlist = checked_shortlist(shortlist, catalogue)
         self._ridge = Ridge(catalogue.d + catalogue.m, ridge)
         self._observations = 0.0
 
@@ -101,17 +107,31 @@ class LMDH(Policy):
         return SEARCHES[self.search]
 
     def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
-        layout = self.catalogue.layout
-        if layout is None or self.search != "greedy":
-            return super()._listed(free, k, rng)
-        belief = self._ridge.estimate()
+        if self.shortlist is None:
+            if self.search != "greedy" or self.catalogue.layout is None:
+                return super()._listed(free, k, rng)
+            return self._slate_of(*self._greedy_list(self.catalogue.layout, free, k))
         factors = normalising_factors(self.normaliser, k)
-        items, scores, x = lmdh_list(
-            layout, free, belief.mean, belief.inverse_root, self.width(k), factors
-        )
+        rows = self.shortlist.candidates(self._ridge.estimate(), self.width(k), factors, free)
+        layout = layout_of_rows(self.catalogue, rows)
+        if self.search != "greedy" or layout is None:
+            chosen = np.zeros_like(free)
+            chosen[rows] = True
+            return super()._listed(chosen, k, rng)
+        places, scores, x = self._greedy_list(layout, np.ones(len(rows), dtype=np.bool_), k)
+        return self._slate_of(rows[places], scores, x)
+
+    def _greedy_list(
+        self, layout: Layout, free: MaskArray, k: int
+    ) -> tuple[IndexArray, FloatArray, FloatArray]:
+        belief, factors = self._ridge.estimate(), normalising_factors(self.normaliser, k)
+        return lmdh_list(layout, free, belief.mean, belief.inverse_root, self.width(k), factors)
+
+    def _slate_of(self, items: IndexArray, scores: FloatArray, x: FloatArray) -> Slate:
         known = self.catalogue.ids
         ids = tuple([known[item] for item in items.tolist()])
-        return Slate(items, ids, self.catalogue.features[items], x, scores, np.zeros((k, 0)))
+        none = np.zeros((len(items), 0))
+        return Slate(items, ids, self.catalogue.features[items], x, scores, none)
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
         gains = Gains(self.catalogue, rows, k, self.normaliser)

@@ -79,8 +79,8 @@ def evidence_bound(before: Belief, after: Belief, xi: FloatArray) -> float:
 
 def _spread(belief: Belief, features: FloatArray) -> FloatArray:
     """sqrt(x' (S + m m') x) for each row x."""
-    S, m = belief.covariance, belief.mean
-    second = np.einsum("ni,ni->n", features @ S, features) + (features @ m) ** 2
+    across = features @ belief.covariance  # one inverse serves both the variance and the mean
+    second = (across * features).sum(axis=1) + (across @ belief.information) ** 2
     return root_of(second)
 
 

@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from variegate.arrays import IndexArray
+from variegate.arrays import IndexArray, MaskArray
 from variegate.catalogue import Catalogue
 from variegate.gains import Normaliser
+from variegate.kernels.baselines import top_list
 from variegate.policies.base import Explanation, Policy
+from variegate.policies.compiled import compiled_slate, weighted
 from variegate.policies.ranking import checked_mean_user, relevance_scores
 from variegate.search import FixedScores, Scorer
 from variegate.slate import Slate
@@ -35,6 +37,13 @@ class LogRank(Policy):
     ) -> None:
         super().__init__(catalogue, normaliser=normaliser)
         self.mean_user = checked_mean_user(catalogue, mean_user)
+
+    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+        layout = self.catalogue.layout
+        if layout is None:
+            return super()._listed(free, k, rng)
+        items, scores = top_list(layout, free, k, weighted(self.mean_user), squashed=True)
+        return compiled_slate(self.catalogue, layout, items, scores, self.normaliser)
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
         return FixedScores(relevance_scores(self.catalogue, rows, self.mean_user))

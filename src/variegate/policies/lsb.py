@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from variegate.arrays import (
     FloatArray,
     IndexArray,
+    MaskArray,
     check_not_negative,
     check_numbers,
     check_positive,
@@ -17,7 +18,9 @@ from variegate.arrays import (
 from variegate.catalogue import Catalogue
 from variegate.errors import InputError
 from variegate.gains import Normaliser
+from variegate.kernels.baselines import coverage_list
 from variegate.policies.base import Explanation, Policy
+from variegate.policies.compiled import bounded, compiled_slate
 from variegate.policies.linear import learnt_preferences, restore_ridge, ridge_arrays
 from variegate.ridge import Estimate, Ridge
 from variegate.search import Scorer
@@ -74,6 +77,14 @@ class LSB(Policy):
         if self._topics is not None:
             return self._topics[rows]
         return np.clip(self.catalogue.features[rows], 0.0, 1.0)
+
+    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+        catalogue, layout = self.catalogue, self.catalogue.layout
+        if layout is None:
+            return super()._listed(free, k, rng)
+        belief = bounded(self._ridge.estimate(), self.exploration)
+        items, scores, gains = coverage_list(layout, free, k, belief, self._topics)
+        return compiled_slate(catalogue, layout, items, scores, self.normaliser, gains)
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
         return CoverageBounds(self._coverage(rows), self._ridge.estimate(), self.exploration)

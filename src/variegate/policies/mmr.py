@@ -6,11 +6,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from variegate.arrays import FloatArray, IndexArray, check_choice, check_fraction
+from variegate.arrays import FloatArray, IndexArray, MaskArray, check_choice, check_fraction
 from variegate.catalogue import Catalogue
 from variegate.distances import unit_rows
 from variegate.gains import Normaliser
+from variegate.kernels.baselines import mmr_list
+from variegate.kernels.units import units_of
 from variegate.policies.base import Explanation, Policy
+from variegate.policies.compiled import compiled_slate
 from variegate.policies.ranking import checked_mean_user, relevance_scores
 from variegate.search import Scorer
 from variegate.slate import Slate
@@ -50,6 +53,16 @@ class MMR(Policy):
     @property
     def label(self) -> str:
         return "MMR" if self.likeness == "mean" else "MMR (max)"
+
+    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+        catalogue, layout = self.catalogue, self.catalogue.layout
+        if layout is None:
+            return super()._listed(free, k, rng)
+        units = units_of(layout, catalogue.distances)
+        items, scores = mmr_list(
+            layout, units, free, k, self.mean_user, self.trade_off, self.likeness
+        )
+        return compiled_slate(catalogue, layout, items, scores, self.normaliser)
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> "MarginalRelevance":  # noqa: ARG002
         relevance = relevance_scores(self.catalogue, rows, self.mean_user)

@@ -1,17 +1,23 @@
 """Popular: what most people took."""
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from variegate.arrays import FloatArray, IndexArray, check_numbers
+from variegate.arrays import FloatArray, IndexArray, MaskArray, check_numbers
 from variegate.catalogue import Catalogue
 from variegate.errors import InputError
 from variegate.gains import Normaliser
+from variegate.kernels.baselines import top_of
 from variegate.policies.base import Explanation, Policy
+from variegate.policies.compiled import compiled_slate
 from variegate.search import FixedScores, Scorer
 from variegate.slate import Slate
+
+#: The attribute of each catalogue as numbers, which all of its users rank by.
+_columns: WeakKeyDictionary[Catalogue, FloatArray] = WeakKeyDictionary()
 
 
 class Popular(Policy):
@@ -41,6 +47,26 @@ class Popular(Policy):
                 raise InputError(
                     f"`popularity` must have {len(catalogue)} numbers, got {len(self._popularity)}"
                 )
+
+    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+        layout, column = self.catalogue.layout, self._column()
+        if layout is None or column is None:
+            return super()._listed(free, k, rng)
+        items, scores = top_of(column, free, k)
+        return compiled_slate(self.catalogue, layout, items, scores, self.normaliser)
+
+    def _column(self) -> FloatArray | None:
+        """Return the popularity of every item; None where some are no numbers, (L,)."""
+        if self._popularity is not None:
+            return self._popularity
+        column = _columns.get(self.catalogue)
+        if column is None:
+            try:
+                column = self._scores(np.arange(len(self.catalogue)))
+            except InputError:  # to be told only if such an item is a candidate
+                return None
+            _columns[self.catalogue] = column
+        return column
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
         return FixedScores(self._scores(rows))

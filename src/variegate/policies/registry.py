@@ -1,8 +1,8 @@
 """Every policy by its name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from inspect import signature
+from inspect import Parameter, signature
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -51,7 +51,14 @@ def make_policy(name: str, catalogue: Catalogue, **options: Any) -> Policy:
     'MMR'
     """
     factory = POLICIES[check_choice("name", name, POLICIES)]
-    known = [option for option in signature(factory).parameters if option != "catalogue"]
-    for option in options:
-        check_choice(f"option of {name}", option, known)
+    check_options(name, factory, options)
     return factory(catalogue, **options)
+
+
+def check_options(name: str, make: Callable[..., Policy], options: Iterable[str]) -> None:
+    """Raise NotFoundError, with the nearest right name, for an option that `make` does not take."""
+    takes = signature(make).parameters
+    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in takes.values()):
+        return
+    for option in options:
+        check_choice(f"option of {name}", option, [one for one in takes if one != "catalogue"])

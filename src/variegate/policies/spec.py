@@ -1,17 +1,19 @@
 """A policy and its options as a line of text: what commands and result files speak of."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from importlib import import_module
-from inspect import signature
+from inspect import isabstract
 from typing import Any
 
 from variegate.arrays import check_choice
 from variegate.catalogue import Catalogue
 from variegate.errors import InputError, NotFoundError
 from variegate.policies.base import Policy
-from variegate.policies.registry import POLICIES, make_policy
+from variegate.policies.registry import POLICIES, check_options
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,17 @@ class PolicySpec:
 
     def __call__(self, catalogue: Catalogue) -> Policy:
         """Return a new policy for one user."""
-        if ":" not in self.name:
-            return make_policy(self.name, catalogue, **self.options)
-        own = _own_class(self.name)
-        known = [name for name in signature(own).parameters if name != "catalogue"]
-        for option in self.options:
-            check_choice(f"option of {self.name}", option, known)
-        return own(catalogue, **self.options)
+        return self._checked_maker()(catalogue, **self.options)
+
+    def _checked_maker(self) -> Callable[..., Policy]:
+        """Return what makes the policy, or raise NotFoundError, with the nearest right name."""
+        make = (
+            _own_class(self.name)
+            if ":" in self.name
+            else POLICIES[check_choice("policy", self.name, POLICIES)]
+        )
+        check_options(self.name, make, self.options)
+        return make
 
 
 def parse_policy(text: str) -> PolicySpec:
@@ -54,24 +60,36 @@ def parse_policy(text: str) -> PolicySpec:
 
     It reads ``name`` or ``name:option=value,...``, and for a class of one's own
     ``module:Class`` or ``module:Class:option=value,...``. Raises NotFoundError, with the nearest
-    right name, where there is no such policy.
+    right name, where there is no such policy or option.
     """
     name, _, rest = text.partition(":")
     if name not in POLICIES:
-        if not rest:
-            check_choice("policy", name, POLICIES)
         class_name, _, rest = rest.partition(":")
+        if not (class_name.isidentifier() and name and name[0] != "."):
+            check_choice("policy", name, POLICIES)
         name = f"{name}:{class_name}"
-        _own_class(name)
-    return PolicySpec(name, _parsed_options(text, rest))
+    spec = PolicySpec(name, _parsed_options(text, rest))
+    spec._checked_maker()
+    return spec
+
+
+def split_values(text: str) -> list[str]:
+    """Return the parts of a line between commas, but for the commas inside brackets.
+
+    Examples
+    --------
+    >>> split_values("1,[2,3],growing")
+    ['1', '[2,3]', 'growing']
+    """
+    return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
 
 
 def _parsed_options(text: str, rest: str) -> dict[str, Any]:
     options = {}
-    for part in filter(None, rest.split(",")):
+    for part in split_values(rest):
         option, equals, value = part.partition("=")
         if not equals:
-            raise InputError(f"`policy` must read name:option=value, got {text!r}")
+            raise InputError(f"`policy` must read name:option=value,..., got {text!r}")
         options[option.strip().replace("-", "_")] = _read(value.strip())
     return options
 
@@ -84,20 +102,28 @@ def _read(value: str) -> Any:
 
 
 def _written(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    # Text that would be read as something else, such as "1", is quoted.
+    is_plain = isinstance(value, str) and _read(value) == value
+    return value if is_plain else json.dumps(value)
 
 
 def _own_class(place: str) -> type[Policy]:
-    module, _, name = place.partition(":")
+    module_name, _, name = place.partition(":")
     try:
-        found = getattr(import_module(module), name)
+        module = import_module(module_name)
     except ImportError as error:
         raise NotFoundError(
             f"`policy` {place!r} names no policy and no module: {error}; the policies are "
             f"{', '.join(POLICIES)}"
         ) from None
-    except AttributeError:
-        raise NotFoundError(f"`policy` {place!r}: the module has no {name!r}") from None
+    if not hasattr(module, name):
+        near = get_close_matches(name, vars(module), n=1)
+        hint = f": did you mean {near[0]!r}?" if near else ""
+        raise NotFoundError(f"`policy` {place!r}: {module_name} has no {name!r}{hint}")
+    found = getattr(module, name)
     if not (isinstance(found, type) and issubclass(found, Policy)):
         raise InputError(f"`policy` {place!r} must be a class made from variegate.Policy")
+    if isabstract(found):
+        missing = ", ".join(sorted(found.__abstractmethods__))
+        raise InputError(f"`policy` {place!r} must have the methods {missing}")
     return found

@@ -1,16 +1,21 @@
 """`variegate compare`: whether one policy is ahead of another."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from variegate.cli.experiments.options import (
     dataset_of,
     extent_of,
+    policies_of,
     replayed,
     replaying,
-    shown_rounds,
 )
+from variegate.cli.experiments.telling import print_json, print_left_out, print_rows, shown_rounds
+
+if TYPE_CHECKING:
+    from variegate.evaluation.comparing import Difference
 
 
 @click.command()
@@ -29,7 +34,7 @@ def compare(
 ) -> None:
     """Say how far the policy OURS is ahead of each of THEIRS, with paired 95% intervals.
 
-    The same users are drawn anew for both, 2,000 times. A star marks an interval that leaves
+    The same users are drawn anew for both, 1,000 times. A star marks an interval that leaves
     out zero.
 
     \b
@@ -37,26 +42,47 @@ def compare(
         variegate compare ml-100k lmdh c2ucb logrank
         variegate compare ml-1m lmdh lmdh:exploration=0 --users 300 --splits 5
     """
-    from variegate.cli.console import plain_console, plain_table
     from variegate.evaluation.comparing import MEASURES, difference
 
-    extent = extent_of(options)
-    dataset = dataset_of(data, user, item, rating, above)
-    scores = replayed(dataset, (ours, *theirs), extent)
+    extent, chosen = extent_of(options), policies_of((ours, *theirs))
+    scores = replayed(dataset_of(data, user, item, rating, above), chosen, extent)
+    ahead = {
+        other: {name: difference(scores[ours], scores[other], name) for name in MEASURES}
+        for other in dict.fromkeys(theirs)
+    }
+    if extent.as_json:
+        print_json([_plain(ours, other, found) for other, found in ahead.items()])
+        return
+    from variegate.cli.console import plain_console, say
+
     console = plain_console()
-    columns = [*(f"t = {t}" for t in shown_rounds(extent.rounds)), "all rounds"]
-    for other in theirs:
-        table = plain_table(f"{ours} less {other}", *columns, right=tuple(columns))
-        for measure in MEASURES:
-            ahead = difference(scores[ours], scores[other], measure)
-            cells = [
-                _interval(ahead.mean[t - 1], ahead.low[t - 1], ahead.high[t - 1])
-                for t in shown_rounds(extent.rounds)
-            ]
-            table.add_row(measure, *cells, _interval(*ahead.overall))
-        console.print(table)
-        console.print()
+    print_left_out(console, scores[ours])
+    for other, found in ahead.items():
+        say(console, f"{ours} less {other}")
+        print_rows(console, "", list(MEASURES), _rows(found, extent.rounds))
+
+
+def _rows(found: Mapping[str, "Difference"], rounds: int) -> dict[str, list[str]]:
+    rows = {
+        f"t = {t}": [
+            _interval(one.mean[t - 1], one.low[t - 1], one.high[t - 1]) for one in found.values()
+        ]
+        for t in shown_rounds(rounds)
+    }
+    return {**rows, "all rounds": [_interval(*one.overall) for one in found.values()]}
 
 
 def _interval(mean: float, low: float, high: float) -> str:
-    return f"{mean:+.3f} ±{(high - low) / 2:.3f}{'*' if low > 0 or high < 0 else ' '}"
+    return f"{'*' if low > 0 or high < 0 else ''}{mean:+.3f} ±{(high - low) / 2:.3f}"
+
+
+def _plain(ours: str, theirs: str, found: Mapping[str, "Difference"]) -> dict[str, Any]:
+    plain: dict[str, Any] = {"ours": ours, "theirs": theirs}
+    for measure, one in found.items():
+        plain[measure] = {
+            "mean": one.mean.tolist(),
+            "low": one.low.tolist(),
+            "high": one.high.tolist(),
+            "all rounds": dict(zip(("mean", "low", "high"), one.overall, strict=True)),
+        }
+    return plain

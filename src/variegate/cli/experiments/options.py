@@ -1,6 +1,8 @@
 """What the commands that replay share: which data, how much of it, how many at once."""
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,19 +12,24 @@ import click
 if TYPE_CHECKING:
     from variegate.datasets import Dataset
     from variegate.evaluation.scores import Scores
+    from variegate.policies import PolicySpec
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+#: Longer lists make no sense.
+MOST_ITEMS = 100_000
 
 
 @dataclass(frozen=True)
 class Extent:
-    """How much is replayed."""
+    """How much is replayed, and how it is told."""
 
     rounds: int
     k: int
     splits: int
     users: int | None
     workers: int
+    as_json: bool
 
 
 def replaying(command: F) -> F:
@@ -39,6 +46,7 @@ def replaying(command: F) -> F:
             click.option("--splits", default=1, show_default=True, help="Splits of the users."),
             click.option("--users", type=int, help="At most so many test users a split."),
             click.option("--workers", type=int, help="Processes; as many as cores by default."),
+            click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables."),
         )
     ):
         command = decorate(command)
@@ -49,6 +57,7 @@ def dataset_of(
     data: str, user: str, item: str, rating: str | None, above: float | None
 ) -> "Dataset":
     """Return the data set that DATA names: a known one, or a table of one's own."""
+    from variegate.arrays import check_choice
     from variegate.datasets import DATASETS, find, load_table
 
     if data in DATASETS:
@@ -57,6 +66,8 @@ def dataset_of(
         # A path to a known archive is read as what it is.
         if Path(data).name in (known.archive, known.folder):
             return known.load(data)
+    if not (Path(data).suffix or Path(data).exists()):
+        check_choice("data", data, DATASETS)
     return load_table(data, user=user, item=item, rating=rating, above=above)
 
 
@@ -65,54 +76,67 @@ def extent_of(options: Mapping[str, Any]) -> Extent:
     from variegate.arrays import check_count
     from variegate.evaluation.workers import default_workers
 
-    for name, most in (("rounds", 100_000), ("k", 100_000), ("splits", 1000)):
+    for name, most in (("rounds", 100_000), ("k", MOST_ITEMS), ("splits", 1000)):
         check_count(options[name], most, name=name, of="the most that make sense")
     for name in ("users", "workers"):
         if options[name] is not None:
             check_count(options[name], 10_000_000, name=name, of="the most that make sense")
     workers = default_workers() if options["workers"] is None else options["workers"]
-    return Extent(options["rounds"], options["k"], options["splits"], options["users"], workers)
+    return Extent(**{**options, "workers": workers})
 
 
 def replayed(
-    dataset: "Dataset", policies: Sequence[str], extent: Extent
+    dataset: "Dataset", policies: Mapping[str, "PolicySpec"], extent: Extent
 ) -> dict[str, list["Scores"]]:
-    """Replay each policy on each split, with a bar on a terminal; return scores by policy."""
-    from variegate.cli.console import plain_console, progress_bar, say
+    """Replay each policy on each split, with bars on a terminal; return scores by policy."""
+    from variegate.cli.console import plain_console, progress_bar
     from variegate.embeddings import cache_folder
     from variegate.evaluation.scores import scores_of
     from variegate.evaluation.tasks import rated_task
     from variegate.evaluation.workers import Settings, replay_all
-    from variegate.policies import parse_policy
 
-    console, specs = plain_console(), [parse_policy(policy) for policy in policies]
-    found: dict[str, list[Scores]] = {policy: [] for policy in policies}
+    console, names = plain_console(), list(policies)
+    found: dict[str, list[Scores]] = {name: [] for name in names}
     for split in range(extent.splits):
         of = f"split {split + 1} of {extent.splits}"
         with progress_bar(console, f"Learning embeddings, {of}") as (tell, _):
             task = rated_task(
                 dataset, split=split, users=extent.users, cache=cache_folder(), progress=tell
             )
-        if task.left_out:
-            say(console, f"{of}: {task.left_out} test users like no candidate and are left out")
         with progress_bar(console, f"Replaying, {of}") as (tell, told):
-            total = len(task.likes) * len(specs)
+            total = len(task.likes) * len(names)
 
             def step(users: int) -> None:
                 tell((told or [0])[-1] + users, total)  # noqa: B023 - called within this turn
 
             for place, trace in replay_all(
-                specs,
+                list(policies.values()),
                 task,
                 Settings(rounds=extent.rounds, k=extent.k),
                 workers=extent.workers,
                 progress=step,
             ):
-                settings = {"dataset": dataset.name, "split": split, "policy": policies[place]}
-                found[policies[place]].append(scores_of(trace, task, settings))
+                settings = {"policy": names[place], "split": split, "left_out": task.left_out}
+                found[names[place]].append(scores_of(trace, task, settings))
     return found
 
 
-def shown_rounds(rounds: int) -> list[int]:
-    """Return the rounds that tables show: of 1, 5, 10 and 30 those that there are, and the last."""
-    return sorted({t for t in (1, 5, 10, 30) if t <= rounds} | {rounds})
+def policies_of(texts: Iterable[str]) -> dict[str, "PolicySpec"]:
+    """Return the policies by what they were called, each once, or raise for what will not do.
+
+    It is told before anything is learnt, which can take minutes.
+    """
+    from variegate.catalogue import Catalogue
+    from variegate.policies import parse_policy
+
+    # The installed command does not look for modules in this folder by itself. At the end, so
+    # that no file here stands in for a module that the package needs.
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.append(here)
+    trial = Catalogue(["a", "b"], [[1.0, 0.0], [0.0, 1.0]], "cosine")
+    found = {text: parse_policy(text) for text in texts}
+    for spec in found.values():
+        # One's own class, or a number for each item, may not fit a catalogue of two.
+        if ":" not in spec.name and not any(isinstance(v, list) for v in spec.options.values()):
+            spec(trial)
+    return found

@@ -1,10 +1,12 @@
 """`variegate reproduce`: the paper's experiments, judged."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -36,6 +38,7 @@ def reproduce(
     """
     from dataclasses import replace
 
+    from variegate.arrays import check_count
     from variegate.cli.console import plain_console, say
     from variegate.embeddings import cache_folder
     from variegate.evaluation.reproduction.plan import Plan, quick_plan
@@ -43,6 +46,8 @@ def reproduce(
     from variegate.evaluation.reproduction.run import reproduce as run
     from variegate.evaluation.workers import default_workers
 
+    if workers is not None:
+        check_count(workers, 10_000, name="workers", of="the most that make sense")
     console = plain_console()
     paths, missing = _paths(datasets)
     for name, why in missing.items():
@@ -56,11 +61,25 @@ def reproduce(
             workers=workers or default_workers(),
             cache=cache_folder(),
             watcher=_Bars(progress),
+            command=_as_typed(),
         )
     report = write_report(results, Path(out))
     say(console, f"Report: {report}")
     if docs is not None:
         say(console, f"Page: {write_docs(results, Path(docs))}")
+
+
+def _as_typed() -> str:
+    """Return the command with the options that were given to it."""
+    context = click.get_current_context()
+    words = ["variegate", "reproduce"]
+    for option in context.command.params:
+        name = option.name or ""
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            given = context.params[name]
+            for value in given if isinstance(given, tuple) else (given,):
+                words += [option.opts[0]] if value is True else [option.opts[0], str(value)]
+    return shlex.join(words)
 
 
 def _paths(datasets: tuple[str, ...]) -> tuple[dict[str, Path], dict[str, str]]:

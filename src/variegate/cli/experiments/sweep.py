@@ -1,17 +1,21 @@
 """`variegate sweep`: a policy at many settings."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import click
 
 from variegate.cli.experiments.options import (
+    MOST_ITEMS,
     dataset_of,
     extent_of,
+    policies_of,
     replayed,
     replaying,
-    shown_rounds,
 )
+from variegate.cli.experiments.telling import plain, print_json, print_left_out, print_measure
 
 
 @click.command()
@@ -43,47 +47,53 @@ def sweep(
         variegate sweep ml-100k --vary ridge=0.1,1,50 --vary exploration=0,1,2
         variegate sweep ml-100k --policy lmdh --vary normaliser=none,fixed,growing --vary k=5,10
     """
-    from dataclasses import replace
-
-    from variegate.cli.console import plain_console, plain_table
-    from variegate.evaluation.comparing import mean_measure
-
-    extent = extent_of(options)
-    values = [_parsed(text) for text in varied]
-    lengths = [int(v) for name, vs in values if name == "k" for v in vs] or [extent.k]
-    others = [(name, vs) for name, vs in values if name != "k"]
-    specs = [
-        _spec(policy, [name for name, _ in others], chosen)
-        for chosen in product(*(vs for _, vs in others))
-    ]
+    extent, values = extent_of(options), dict(_parsed(text) for text in varied)
+    lengths = [_length(value) for value in values.pop("k", [])] or [extent.k]
+    specs = policies_of(_spec(policy, values, chosen) for chosen in product(*values.values()))
     dataset = dataset_of(data, user, item, rating, above)
-    columns = [f"{m} t={t}" for m in ("F1", "recall") for t in shown_rounds(extent.rounds)]
-    table = plain_table("policy", "K", *columns, right=("K", *columns))
-    for k in lengths:
-        scores = replayed(dataset, specs, replace(extent, k=k))
-        for spec in specs:
-            cells = [
-                f"{mean_measure(scores[spec], measure)[t - 1]:.3f}"
-                for measure in ("F1", "recall")
-                for t in shown_rounds(extent.rounds)
+    found = {k: replayed(dataset, specs, replace(extent, k=k)) for k in lengths}
+    if extent.as_json:
+        print_json(
+            [
+                {"policy": name, "k": k, **plain(splits)}
+                for k, scores in found.items()
+                for name, splits in scores.items()
             ]
-            table.add_row(spec, str(k), *cells)
-    plain_console().print(table)
+        )
+        return
+    from variegate.cli.console import plain_console, say
+
+    console = plain_console()
+    print_left_out(console, next(iter(found[lengths[0]].values())))
+    for k, scores in found.items():
+        say(console, f"{policy}, lists of {k}")
+        # What all rows have in common is said already.
+        rows = {name.removeprefix(policy).lstrip(":,") or policy: scores[name] for name in scores}
+        for measure in ("F1", "recall"):
+            print_measure(console, rows, measure, extent.rounds)
 
 
 def _parsed(text: str) -> tuple[str, list[str]]:
     from variegate.errors import InputError
+    from variegate.policies.spec import split_values
 
-    name, equals, values = text.partition("=")
-    chosen = [value for value in values.split(",") if value]
-    if not (name and equals and chosen):
+    name, _, values = text.partition("=")
+    chosen = list(dict.fromkeys(split_values(values)))
+    if not (name.strip() and chosen):
         raise InputError(f"`--vary` must read option=value,value,..., got {text!r}")
-    if name == "k" and not all(value.isdigit() for value in chosen):
-        raise InputError(f"`--vary` k must be whole numbers, got {values!r}")
-    return name, chosen
+    return name.strip(), chosen
 
 
-def _spec(policy: str, names: list[str], values: tuple[str, ...]) -> str:
+def _length(value: str) -> int:
+    from variegate.arrays import check_count
+    from variegate.errors import InputError
+
+    if not value.isdecimal():
+        raise InputError(f"`k` must be a whole number, got {value!r}")
+    return check_count(int(value), MOST_ITEMS, of="the most that make sense")
+
+
+def _spec(policy: str, names: Iterable[str], values: tuple[str, ...]) -> str:
     options = ",".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
     if not options:
         return policy

@@ -85,7 +85,7 @@ class ResultsFolder:
                 file.write(text.encode())
         elif place.read_text() != text:
             known = json.loads(place.read_text())
-            other = [name for name in plan if known.get(name) != plan[name]]
+            other = [name for name in {**plan, **known} if known.get(name) != plan.get(name)]
             raise InputError(
                 f"{self.path} holds results of other settings ({', '.join(other)} differ): choose "
                 "another folder, or delete it"

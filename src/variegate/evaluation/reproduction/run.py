@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
@@ -29,6 +30,7 @@ def reproduce(
     workers: int = 1,
     cache: Path | None = None,
     watcher: Watcher | None = None,
+    command: str | None = None,
 ) -> Results:
     """Measure everything that `plan` asks for; what `out` holds already is not measured again.
 
@@ -44,6 +46,8 @@ def reproduce(
         Where embeddings are kept.
     watcher
         Is told what is going on.
+    command
+        How it was started, for the report to tell.
     """
     folder = ResultsFolder(Path(out) / "measured", plan.as_facts())
     data = {name: DATASETS[name].load(paths[name]) for name in plan.datasets}
@@ -65,7 +69,8 @@ def reproduce(
         sensitivity=timed("sensitivity", _sensitivity, runner),
         lengths=timed("lengths", _lengths, runner),
     )
-    return _with_facts(results, plan, folder, timed.seconds)
+    facts = {"command": command} if command else {}
+    return replace(results, facts=facts | _facts(plan, folder, timed.seconds))
 
 
 class _Timed:
@@ -132,17 +137,16 @@ def _table_row(name: str, dataset: Dataset) -> TableRow:
     )
 
 
-def _with_facts(
-    results: Results, plan: Plan, folder: ResultsFolder, seconds: Mapping[str, float]
-) -> Results:
-    facts = {
+def _facts(plan: Plan, folder: ResultsFolder, seconds: Mapping[str, float]) -> dict[str, Any]:
+    return {
         "plan": plan.as_facts(),
+        # The defaults of `Settings`, `Simulation` and `approximation_ratios` are 0.
+        "seeds": {"splits": list(range(plan.splits)), "replay": 0, "simulation": 0, "ratios": 0},
         "seconds": dict(seconds),
         "users left out": folder.facts_about("users left out: "),
         "machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
         "versions": {name: _version(name) for name in ("variegate", "numpy", "scipy", "cornac")},
     }
-    return Results(**{**vars(results), "facts": facts})
 
 
 def _version(package: str) -> Any:

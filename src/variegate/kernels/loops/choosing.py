@@ -24,9 +24,50 @@ def add_products(block, weights, sums):
             sums[a] += (
                 p * block[i, a] + q * block[i + 1, a] + r * block[i + 2, a] + s * block[i + 3, a]
             )
-    for i in range(whole, w):
+    for i in range(whole, w, 2):
+        after = min(i + 1, w - 1)
+        p, q = weights[i], weights[after] * np.float32(after > i)
         for a in range(lanes):
-            sums[a] += weights[i] * block[i, a]
+            sums[a] += p * block[i, a] + q * block[after, a]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_squares(block, G, one, two, squares):
+    """Add |G z|^2 of each item of a block to `squares` (BLOCK,); G is lower triangular.
+
+    Two rows of G at a time and four features, held beside the loop: each number that is read
+    is then used twice. `one` and `two` (BLOCK,) are room to work in.
+    """
+    d, lanes = block.shape
+    for i in range(0, d, 2):
+        k = min(i + 1, d - 1)
+        whole = (k + 1) // 4 * 4
+        start_rows(block, G, i, k, whole, one, two)
+        for j in range(0, whole, 4):
+            e, f, g, h = G[i, j], G[i, j + 1], G[i, j + 2], G[i, j + 3]
+            t, u, v, w = G[k, j], G[k, j + 1], G[k, j + 2], G[k, j + 3]
+            for a in range(lanes):
+                p, q, r, s = block[j, a], block[j + 1, a], block[j + 2, a], block[j + 3, a]
+                one[a] += e * p + f * q + g * r + h * s
+                two[a] += t * p + u * q + v * r + w * s
+        if k == i:  # the last row of an odd number stands alone
+            two[:] = 0.0
+        for a in range(lanes):
+            squares[a] += one[a] * one[a] + two[a] * two[a]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def start_rows(block, G, i, k, whole, one, two):
+    """Begin rows i and k of G z with the features from `whole` on, of which there are 0 to 3."""
+    one[:] = 0.0
+    two[:] = 0.0
+    for j in range(whole, k + 1, 2):
+        after = min(j + 1, k)
+        paired = np.float32(after > j)
+        e, f, t, u = G[i, j], paired * G[i, after], G[k, j], paired * G[k, after]
+        for a in range(len(one)):
+            one[a] += e * block[j, a] + f * block[after, a]
+            two[a] += t * block[j, a] + u * block[after, a]
 
 
 @njit(cache=True, nogil=True)

@@ -15,6 +15,7 @@ from numba import njit
 
 from variegate.kernels.loops.choosing import (
     add_products,
+    add_squares,
     dot,
     highest,
     length_by,
@@ -22,7 +23,6 @@ from variegate.kernels.loops.choosing import (
     shut,
     wins,
 )
-from variegate.kernels.loops.lmdh import add_squares
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 NOUGHT, ONE = np.float32(0.0), np.float32(1.0)
@@ -65,16 +65,25 @@ def block_bounds(cover, single, slack, one, two, square, bounds):
 
 
 @njit(cache=True, nogil=True)
-def scan(items, own, belief, uncovered, free, slack, space, tops):
-    """Bound the score of every item, given what is still uncovered."""
-    (z, rows), bounds, lanes = items, space[2], space.shape[2]
+def scaled_belief(belief, uncovered):
+    """Return the belief times what is uncovered, in single precision, and its size.
+
+    It is divided by that size: topics fill up fast, and small squares would come to nothing.
+    """
     w, G, alpha = belief
-    single = (
-        (w * uncovered).astype(np.float32),
-        (G * uncovered).astype(np.float32),
-        np.float32(alpha),
-    )
-    cover = np.zeros((len(w), lanes), dtype=np.float32)
+    mean, root = w * uncovered, G * uncovered
+    size = np.sqrt((mean**2).sum()) + alpha * np.sqrt((root**2).sum())
+    size = size if size > 0.0 else 1.0
+    single = (mean / size).astype(np.float32), (root / size).astype(np.float32), np.float32(alpha)
+    return single, size
+
+
+@njit(cache=True, nogil=True)
+def scan(items, own, belief, uncovered, free, slack, space, tops):
+    """Bound the score of every item, given what is uncovered; return the unit of the bounds."""
+    (z, rows), bounds, lanes = items, space[2], space.shape[2]
+    single, size = scaled_belief(belief, uncovered)
+    cover = np.zeros((len(uncovered), lanes), dtype=np.float32)
     room = np.empty((3, lanes), dtype=np.float32)
     for b in range(len(tops)):
         if own:
@@ -83,24 +92,28 @@ def scan(items, own, belief, uncovered, free, slack, space, tops):
             block_cut(z[b], cover)
         block_bounds(cover, single, slack, room[0], room[1], room[2], bounds[b])
         tops[b] = shut(bounds[b], free[b * lanes : (b + 1) * lanes])
+    return size
 
 
 @njit(cache=True, nogil=True)
 def fill_list(items, own, belief, free, slack, space, tops, chosen, scores, gains):
-    """Fill `chosen`, `scores` (k,) and `gains` (k, D) with LSB's list; `free` is used up."""
+    """Fill `chosen`, `scores` (k,) and `gains` (k, D) with LSB's list; `free` is used up.
+
+    `slack` is what a score may be off by for a belief of size 1.
+    """
     rows, bounds = items[1], space[2]
     uncovered, delta = np.ones(rows.shape[1]), np.empty(rows.shape[1])
     for n in range(len(chosen)):
-        scan(items, own, belief, uncovered, free, slack, space, tops)
+        size = scan(items, own, belief, uncovered, free, slack, space, tops)
         chosen[n] = highest(bounds, tops)
         scores[n] = exact_score(chosen[n], rows, belief, uncovered, gains[n])
-        item = next_near(bounds, tops, scores[n], 0)
+        item = next_near(bounds, tops, scores[n] / size, 0)
         while item >= 0:
             score = exact_score(item, rows, belief, uncovered, delta)
             if wins(score, item, scores[n], chosen[n]):
                 chosen[n], scores[n] = item, score
                 gains[n] = delta
-            item = next_near(bounds, tops, scores[n], item + 1)
+            item = next_near(bounds, tops, scores[n] / size, item + 1)
         free[chosen[n]] = False
         for i in range(len(uncovered)):
             uncovered[i] *= 1.0 - min(max(rows[chosen[n], i], 0.0), 1.0)

@@ -85,7 +85,8 @@ def block_bounds(doubled, left, margin, slack, work, bounds):
 @njit(cache=True, nogil=True)
 def scan(n, newest, items, units, quality, model, free, slack, margin, space, tops):
     """Bound the score of every item after n picks, the last of which added `newest`, if any."""
-    (doubled, left, bounds), (blocks, _rows, s) = space, units
+    doubled, left, bounds = space[0], space[1], space[2]
+    blocks, _rows, s = units
     d, lanes, (size, constant, _jitter) = items[0].shape[1], bounds.shape[1], model
     theta, intercept, sharpness, squashed = quality
     single = theta.astype(np.float32), intercept, sharpness, squashed

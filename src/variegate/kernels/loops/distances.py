@@ -5,6 +5,8 @@ from math import atan2, pi, sqrt
 import numpy as np
 from numba import njit
 
+from variegate.kernels.loops.choosing import add_products
+
 COSINE, ANGULAR, LENGTH, HAMMING, JACCARD = 0, 1, 2, 3, 4
 
 
@@ -30,7 +32,12 @@ def pair_distance(row, other, kind, size, other_size, scale):
     return (1.0 - dot / either if either > 0.0 else 0.0) / scale
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "arcp", "nsz"})
+@njit(
+    cache=True,
+    nogil=True,
+    error_model="numpy",  # a division that may raise is not worked out for eight at a time
+    fastmath={"contract", "reassoc", "arcp", "nsz"},
+)
 def add_block_distances(block, sizes, row, size, kind, scale, work, sums):
     """Add h between each item of a block (w, BLOCK) and one row (w,) to `sums` (BLOCK,)."""
     lanes = len(sums)
@@ -41,16 +48,7 @@ def add_block_distances(block, sizes, row, size, kind, scale, work, sums):
             for a in range(lanes):
                 work[a] += (block[i, a] - row[i]) * (block[i, a] - row[i])
     else:
-        whole = len(row) // 4 * 4  # four at a time: `work` is then read and written less often
-        for i in range(0, whole, 4):
-            p, q, r, s = row[i], row[i + 1], row[i + 2], row[i + 3]
-            for a in range(lanes):
-                work[a] += (p * block[i, a] + q * block[i + 1, a]) + (
-                    r * block[i + 2, a] + s * block[i + 3, a]
-                )
-        for i in range(whole, len(row)):
-            for a in range(lanes):
-                work[a] += block[i, a] * row[i]
+        add_products(block, row, work)
     if kind == COSINE:
         for a in range(lanes):
             sums[a] += (one - min(max(work[a], -one), one)) * inverse

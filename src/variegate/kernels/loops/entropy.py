@@ -12,6 +12,7 @@ from numba import njit
 
 from variegate.kernels.loops.choosing import (
     add_products,
+    add_squares,
     dot,
     highest,
     length_by,
@@ -20,10 +21,9 @@ from variegate.kernels.loops.choosing import (
     wins,
 )
 from variegate.kernels.loops.curves import block_log
-from variegate.kernels.loops.lmdh import add_squares
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
-ONE, NOUGHT, HALF = np.float32(1.0), np.float32(0.0), np.float32(0.5)
+NOUGHT, HALF, ONE, TWO = (np.float32(number) for number in (0.0, 0.5, 1.0, 2.0))
 
 
 @njit(cache=True, nogil=True)
@@ -46,19 +46,23 @@ def exact_score(item, n, items, belief, model, directions):
 def block_start(z, single, Q, one, two, base, spread):
     """Work out a block's upper bounds on theta . z, and its spread with nothing taken."""
     theta, G, alpha = single
-    d, lanes = z.shape
     base[:] = 0.0
     spread[:] = 0.0
     add_squares(z, G, one, two, spread)
-    for a in range(lanes):
+    for a in range(len(base)):
         base[a] = alpha * sqrt(spread[a])
     add_products(z, theta, base)
     spread[:] = 0.0
-    for i in range(d):
+    for i in range(len(z)):
+        # Q is symmetric, so half of it does; and without a history nothing is off its diagonal.
+        j = 0
+        while j < i and Q[i, j] == 0.0:
+            j += 1
         one[:] = 0.0
-        add_products(z, Q[i], one)
-        for a in range(lanes):
-            spread[a] += z[i, a] * one[a]
+        add_products(z[j:i], TWO * Q[i, j:i], one)
+        q = Q[i, i]
+        for a in range(len(one)):
+            spread[a] += z[i, a] * (one[a] + q * z[i, a])
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -83,7 +87,8 @@ def take_square(z, direction, work, spread):
 @njit(cache=True, nogil=True)
 def scan(n, items, belief, model, directions, free, slack, space, tops):
     """Bound the score of every item after n picks."""
-    z, (base, spread, bounds), lanes = items[0], space, space.shape[2]
+    base, spread, bounds = space[0], space[1], space[2]
+    z, lanes = items[0], bounds.shape[1]
     Q, weight, constant = model
     one, two = np.empty(lanes, dtype=np.float32), np.empty(lanes, dtype=np.float32)
     theta, G, alpha = belief

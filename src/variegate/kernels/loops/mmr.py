@@ -49,7 +49,7 @@ def block_bounds(n, relevance, likeness, cosines, weight, by_most, slack, bounds
 @njit(cache=True, nogil=True)
 def scan(n, last, items, units, model, free, slack, space, tops):
     """Bound the score of every item after n picks, the last of which was `last`."""
-    relevance, likeness, bounds = space
+    relevance, likeness, bounds = space[0], space[1], space[2]
     user, share, weight, by_most = model
     blocks, rows, s = units
     e, lanes = s + len(user), bounds.shape[1]

@@ -1,0 +1,98 @@
+"""Scores of the items of some cells of a catalogue, about right, in one look at their features.
+
+The variance of an item z in a cell around c is s^2 |z|^2 + z'(P - s^2 I)z, with s^2 the mean of
+the diagonal of P = P_zz. The second part is taken as it is near c: 2 z'(P - s^2 I)c, less the
+same at c. So two products with z tell the item's score, near enough to say who is a candidate,
+and exactly for a user of whom nothing is known. What the list above adds, x, is taken to be that
+of the cell, but for one cosine distance on the features themselves, which a third product tells.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from variegate.arrays import IndexArray, MaskArray
+
+Single: TypeAlias = NDArray[np.float32]
+
+
+class CellItems(NamedTuple):
+    """Items, cell by cell."""
+
+    #: Features (L, d), and the squares of their lengths (L,)
+    z: Single
+    squares: Single
+    #: The row of each in the catalogue, (L,)
+    rows: IndexArray
+    #: Where each cell's items start, and where the last one's end, (C + 1,)
+    starts: IndexArray
+
+
+class View(NamedTuple):
+    """What one user's list makes of the cells, in single precision."""
+
+    #: Estimates of the weights, (d,) and (m,), and blocks of their covariance, (d, m) and (m, m)
+    theta: Single
+    beta: Single
+    P_zx: Single
+    P_xx: Single
+    #: Centres c, and P_zz c, (C, d)
+    centres: Single
+    Pc: Single
+    #: The variance of the centre and of a typical item, (C,), and c'P_zx, (C, m)
+    variance: Single
+    typical: Single
+    cross: Single
+    #: s^2 and alpha
+    even: np.float32
+    alpha: np.float32
+    #: Which distance is the cosine on the features, or -1
+    column: int
+    #: Its scaled sum for an item at right angles to all above, and how the items above pull it
+    #: down: the scaled sum of their directions, (d,)
+    apart: np.float32
+    away: Single
+
+
+def item_scores(
+    items: CellItems, free: MaskArray, view: View, opened: IndexArray, x: Single
+) -> tuple[IndexArray, Single]:
+    """Return the rows of all items of the cells `opened`, and their scores; -inf if not free.
+
+    `x` holds the diversity gains of the cells, (C, m).
+    """
+    from variegate.kernels.loops.cells import fill_scores  # numba: not at import
+
+    number = int((items.starts[opened + 1] - items.starts[opened]).sum())
+    rows, scores = np.empty(number, dtype=np.intp), np.empty(number, dtype=np.float32)
+    fill_scores(items, free, view, opened, x, rows, scores)
+    return rows, scores
+
+
+def item_scores_reference(
+    items: CellItems, free: MaskArray, view: View, opened: IndexArray, x: Single
+) -> tuple[IndexArray, Single]:
+    """Return what `item_scores` does, by NumPy, one cell after the other."""
+    found = [_scored(items, free, view, int(cell), x[cell]) for cell in opened]
+    return np.concatenate([rows for rows, _ in found]), np.concatenate([s for _, s in found])
+
+
+def _scored(
+    items: CellItems, free: MaskArray, view: View, cell: int, x: Single
+) -> tuple[IndexArray, Single]:
+    here = slice(items.starts[cell], items.starts[cell + 1])
+    z, squares, rows = items.z[here], items.squares[here], items.rows[here]
+    c, Pc, cross = view.centres[cell], view.Pc[cell], view.cross[cell]
+    bend = 2.0 * (Pc - view.even * c + view.P_zx @ x)
+    level = view.even * (c @ c) - view.variance[cell] + x @ view.P_xx @ x
+    variance = view.even * squares + z @ bend + level
+    scores = z @ view.theta + view.beta @ x + view.alpha * np.sqrt(np.maximum(variance, 0.0))
+    if view.column >= 0:
+        typical = view.typical[cell] + 2.0 * cross @ x + x @ view.P_xx @ x
+        slope = (cross + view.P_xx @ x)[view.column]
+        towards = view.beta[view.column]
+        towards += view.alpha * slope / np.sqrt(typical) if typical > 0.0 else 0.0
+        along = np.divide(z @ view.away, np.sqrt(squares), out=0.0 * squares, where=squares > 0.0)
+        scores = scores + towards * (view.apart - along - x[view.column])
+    return rows, np.where(free[rows], scores, -np.inf).astype(np.float32)

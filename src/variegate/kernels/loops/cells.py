@@ -1,0 +1,54 @@
+"""Scores of the items of some cells, about right, in one look at their features."""
+
+from math import sqrt
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "arcp", "nsz"})
+def fill_scores(items, free, view, opened, x, rows, scores):
+    """Fill `rows` and `scores` (n,), cell by cell; see `kernels.cells.item_scores`."""
+    theta, beta, even, alpha = view.theta, view.beta, view.even, view.alpha
+    d, m, n = len(theta), len(beta), 0
+    zero, two = np.float32(0.0), np.float32(2.0)
+    bend = np.empty(d, dtype=np.float32)
+    for number in range(len(opened)):
+        cell = opened[number]
+        base, level, typical, slope = zero, -view.variance[cell], view.typical[cell], zero
+        for j in range(m):
+            moved = view.cross[cell, j]
+            for k in range(m):
+                moved += view.P_xx[j, k] * x[cell, k]
+            base += beta[j] * x[cell, j]
+            level += (moved - view.cross[cell, j]) * x[cell, j]
+            typical += (moved + view.cross[cell, j]) * x[cell, j]
+            if j == view.column:
+                slope = moved
+        towards = zero
+        if view.column >= 0:
+            if typical > zero:
+                towards = alpha * slope / sqrt(typical)
+            towards += beta[view.column]
+            base += towards * (view.apart - x[cell, view.column])
+        for i in range(d):
+            bend[i] = two * (view.Pc[cell, i] - even * view.centres[cell, i])
+            level += even * view.centres[cell, i] * view.centres[cell, i]
+            for j in range(m):
+                bend[i] += two * view.P_zx[i, j] * x[cell, j]
+        for place in range(items.starts[cell], items.starts[cell + 1]):
+            z = items.z[place]
+            mean, curve, along = zero, zero, zero
+            for i in range(d):
+                mean += theta[i] * z[i]
+                curve += bend[i] * z[i]
+                along += view.away[i] * z[i]
+            square = items.squares[place]
+            if square > zero:
+                mean -= towards * along / sqrt(square)
+            variance = max(even * square + curve + level, zero)
+            rows[n] = items.rows[place]
+            scores[n] = np.float32(-np.inf)
+            if free[rows[n]]:
+                scores[n] = mean + base + alpha * sqrt(variance)
+            n += 1

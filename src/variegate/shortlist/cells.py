@@ -1,0 +1,131 @@
+"""A catalogue cut into cells of items that lie near one another, by k-means."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from variegate.arrays import FloatArray, IndexArray
+from variegate.catalogue import Catalogue
+from variegate.distances import Distance
+from variegate.kernels.cells import CellItems, Single
+from variegate.kernels.layout import KINDS
+
+#: Items that each centre is trained on, on average, and how often it is moved.
+SAMPLE: Final = 32
+ROUNDS: Final = 6
+#: Items that are held against all centres at a time.
+CHUNK: Final = 4096
+#: Of the longest feature vectors, so many are candidates of every list.
+LONGEST: Final = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Which cell each item belongs to, and what is known of each cell: what a file keeps."""
+
+    #: The mean of the features of a cell's items, (C, d)
+    centres: FloatArray
+    #: How far its items are from that in each direction: the root of the mean square, (C,)
+    spreads: FloatArray
+    #: The row of the item nearest the centre, (C,)
+    leaders: IndexArray
+    #: The cell of each item, (L,)
+    cell_of: IndexArray
+
+    def extended(self, features: FloatArray) -> "Partition":
+        """Return it with items added, each in the nearest cell; the cells stay as they are."""
+        cell_of = np.concatenate([self.cell_of, nearest(features, self.centres)])
+        return Partition(self.centres, self.spreads, self.leaders, cell_of)
+
+
+class Cells:
+    """A partition, with the items of a cell side by side in single precision."""
+
+    def __init__(self, catalogue: Catalogue, partition: Partition) -> None:
+        self.partition: Final = partition
+        #: How many items each cell has, (C,)
+        self.sizes: Final = np.bincount(partition.cell_of, minlength=len(partition.centres))
+        #: The centres in single precision, (C, d), and how far their items scatter, squared, (C,)
+        self.centres: Final[Single] = partition.centres.astype(np.float32)
+        self.scatters: Final[Single] = (catalogue.d * partition.spreads**2).astype(np.float32)
+        rows = np.argsort(partition.cell_of, kind="stable")
+        z = catalogue.features.astype(np.float32)[rows]
+        starts = np.concatenate([[0], np.cumsum(self.sizes)])
+        self.items: Final = CellItems(z, np.einsum("ij,ij->i", z, z), rows, starts)
+        #: The distances' data of each cell's leader, (C, w)
+        self.leader_data: Final = [_light(h, partition.leaders) for h in catalogue.distances]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def d(self) -> int:
+        """The number of relevance features."""
+        return int(self.centres.shape[1])
+
+    @cached_property
+    def longest(self) -> IndexArray:
+        """The rows of the longest feature vectors."""
+        number = min(LONGEST, len(self.items.rows) - 1)
+        longest = np.argpartition(-self.items.squares, number)[:number]
+        return self.items.rows[longest]
+
+
+def _light(h: Distance, rows: IndexArray) -> NDArray[Any]:
+    data = h.rows[rows]
+    return data.astype(np.float32) if h.formula.name in KINDS else data
+
+
+def partitioned(features: FloatArray, cells: int, rng: np.random.Generator) -> Partition:
+    """Cut the items into at most `cells` cells; those that stay empty are left out."""
+    # Distances do not change with the origin, and from the middle less is lost to rounding.
+    middle = features.mean(axis=0)
+    chosen = np.sort(rng.choice(len(features), min(len(features), SAMPLE * cells), replace=False))
+    sample = features[chosen] - middle
+    centres = sample[np.sort(rng.choice(len(sample), cells, replace=False))]
+    for _ in range(ROUNDS):
+        found, means = _means(sample, nearest(sample, centres), cells)
+        centres[found] = means
+    cell_of = nearest(features, centres + middle)
+    found, centres = _means(features, cell_of, cells)
+    cell_of = np.searchsorted(found, cell_of)
+    return Partition(centres, *_spreads_and_leaders(features, centres, cell_of), cell_of)
+
+
+def nearest(features: FloatArray, centres: FloatArray) -> IndexArray:
+    """Return the number of the centre nearest each row, the lower one of two, (n,)."""
+    middle = centres.mean(axis=0)
+    points = (centres - middle).astype(np.float32)
+    halves = np.einsum("ij,ij->i", points, points) / 2
+    numbers = np.empty(len(features), dtype=np.intp)
+    for first in range(0, len(features), CHUNK):
+        rows = (features[first : first + CHUNK] - middle).astype(np.float32)
+        numbers[first : first + CHUNK] = np.argmax(rows @ points.T - halves, axis=1)
+    return numbers
+
+
+def _means(rows: FloatArray, cell_of: IndexArray, cells: int) -> tuple[IndexArray, FloatArray]:
+    """Return the numbers of the cells that have rows, and the mean of each."""
+    sizes = np.bincount(cell_of, minlength=cells)
+    found = np.flatnonzero(sizes)
+    starts = np.cumsum(sizes) - sizes
+    sums = np.add.reduceat(rows[np.argsort(cell_of, kind="stable")], starts[found], axis=0)
+    return found, sums / sizes[found, None]
+
+
+def _spreads_and_leaders(
+    features: FloatArray, centres: FloatArray, cell_of: IndexArray
+) -> tuple[FloatArray, IndexArray]:
+    rows = np.argsort(cell_of, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(np.bincount(cell_of, minlength=len(centres)))])
+    spreads, leaders = np.empty(len(centres)), np.empty(len(centres), dtype=np.intp)
+    for cell, (first, last) in enumerate(pairwise(ends)):
+        here = rows[first:last]
+        squares = np.square(features[here] - centres[cell]).sum(axis=1)
+        spreads[cell] = np.sqrt(squares.mean() / features.shape[1])
+        leaders[cell] = here[np.argmin(squares)]
+    return spreads, leaders

@@ -1,0 +1,190 @@
+"""A few thousand candidates out of a large catalogue, for one user's list."""
+
+from math import ceil, sqrt
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from variegate.arrays import (
+    FloatArray,
+    IndexArray,
+    MaskArray,
+    check_count,
+    check_positive,
+    generator,
+)
+from variegate.catalogue import Catalogue
+from variegate.errors import InputError
+from variegate.kernels.layout import LARGEST, Layout, layout_of
+from variegate.ridge import Estimate
+from variegate.shortlist.candidates import DRAFTED, Quota, candidate_rows
+from variegate.shortlist.cells import Cells, Partition, partitioned
+from variegate.shortlist.draft import Draft
+from variegate.shortlist.file import read_partition, write_partition
+from variegate.shortlist.opening import Opening
+
+#: Items looked at and candidates kept for the first position of a list, and for each further one.
+FIRST: Final = Quota(opened=16_384, kept=512)
+NEXT: Final = Quota(opened=2_048, kept=64)
+
+
+class Shortlist:
+    """The first stage of two: which items of a large catalogue may get into a user's list.
+
+    The catalogue is cut into cells of items that lie near one another. For a list the cells are
+    scored as the policy would score their centres, with what it wants to explore and to vary;
+    the best are opened, and the best of their items become candidates. The policy then makes
+    its exact choice among those. Make one with `build` or `load`; all users share it.
+
+    Parameters
+    ----------
+    catalogue
+        The items.
+    partition
+        The cells.
+    effort
+        Scales how many items are looked at and kept: more is nearer the exact list, and slower.
+
+    Examples
+    --------
+    >>> from variegate import LMDH
+    >>> features = np.random.default_rng(0).standard_normal((2_000, 8))
+    >>> items = Catalogue(range(2_000), features, "cosine")
+    >>> shortlist = Shortlist.build(items, cells=100, effort=0.05)
+    >>> len(LMDH(items, shortlist=shortlist).recommend(10))
+    10
+    """
+
+    def __init__(self, catalogue: Catalogue, partition: Partition, *, effort: float = 1.0) -> None:
+        check_positive(effort=effort)
+        _check_size(catalogue)
+        self.catalogue: Final = catalogue
+        self.effort: Final = float(effort)
+        self._cells: Final = Cells(catalogue, partition)
+
+    @classmethod
+    def build(
+        cls,
+        catalogue: Catalogue,
+        *,
+        cells: int | None = None,
+        effort: float = 1.0,
+        rng: Any = 0,
+    ) -> "Shortlist":
+        """Return a shortlist of `catalogue`, by k-means.
+
+        Parameters
+        ----------
+        cells
+            Into how many cells the items are cut; 4 times the root of their number, if not given.
+        effort
+            See the class.
+        rng
+            A NumPy generator or a seed, for the sample that the cells are learnt from. The same
+            seed gives the same cells.
+        """
+        items = len(catalogue)
+        wanted = min(ceil(4.0 * sqrt(items)), items) if cells is None else cells
+        number = check_count(wanted, items, name="cells", of="the items")
+        check_positive(effort=effort)
+        _check_size(catalogue)
+        partition = partitioned(catalogue.features, number, generator(rng))
+        return cls(catalogue, partition, effort=effort)
+
+    def __len__(self) -> int:
+        return len(self.catalogue)
+
+    def __repr__(self) -> str:
+        return f"Shortlist({len(self._cells)} cells of {self.catalogue})"
+
+    def candidates(
+        self, belief: Estimate, exploration: float, factors: FloatArray, free: MaskArray
+    ) -> IndexArray:
+        """Return the rows of the items that may get into a list, sorted: all, where few are free.
+
+        Parameters
+        ----------
+        belief
+            What is believed of the user's weights, relevance first, then diversity.
+        exploration
+            alpha.
+        factors
+            What the distances are scaled by at each position of the list, (k,).
+        free
+            Which items may be chosen, (L,).
+        """
+        quotas = {n: self._scaled(NEXT if n else FIRST) for n in openings(len(factors))}
+        if np.count_nonzero(free) <= max(quotas[0].opened // 2, 8 * len(factors)):
+            return np.flatnonzero(free)
+        opening = Opening(self._cells, self.catalogue.distances, belief, exploration)
+        draft = Draft(self.catalogue, belief, exploration, DRAFTED * len(quotas))
+        return candidate_rows(self._cells, opening, draft, factors, free, quotas)
+
+    def extended(self, catalogue: Catalogue) -> "Shortlist":
+        """Return a shortlist of `catalogue`, which grew from this one's by `Catalogue.extended`.
+
+        New items go into the cells that are there. When the catalogue has doubled, build anew.
+        """
+        old = len(self)
+        if catalogue.ids[:old] != self.catalogue.ids or not np.array_equal(
+            catalogue.features[:old], self.catalogue.features
+        ):
+            raise InputError(
+                f"`catalogue` must begin with the items of {self.catalogue}, got {catalogue}"
+            )
+        partition = self._cells.partition.extended(catalogue.features[old:])
+        return Shortlist(catalogue, partition, effort=self.effort)
+
+    def save(self, path: str | Path) -> None:
+        """Write the cells to `path`, whole or not at all; the items stay in their catalogue."""
+        write_partition(path, self._cells.partition, self.catalogue.features)
+
+    @classmethod
+    def load(cls, path: str | Path, catalogue: Catalogue, *, effort: float = 1.0) -> "Shortlist":
+        """Read what `save` wrote for this `catalogue`; another one's is refused."""
+        return cls(catalogue, read_partition(path, catalogue.features), effort=effort)
+
+    def _scaled(self, quota: Quota) -> Quota:
+        return Quota(*(ceil(self.effort * number) for number in quota))
+
+
+def openings(k: int) -> list[int]:
+    """Return the positions of a list of `k` at which cells are opened: the later, the fewer.
+
+    Each item changes less about what is far from the list so far than the one before it.
+
+    Examples
+    --------
+    >>> openings(20)
+    [0, 1, 2, 3, 5, 8, 12, 18]
+    """
+    positions = [0]
+    while (following := max(positions[-1] + 1, (3 * positions[-1] + 1) // 2)) < k:
+        positions.append(following)
+    return positions
+
+
+def layout_of_rows(catalogue: Catalogue, rows: IndexArray) -> Layout | None:
+    """Return some rows as the compiled loops read them, or None: see `layout_of`."""
+    return layout_of(catalogue.features[rows], [h.among(rows) for h in catalogue.distances])
+
+
+def checked_shortlist(shortlist: Shortlist | None, catalogue: Catalogue) -> Shortlist | None:
+    """Return `shortlist` if it is None or one of `catalogue`, or raise InputError."""
+    if shortlist is None:
+        return None
+    if not isinstance(shortlist, Shortlist):
+        raise InputError(f"`shortlist` must be a Shortlist or None, got {shortlist!r}")
+    if shortlist.catalogue is not catalogue:
+        raise InputError(f"`shortlist` must be of {catalogue}, got {shortlist!r}")
+    return shortlist
+
+
+def _check_size(catalogue: Catalogue) -> None:
+    largest = float(np.abs(catalogue.features).max())
+    if largest > LARGEST:
+        raise InputError(
+            f"`catalogue` must have features of at most {LARGEST:g} in size, got {largest:g}: "
+            "scale them down"
+        )

@@ -1,0 +1,35 @@
+"""Data to measure on: made likes, as a table and as the files of MovieLens-100K."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from tests.evaluation.replaying import taste_pairs, write_movielens
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a table of likes, `ml-100k`, and room for embeddings."""
+    folder = tmp_path_factory.mktemp("kept")
+    with (folder / "likes.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("user", "item"), *taste_pairs(loners=10)])
+    write_movielens(folder)
+    return folder
+
+
+@pytest.fixture
+def likes(kept: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the table of likes; embeddings learnt from it are kept for the next test."""
+    monkeypatch.setenv("VARIEGATE_CACHE", str(kept / "cache"))
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    return kept / "likes.csv"
+
+
+@pytest.fixture
+def movielens(kept: Path, likes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:  # noqa: ARG001
+    """Let the folder be where data sets are looked for; it has `ml-100k` alone."""
+    monkeypatch.setenv("VARIEGATE_DATA", str(kept))
+    monkeypatch.setenv("XDG_DATA_HOME", str(kept / "nothing"))
+    return kept
