@@ -16,8 +16,8 @@ check: .venv/ready  ## lint, types and import directions
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/ready  ## measure speed, as ratios in one run
-	$(BIN)/python -m benchmarks.bench_lists
+bench: .venv/ready  ## measure speed against the peers, as ratios in one run
+	$(BIN)/python -m benchmarks
 
 reproduce: .venv/ready  ## every experiment of the paper, with a report of which claims hold
 	$(BIN)/variegate reproduce --out out/reproduction

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -222,3 +223,14 @@ def test_movielens_100k_is_reproduced(
     verdicts = {claim.name: verdict for claim, verdict in judged(results).claims.items()}
     assert verdicts["table-1"].status == "holds"
     assert len(results.replays["ml-100k"]["lmdh"][0].recall) == 4
+
+
+@pytest.mark.parametrize("text", ["ml-1m", "ml-1m=", "ml-1m=many", "ml-1m=0"])
+def test_users_that_are_no_number_are_refused(
+    text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # The package's attribute of this name is the command; the module is meant.
+    command = import_module("variegate.cli.experiments.reproduce")
+    monkeypatch.setattr(command, "_paths", lambda _names: ({"ml-1m": tmp_path}, {}))
+
+    assert "`--users` must read data set=number, got" in fail("reproduce", "--users", text)

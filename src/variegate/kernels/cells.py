@@ -7,12 +7,14 @@ and exactly for a user of whom nothing is known. What the list above adds, x, is
 of the cell, but for one cosine distance on the features themselves, which a third product tells.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from variegate.arrays import IndexArray, MaskArray
+from variegate.arrays import FloatArray, IndexArray, MaskArray
+from variegate.distances import Distance
+from variegate.kernels.layout import KINDS
 
 Single: TypeAlias = NDArray[np.float32]
 
@@ -96,3 +98,34 @@ def _scored(
         along = np.divide(z @ view.away, np.sqrt(squares), out=0.0 * squares, where=squares > 0.0)
         scores = scores + towards * (view.apart - along - x[view.column])
     return rows, np.where(free[rows], scores, -np.inf).astype(np.float32)
+
+
+def light_rows(h: Distance, rows: IndexArray) -> NDArray[Any]:
+    """Return the data of some items, in single precision where the compiled loops know `h`."""
+    data = h.rows[rows]
+    return data.astype(np.float32) if h.formula.name in KINDS else data
+
+
+def add_distances(
+    h: Distance, rows: NDArray[Any], row: NDArray[Any], column: int, sums: FloatArray
+) -> None:
+    """Add h between each of some `light_rows` and one of them to a column of `sums` (n, m)."""
+    kind = KINDS.get(h.formula.name)
+    if kind is None:
+        sums[:, column] += h.formula.between(row, rows) / h.scale
+        return
+    from variegate.kernels.loops.rows import add_distances as loops
+
+    loops(rows, row, kind, h.scale, column, sums)
+
+
+def bound_parts(
+    z: FloatArray, eta: FloatArray, P: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return theta . z and z'P_zz z, (n,), and z'P_zx, (n, m), for rows z (n, d)."""
+    from variegate.kernels.loops.rows import fill_parts
+
+    n, d = z.shape
+    mean, variance, cross = np.empty(n), np.empty(n), np.empty((n, len(eta) - d))
+    fill_parts(z, eta, P, mean, variance, cross)
+    return mean, variance, cross

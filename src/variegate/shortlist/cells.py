@@ -3,16 +3,13 @@
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from variegate.arrays import FloatArray, IndexArray
 from variegate.catalogue import Catalogue
-from variegate.distances import Distance
-from variegate.kernels.cells import CellItems, Single
-from variegate.kernels.layout import KINDS
+from variegate.kernels.cells import CellItems, Single, light_rows
 
 #: Items that each centre is trained on, on average, and how often it is moved.
 SAMPLE: Final = 32
@@ -21,6 +18,8 @@ ROUNDS: Final = 6
 CHUNK: Final = 4096
 #: Of the longest feature vectors, so many are candidates of every list.
 LONGEST: Final = 256
+#: Multiplications up to which BLAS works in one thread.
+STACK: Final = 2**18
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +48,17 @@ class Cells:
         self.partition: Final = partition
         #: How many items each cell has, (C,)
         self.sizes: Final = np.bincount(partition.cell_of, minlength=len(partition.centres))
-        #: The centres in single precision, (C, d), and how far their items scatter, squared, (C,)
+        #: The centres in single precision, (C, d)
         self.centres: Final[Single] = partition.centres.astype(np.float32)
+        self._stacks: Final = stacked(self.centres)
+        #: How far their items scatter, squared, (C,)
         self.scatters: Final[Single] = (catalogue.d * partition.spreads**2).astype(np.float32)
         rows = np.argsort(partition.cell_of, kind="stable")
         z = catalogue.features.astype(np.float32)[rows]
         starts = np.concatenate([[0], np.cumsum(self.sizes)])
         self.items: Final = CellItems(z, np.einsum("ij,ij->i", z, z), rows, starts)
         #: The distances' data of each cell's leader, (C, w)
-        self.leader_data: Final = [_light(h, partition.leaders) for h in catalogue.distances]
+        self.leader_data: Final = [light_rows(h, partition.leaders) for h in catalogue.distances]
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -67,6 +68,11 @@ class Cells:
         """The number of relevance features."""
         return int(self.centres.shape[1])
 
+    def times(self, matrix: Single) -> Single:
+        """Return the centres times a matrix (d, n), in this thread."""
+        products: Single = (self._stacks @ matrix).reshape(-1, matrix.shape[1])[: len(self)]
+        return products
+
     @cached_property
     def longest(self) -> IndexArray:
         """The rows of the longest feature vectors."""
@@ -75,9 +81,17 @@ class Cells:
         return self.items.rows[longest]
 
 
-def _light(h: Distance, rows: IndexArray) -> NDArray[Any]:
-    data = h.rows[rows]
-    return data.astype(np.float32) if h.formula.name in KINDS else data
+def stacked(rows: Single) -> Single:
+    """Return rows (n, d) in stacks, (s, r, d), with rows of zeros after the last.
+
+    A product of a small stack with a (d, d) matrix stays in the thread that asks for it. BLAS
+    would share a larger one out, and wait for a core that may be at work for another list.
+    """
+    n, d = rows.shape
+    height = min(max(STACK // d**2, 1), n)
+    stacks = np.zeros((-(-n // height), height, d), dtype=np.float32)
+    stacks.reshape(-1, d)[:n] = rows
+    return stacks
 
 
 def partitioned(features: FloatArray, cells: int, rng: np.random.Generator) -> Partition:

@@ -1,14 +1,15 @@
 """The cells of a catalogue as one user's list sees them, while it grows."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, root_of
 from variegate.distances import Distance
 from variegate.kernels import upper_bounds
-from variegate.kernels.cells import Single, View, item_scores
+from variegate.kernels.cells import Single, View, add_distances, item_scores
 from variegate.ridge import Estimate
 from variegate.shortlist.cells import Cells
 
@@ -23,9 +24,10 @@ class Opening:
         self, cells: Cells, distances: Sequence[Distance], belief: Estimate, exploration: float
     ) -> None:
         self._cells, self._distances = cells, distances
-        self._view = view = _view(cells, distances, belief, exploration)
-        self._best_scores = (view.centres @ view.theta + _ahead(view, cells)).astype(np.float64)
-        self._typical, self._cross = view.typical.astype(np.float64), view.cross.astype(np.float64)
+        self._view, mean = _view(cells, distances, belief, exploration)
+        self._best = mean.astype(np.float64)
+        self._typical = self._view.typical.astype(np.float64)
+        self._cross = self._view.cross.astype(np.float64)
         self._beta, self._C = belief.mean[cells.d :], belief.covariance[cells.d :, cells.d :].copy()
         self._sums = np.zeros((len(cells), len(distances)))
         self._directions, self._taken = np.zeros(cells.d), 0
@@ -33,7 +35,7 @@ class Opening:
     def scores(self, factor: float) -> FloatArray:
         """Return about the best score in each cell, (C,)."""
         return upper_bounds(
-            self._best_scores,
+            self._best,
             self._typical,
             self._cross,
             self._beta,
@@ -53,12 +55,12 @@ class Opening:
             view = view._replace(apart=np.float32(scaled * self._taken), away=away)
         return item_scores(self._cells.items, free, view, opened, x)
 
-    def take(self, data: Sequence[FloatArray]) -> None:
+    def take(self, data: Sequence[NDArray[Any]]) -> None:
         """Add to the list an item with these data in each distance."""
         for column, (h, row, leaders) in enumerate(
             zip(self._distances, data, self._cells.leader_data, strict=True)
         ):
-            self._sums[:, column] += h.formula.between(row.astype(leaders.dtype), leaders) / h.scale
+            add_distances(h, leaders, row, column, self._sums)
             if column == self._view.column:
                 self._directions += row
         self._taken += 1
@@ -66,35 +68,34 @@ class Opening:
 
 def _view(
     cells: Cells, distances: Sequence[Distance], belief: Estimate, exploration: float
-) -> View:
-    d, mean, P = cells.d, belief.mean.astype(np.float32), belief.covariance.astype(np.float32)
-    centres = cells.centres
-    even, Pc = np.float32(np.trace(P[:d, :d]) / d), centres @ P[:d, :d]
-    variance = np.einsum("ij,ij->i", Pc, centres)
+) -> tuple[View, FloatArray]:
+    """Return what the user makes of the cells, and about theta . z of each cell's best item."""
+    d, eta, P = cells.d, belief.mean.astype(np.float32), belief.covariance.astype(np.float32)
+    theta, P_zz, alpha = eta[:d], P[:d, :d], np.float32(exploration)
+    Pc = cells.times(P_zz)
+    mean, rise, *cross = cells.times(np.column_stack([theta, P_zz @ theta, P[:d, d:]])).T
+    even, variance = np.float32(np.trace(P_zz) / d), np.einsum("ij,ij->i", Pc, cells.centres)
+    # What its items scatter by adds to the variance of a cell's typical item.
+    typical = variance + even * cells.scatters
+    deviations = np.sqrt(typical)
+    share = np.divide(alpha, deviations, out=0.0 * deviations, where=deviations > 0.0)
+    # |theta + alpha P c / deviation|^2: how steeply the score rises around the centre.
+    slopes = theta @ theta + share * (2.0 * rise + share * np.einsum("ij,ij->i", Pc, Pc))
     cosines = [h.on_features and h.formula.name == "cosine" for h in distances]
-    return View(
-        theta=mean[:d],
-        beta=mean[d:],
+    view = View(
+        theta=theta,
+        beta=eta[d:],
         P_zx=P[:d, d:].copy(),
         P_xx=P[d:, d:].copy(),
-        centres=centres,
+        centres=cells.centres,
         Pc=Pc,
         variance=variance,
-        # What its items scatter by adds to the variance of a cell's typical item.
-        typical=variance + even * cells.scatters,
-        cross=centres @ P[:d, d:],
+        typical=typical,
+        cross=np.array(cross).reshape(len(distances), -1).T.copy(),
         even=even,
-        alpha=np.float32(exploration),
+        alpha=alpha,
         column=cosines.index(True) if any(cosines) else -1,
         apart=np.float32(0.0),
         away=np.zeros(d, dtype=np.float32),
     )
-
-
-def _ahead(view: View, cells: Cells) -> FloatArray:
-    """By how much each cell's best item surpasses its centre: the score's slope times spreads."""
-    deviations = np.sqrt(view.typical)
-    share = np.divide(view.alpha, deviations, out=0.0 * deviations, where=deviations > 0.0)
-    squares = np.einsum("ij,ij->i", view.Pc, view.Pc)
-    slopes = view.theta @ view.theta + share * (2.0 * (view.Pc @ view.theta) + share * squares)
-    return AHEAD * cells.partition.spreads * root_of(slopes)
+    return view, mean + AHEAD * cells.partition.spreads * root_of(slopes)

@@ -20,10 +20,18 @@ if TYPE_CHECKING:
 @click.option(
     "--dataset", "datasets", multiple=True, help="Only this data set; repeat for several."
 )
+@click.option(
+    "--users", "most", multiple=True, help="At most so many test users a split: ml-1m=300."
+)
 @click.option("--workers", type=int, help="Processes; as many as cores by default.")
 @click.option("--docs", help="Also write the page and its figures to this folder of documents.")
 def reproduce(
-    quick: bool, out: str, datasets: tuple[str, ...], workers: int | None, docs: str | None
+    quick: bool,
+    out: str,
+    datasets: tuple[str, ...],
+    most: tuple[str, ...],
+    workers: int | None,
+    docs: str | None,
 ) -> None:
     """Run all of the paper's experiments and write a report that says which claims hold.
 
@@ -35,6 +43,7 @@ def reproduce(
     Examples:
         variegate reproduce --quick
         variegate reproduce --out out/full
+        variegate reproduce --users ml-1m=300 --users anime=300
     """
     from dataclasses import replace
 
@@ -52,7 +61,8 @@ def reproduce(
     paths, missing = _paths(datasets)
     for name, why in missing.items():
         say(console, f"without {name}: {why}")
-    plan = replace(quick_plan() if quick else Plan(), datasets=tuple(paths))
+    plan = quick_plan() if quick else Plan()
+    plan = replace(plan, datasets=tuple(paths), users={**plan.users, **_most_users(most)})
     with _progress() as progress:
         results = run(
             plan,
@@ -67,6 +77,21 @@ def reproduce(
     say(console, f"Report: {report}")
     if docs is not None:
         say(console, f"Page: {write_docs(results, Path(docs))}")
+
+
+def _most_users(most: tuple[str, ...]) -> dict[str, int]:
+    from variegate.arrays import check_choice
+    from variegate.datasets import DATASETS
+    from variegate.errors import InputError
+
+    users = {}
+    for text in most:
+        name, _, count = text.partition("=")
+        check_choice("users", name, DATASETS)
+        if not (count.isdigit() and int(count)):
+            raise InputError(f"`--users` must read data set=number, got {text!r}")
+        users[name] = int(count)
+    return users
 
 
 def _as_typed() -> str:
