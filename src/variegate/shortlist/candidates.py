@@ -36,7 +36,7 @@ def candidate_rows(
     best of their items kept; `draft` takes the best of what it was given to be in the list.
     """
     left = free_in_cells(cells, free)
-    kept = [cells.longest[free[cells.longest]]]
+    kept = [cells.standing[free[cells.standing]]]
     for position, factor in enumerate(factors.tolist()):
         if position in quotas and left.any():
             quota = quotas[position]

@@ -1,7 +1,6 @@
 """A catalogue cut into cells of items that lie near one another, by k-means."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
@@ -16,8 +15,10 @@ SAMPLE: Final = 32
 ROUNDS: Final = 6
 #: Items that are held against all centres at a time.
 CHUNK: Final = 4096
-#: Of the longest feature vectors, so many are candidates of every list.
-LONGEST: Final = 256
+#: So many of those that stick out are candidates of every list, by length and by each distance.
+STANDING: Final = 256
+#: Items from which it is measured how far the others are.
+FARNESS: Final = 32
 #: Multiplications up to which BLAS works in one thread.
 STACK: Final = 2**18
 
@@ -57,6 +58,8 @@ class Cells:
         z = catalogue.features.astype(np.float32)[rows]
         starts = np.concatenate([[0], np.cumsum(self.sizes)])
         self.items: Final = CellItems(z, np.einsum("ij,ij->i", z, z), rows, starts)
+        #: The rows that are candidates of every list
+        self.standing: Final = standing_rows(catalogue)
         #: The distances' data of each cell's leader, (C, w)
         self.leader_data: Final = [light_rows(h, partition.leaders) for h in catalogue.distances]
 
@@ -68,17 +71,33 @@ class Cells:
         """The number of relevance features."""
         return int(self.centres.shape[1])
 
+    @property
+    def nbytes(self) -> int:
+        """The memory of all arrays."""
+        arrays = [*vars(self.partition).values(), *self.items, *self.leader_data]
+        return sum(a.nbytes for a in [*arrays, self.sizes, self.centres, self._stacks])
+
     def times(self, matrix: Single) -> Single:
         """Return the centres times a matrix (d, n), in this thread."""
         products: Single = (self._stacks @ matrix).reshape(-1, matrix.shape[1])[: len(self)]
         return products
 
-    @cached_property
-    def longest(self) -> IndexArray:
-        """The rows of the longest feature vectors."""
-        number = min(LONGEST, len(self.items.rows) - 1)
-        longest = np.argpartition(-self.items.squares, number)[:number]
-        return self.items.rows[longest]
+
+def standing_rows(catalogue: Catalogue) -> IndexArray:
+    """Return the rows that are candidates of every list: what sticks out in no cell's centre.
+
+    These are the longest feature vectors, of which a user who is little known sees most, and of
+    each distance with data of its own the items farthest from all others, by a sample of them.
+    """
+    sticking_out = [np.einsum("ij,ij->i", catalogue.features, catalogue.features)]
+    sample = np.unique(np.linspace(0, len(catalogue) - 1, FARNESS, dtype=np.intp))
+    sticking_out += [
+        np.sum([h.from_item(item) for item in sample], axis=0)
+        for h in catalogue.distances
+        if not h.on_features
+    ]
+    number = min(STANDING, len(catalogue) - 1)
+    return np.unique([np.argpartition(-by, number)[:number] for by in sticking_out])
 
 
 def stacked(rows: Single) -> Single:

@@ -28,7 +28,8 @@ class Opening:
         self._best = mean.astype(np.float64)
         self._typical = self._view.typical.astype(np.float64)
         self._cross = self._view.cross.astype(np.float64)
-        self._beta, self._C = belief.mean[cells.d :], belief.covariance[cells.d :, cells.d :].copy()
+        self._beta = self._view.beta.astype(np.float64)
+        self._C = self._view.P_xx.astype(np.float64)
         self._sums = np.zeros((len(cells), len(distances)))
         self._directions, self._taken = np.zeros(cells.d), 0
 
@@ -70,17 +71,18 @@ def _view(
     cells: Cells, distances: Sequence[Distance], belief: Estimate, exploration: float
 ) -> tuple[View, FloatArray]:
     """Return what the user makes of the cells, and about theta . z of each cell's best item."""
-    d, eta, P = cells.d, belief.mean.astype(np.float32), belief.covariance.astype(np.float32)
-    theta, P_zz, alpha = eta[:d], P[:d, :d], np.float32(exploration)
-    Pc = cells.times(P_zz)
-    mean, rise, *cross = cells.times(np.column_stack([theta, P_zz @ theta, P[:d, d:]])).T
+    d, alpha = cells.d, np.float32(exploration)
+    eta, P = _scaled(belief)
+    theta, P_zz = eta[:d], P[:d, :d]
+    Pc, products = cells.times(P_zz), cells.times(np.column_stack([theta, P_zz @ theta, P[:d, d:]]))
     even, variance = np.float32(np.trace(P_zz) / d), np.einsum("ij,ij->i", Pc, cells.centres)
     # What its items scatter by adds to the variance of a cell's typical item.
     typical = variance + even * cells.scatters
-    deviations = np.sqrt(typical)
+    deviations = root_of(typical)
     share = np.divide(alpha, deviations, out=0.0 * deviations, where=deviations > 0.0)
     # |theta + alpha P c / deviation|^2: how steeply the score rises around the centre.
-    slopes = theta @ theta + share * (2.0 * rise + share * np.einsum("ij,ij->i", Pc, Pc))
+    squares = np.einsum("ij,ij->i", Pc, Pc)
+    slopes = theta @ theta + share * (2.0 * products[:, 1] + share * squares)
     cosines = [h.on_features and h.formula.name == "cosine" for h in distances]
     view = View(
         theta=theta,
@@ -91,11 +93,21 @@ def _view(
         Pc=Pc,
         variance=variance,
         typical=typical,
-        cross=np.array(cross).reshape(len(distances), -1).T.copy(),
+        cross=products[:, 2:].copy(),
         even=even,
         alpha=alpha,
         column=cosines.index(True) if any(cosines) else -1,
         apart=np.float32(0.0),
         away=np.zeros(d, dtype=np.float32),
     )
-    return view, mean + AHEAD * cells.partition.spreads * root_of(slopes)
+    return view, products[:, 0] + AHEAD * cells.partition.spreads * root_of(slopes)
+
+
+def _scaled(belief: Estimate) -> tuple[Single, Single]:
+    """Return the mean and the covariance in single precision, of a size that squares in it.
+
+    All scores are divided by one number, which leaves their order as it is.
+    """
+    size = float(np.sqrt(belief.mean @ belief.mean + np.trace(belief.covariance)))
+    mean, covariance = belief.mean / size, belief.covariance / size**2
+    return mean.astype(np.float32), covariance.astype(np.float32)

@@ -98,6 +98,11 @@ class Shortlist:
     def __repr__(self) -> str:
         return f"Shortlist({len(self._cells)} cells of {self.catalogue})"
 
+    @property
+    def nbytes(self) -> int:
+        """The memory that the cells take, beside the catalogue."""
+        return self._cells.nbytes
+
     def candidates(
         self, belief: Estimate, exploration: float, factors: FloatArray, free: MaskArray
     ) -> IndexArray:
@@ -114,8 +119,8 @@ class Shortlist:
         free
             Which items may be chosen, (L,).
         """
-        quotas = {n: self._scaled(NEXT if n else FIRST) for n in openings(len(factors))}
-        if np.count_nonzero(free) <= max(quotas[0].opened // 2, 8 * len(factors)):
+        quotas = self._quotas(len(factors))
+        if np.count_nonzero(free) <= quotas[0].opened // 2:
             return np.flatnonzero(free)
         opening = Opening(self._cells, self.catalogue.distances, belief, exploration)
         draft = Draft(self.catalogue, belief, exploration, DRAFTED * len(quotas))
@@ -145,8 +150,15 @@ class Shortlist:
         """Read what `save` wrote for this `catalogue`; another one's is refused."""
         return cls(catalogue, read_partition(path, catalogue.features), effort=effort)
 
-    def _scaled(self, quota: Quota) -> Quota:
-        return Quota(*(ceil(self.effort * number) for number in quota))
+    def _quotas(self, k: int) -> dict[int, Quota]:
+        """How much is looked at and kept at some positions: never too little for a list of k."""
+        quotas = {
+            position: Quota(
+                *(ceil(self.effort * number) for number in (NEXT if position else FIRST))
+            )
+            for position in openings(k)
+        }
+        return {**quotas, 0: Quota(max(quotas[0].opened, 16 * k), max(quotas[0].kept, 4 * k))}
 
 
 def openings(k: int) -> list[int]:

@@ -55,7 +55,7 @@ def quick_plan() -> Plan:
     return Plan(
         quick=True,
         splits=1,
-        users={"ml-100k": 60, "ml-1m": 40, "anime": 40},
+        users={"ml-100k": 50, "ml-1m": 30, "anime": 30},
         ridges=(0.1, 1.0, 50.0, 500.0),
         explorations=(0.0, 0.5, 1.0, 2.0),
         sensitivity_splits=1,

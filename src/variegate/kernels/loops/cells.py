@@ -6,12 +6,28 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "arcp", "nsz"})
+FAST = {"contract", "reassoc", "arcp", "nsz"}
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def fill_bend(view, cell, x, bend):
+    """Fill `bend` (d,), how the variance leans with z in a cell; return what its centre adds."""
+    two, added = np.float32(2.0), np.float32(0.0)
+    for i in range(len(bend)):
+        centre = view.centres[cell, i]
+        bend[i] = two * (view.Pc[cell, i] - view.even * centre)
+        added += view.even * centre * centre
+        for j in range(len(x)):
+            bend[i] += two * view.P_zx[i, j] * x[j]
+    return added
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
 def fill_scores(items, free, view, opened, x, rows, scores):
     """Fill `rows` and `scores` (n,), cell by cell; see `kernels.cells.item_scores`."""
     theta, beta, even, alpha = view.theta, view.beta, view.even, view.alpha
     d, m, n = len(theta), len(beta), 0
-    zero, two = np.float32(0.0), np.float32(2.0)
+    zero = np.float32(0.0)
     bend = np.empty(d, dtype=np.float32)
     for number in range(len(opened)):
         cell = opened[number]
@@ -31,11 +47,7 @@ def fill_scores(items, free, view, opened, x, rows, scores):
                 towards = alpha * slope / sqrt(typical)
             towards += beta[view.column]
             base += towards * (view.apart - x[cell, view.column])
-        for i in range(d):
-            bend[i] = two * (view.Pc[cell, i] - even * view.centres[cell, i])
-            level += even * view.centres[cell, i] * view.centres[cell, i]
-            for j in range(m):
-                bend[i] += two * view.P_zx[i, j] * x[cell, j]
+        level += fill_bend(view, cell, x[cell], bend)
         for place in range(items.starts[cell], items.starts[cell + 1]):
             z = items.z[place]
             mean, curve, along = zero, zero, zero
