@@ -5,7 +5,6 @@ from math import sqrt
 import numpy as np
 from numba import njit
 
-
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 
 
