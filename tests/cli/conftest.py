@@ -33,3 +33,9 @@ def movielens(kept: Path, likes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("VARIEGATE_DATA", str(kept))
     monkeypatch.setenv("XDG_DATA_HOME", str(kept / "nothing"))
     return kept
+
+
+@pytest.fixture(autouse=True)
+def _able_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever terminal the tests run in, bars are drawn as in one that can move its cursor."""
+    monkeypatch.setenv("TERM", "xterm-256color")
