@@ -5,6 +5,8 @@
     ├── DataError       (ValueError)   a file is missing, broken or of another format
     ├── StateError      (ValueError)   a learner's state does not fit this policy
     ├── NotFoundError   (LookupError)  an id or a name that nobody knows
+    ├── ConflictError   (ValueError)   what is asked contradicts what is known already
+    ├── StoreError      (RuntimeError) what is kept cannot be reached or written now
     └── MissingExtraError (ImportError) a part that was not installed
 
 Each is also the builtin that a caller would expect. A message names the argument in
@@ -12,11 +14,13 @@ backticks, says what would do and what came.
 """
 
 __all__ = [
+    "ConflictError",
     "DataError",
     "InputError",
     "MissingExtraError",
     "NotFoundError",
     "StateError",
+    "StoreError",
     "VariegateError",
 ]
 
@@ -39,6 +43,14 @@ class StateError(VariegateError, ValueError):
 
 class NotFoundError(VariegateError, LookupError):
     """An id or a name that nobody knows."""
+
+
+class ConflictError(VariegateError, ValueError):
+    """What is asked contradicts what is known already."""
+
+
+class StoreError(VariegateError, RuntimeError):
+    """What is kept cannot be reached or written now; nothing was changed."""
 
 
 class MissingExtraError(VariegateError, ImportError):

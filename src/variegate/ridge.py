@@ -72,10 +72,8 @@ class Ridge:
 
     def learn(self, features: FloatArray, rewards: FloatArray) -> None:
         """Add an observation a row: features (n, p), rewards (n,). All of them, or none."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            gram = self.gram + features.T @ features
-            response = self.response + rewards @ features
-        if not (np.isfinite(gram).all() and np.isfinite(response).all()):
+        gram, response, is_sound = self._sums_with(features, rewards)
+        if not is_sound:
             raise InputError("the features are too large to learn from: their squares overflow")
         self.set_sums(gram, response)
 
@@ -93,6 +91,21 @@ class Ridge:
         """Return ln(det Phi / det(lambda I)): how much was learnt."""
         _sign, logarithm = np.linalg.slogdet(np.eye(len(self.response)) + self.gram / self.ridge)
         return float(logarithm)
+
+    def _sums_with(
+        self, features: FloatArray, rewards: FloatArray
+    ) -> tuple[FloatArray, FloatArray, bool]:
+        if len(self.response) <= SMALL:
+            from variegate.kernels.loops.solving import sums_with  # numba: not at import
+
+            sums: tuple[FloatArray, FloatArray, bool] = sums_with(
+                self.gram, self.response, features, rewards
+            )
+            return sums
+        with np.errstate(over="ignore", invalid="ignore"):
+            gram = self.gram + features.T @ features
+            response = self.response + rewards @ features
+        return gram, response, bool(np.isfinite(gram).all() and np.isfinite(response).all())
 
     def _solved(self) -> Estimate:
         if len(self.response) <= SMALL:

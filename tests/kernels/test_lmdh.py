@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import local
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from variegate import LMDH, Catalogue, Policy, Slate
 from variegate.arrays import FloatArray, MaskArray
 from variegate.distances import cosine, custom, difference, hamming, jaccard
-from variegate.kernels import large, lists
+from variegate.kernels import large, lists, room
 
 RNG = np.random.default_rng(5)
 
@@ -37,10 +39,14 @@ def features(request: pytest.FixtureRequest) -> FloatArray:
     return CATALOGUES[request.param]()
 
 
-@pytest.fixture(params=["small", "large, pruned", "large, all"])
+@pytest.fixture(params=["small", "small, all", "large, pruned", "large, all"])
 def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Send every list down one of the three ways that lists of different sizes go."""
-    if request.param != "small":
+    """Send every list down one of the four ways that lists of different sizes go."""
+    if request.param == "small, all":
+        no_room = partial(room.new_spare, blocks=0)
+        monkeypatch.setattr(room, "new_spare", lambda m, width, _blocks: no_room(m, width))
+        monkeypatch.setattr(room, "_kept", local())
+    elif request.param != "small":
         monkeypatch.setattr(lists, "LARGE", 1)
         monkeypatch.setattr(large, "WORTH", 1.0 if "pruned" in request.param else -1.0)
     return str(request.param)

@@ -1,16 +1,11 @@
 """LMDH's list by compiled loops, for catalogues of any size."""
 
-from typing import Any
-
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.kernels.large import large_list
-from variegate.kernels.layout import BLOCK, LARGE, Layout
+from variegate.kernels.layout import LARGE, Layout
 from variegate.kernels.room import single_room
-
-#: Half the distance from 1 to the next number of single precision.
-ROUNDING = 6e-8
 
 
 def lmdh_list(
@@ -38,27 +33,13 @@ def lmdh_list(
     """
     from variegate.kernels.loops import lmdh as loops  # numba: not at import
 
-    k, m, blocks = len(factors), len(layout.largest), len(layout.items.z)
-    belief = eta, G, float(exploration)
-    reach = (np.arange(k) * factors).max() * layout.largest
-    slack = _slack(layout, belief, reach, k)
-    closed = np.full(blocks * BLOCK, -np.inf, dtype=np.float32)
-    np.copyto(closed[: len(layout)], 0.0, where=free)
+    items, k, m = layout.items, len(factors), len(layout.largest)
+    belief, limits = (eta, G, float(exploration)), (layout.longest, layout.largest)
     answer = np.empty(k, dtype=np.intp), np.empty(k), np.empty((k, m))
+    blocks, width = items.h.shape[:2]
     if blocks >= LARGE:
-        large_list(layout, closed, belief, factors, reach, slack, answer)
-        return answer
-    parts, room = single_room(m, blocks)
-    loops.whole_list(layout.items, layout.rows, closed, belief, factors, slack, parts, room, answer)
+        large_list(layout, free, belief, factors, limits, answer)
+    else:
+        space = single_room(m, width, blocks)
+        loops.whole_list(items, layout.rows, free, belief, factors, limits, *space, answer)
     return answer
-
-
-def _slack(
-    layout: Layout, belief: tuple[FloatArray, FloatArray, float], reach: FloatArray, k: int
-) -> Any:
-    """How far two scores may be off in single precision: what is nearer is looked at again."""
-    eta, G, exploration = belief
-    length = float(np.sqrt(layout.longest**2 + reach @ reach))
-    size = float(np.sqrt(eta @ eta)) + exploration * float(np.sqrt(np.vdot(G, G)))
-    terms = len(eta) + layout.items.h.shape[1] + k + 8
-    return np.float32(4.0 * terms * ROUNDING * size * length)

@@ -1,5 +1,6 @@
 """Room for the compiled loops to work in, kept from call to call, one for each thread."""
 
+from collections.abc import Callable
 from threading import local
 from typing import Any, TypeAlias
 
@@ -13,6 +14,8 @@ Single: TypeAlias = NDArray[np.float32]
 Parts: TypeAlias = tuple[Single, Single, Single]
 #: The sums of distances, the scores, the top score of each block
 Room: TypeAlias = tuple[Single, Single, Single]
+#: Places, their data and sizes, their parts, room for them, and 0 where a place is filled
+Spare: TypeAlias = tuple[NDArray[np.intp], tuple[Single, Single], Parts, Room, Single]
 
 _kept = local()
 
@@ -25,11 +28,38 @@ def new_room(m: int, blocks: int) -> tuple[Parts, Room]:
     return (flat[0], flat[1], deep[0]), (deep[1], flat[2], tops)
 
 
-def single_room(m: int, blocks: int) -> tuple[Parts, Room]:
+def new_spare(m: int, width: int, blocks: int) -> Spare:
+    """Return room for the few items of a list's second part, with their data of `width`."""
+    parts, room = new_room(m, blocks)
+    h = np.zeros((blocks, width, BLOCK), dtype=np.float32)
+    sizes = np.zeros((blocks, m, BLOCK), dtype=np.float32)
+    places = np.zeros(blocks * BLOCK, dtype=np.intp)
+    for part in parts:
+        part.fill(0.0)  # places that no item fills must hold numbers
+    return places, (h, sizes), parts, room, np.empty(blocks * BLOCK, dtype=np.float32)
+
+
+def kept_room(m: int, blocks: int) -> tuple[Parts, Room]:
     """Return this thread's room for so many blocks and distances."""
-    kept: dict[tuple[int, int], Any] = _kept.__dict__.setdefault("rooms", {})
-    if (m, blocks) not in kept:
-        kept.clear()  # one catalogue at a time: a thread that serves several makes room anew
-        kept[m, blocks] = new_room(m, blocks)
-    room: tuple[Parts, Room] = kept[m, blocks]
-    return room
+    found: tuple[Parts, Room] = _remembered("room", (m, blocks), new_room)
+    return found
+
+
+def single_room(m: int, width: int, blocks: int) -> tuple[Single, Parts, Room, Spare]:
+    """Return this thread's room for a whole list: which places are closed, and all the above."""
+    found: tuple[Single, Parts, Room, Spare] = _remembered("whole", (m, width, blocks), _whole)
+    return found
+
+
+def _whole(m: int, width: int, blocks: int) -> tuple[Single, Parts, Room, Spare]:
+    # Where more than a third of the items can win, laying them out anew does not pay.
+    spare = new_spare(m, width, -(-blocks // 3))
+    return np.empty(blocks * BLOCK, dtype=np.float32), *new_room(m, blocks), spare
+
+
+def _remembered(kind: str, sizes: tuple[int, ...], make: Callable[..., Any]) -> Any:
+    # One of a kind: a thread that serves several catalogues makes room anew.
+    kept = _kept.__dict__.get(kind)
+    if kept is None or kept[0] != sizes:
+        kept = _kept.__dict__[kind] = sizes, make(*sizes)
+    return kept[1]

@@ -12,9 +12,9 @@ def checked_rewards(rewards: ArrayLike, k: int) -> FloatArray:
     array = check_numbers("rewards", rewards, ndim=1)
     if array.shape != (k,):
         raise InputError(f"`rewards` must have one number for each of {k} items, got {len(array)}")
-    outside = array[(array < 0) | (array > 1)]
-    if outside.size:
-        raise InputError(f"`rewards` must lie from 0 to 1, got {outside[0]}")
+    for reward in array.tolist():  # of so few, quicker than NumPy
+        if not 0.0 <= reward <= 1.0:
+            raise InputError(f"`rewards` must lie from 0 to 1, got {reward}")
     return array
 
 

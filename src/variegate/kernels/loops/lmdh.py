@@ -18,6 +18,8 @@ from numba import njit
 
 from variegate.kernels.loops.choosing import add_products, add_squares
 from variegate.kernels.loops.distances import add_block_distances, pair_distance
+from variegate.kernels.loops.precision import prepared
+from variegate.kernels.loops.pruning import bound, gather, possible
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 #: Where no number is nan, the higher of two takes one instruction.
@@ -210,8 +212,42 @@ def in_single(belief):
 
 
 @njit(cache=True, nogil=True)
-def whole_list(items, rows, closed, belief, factors, slack, parts, room, answer):
-    """Fill `answer` from all of the items."""
-    fill_parts(items.z, in_single(belief), parts, 0, len(items.z))
-    data = items.h, items.sizes_blocks
-    fill_list(items, data, rows, closed, belief, factors, slack, parts, room, answer)
+def whole_list(items, rows, free, belief, factors, limits, closed, parts, room, spare, answer):
+    """Fill `answer` from all that are `free`: from those only that can win, if these are few.
+
+    `limits` are those of `prepared`, `spare` is room for the few.
+    """
+    reach, slack = prepared(free, closed, belief, factors, limits, items.h.shape[1])
+    single, data = in_single(belief), (items.h, items.sizes_blocks)
+    fill_parts(items.z, single, parts, 0, len(items.z))
+    few = spare[0]
+    count = winners(parts, closed, single, reach, slack, len(factors), room[1], few)
+    if count > len(few):
+        fill_list(items, data, rows, closed, belief, factors, slack, parts, room, answer)
+    else:
+        list_of_few(items, count, data, closed, belief, factors, slack, parts, spare, answer)
+
+
+@njit(cache=True, nogil=True)
+def winners(parts, closed, single, reach, slack, k, high, places):
+    """Write the places that can get into a list of k, while there is room; return how many.
+
+    `high` (blocks, BLOCK) is room to work in.
+    """
+    blocks, lowest = len(parts[0]), np.empty(k, dtype=np.float32)
+    bound(parts, closed, single, reach, high, lowest, 0, blocks)
+    threshold = lowest.min() - np.float32(2.0) * slack
+    if not np.isfinite(threshold):
+        return high.size + 1  # no bound: more than there is room for
+    return possible(high, threshold, places, 0, blocks)
+
+
+@njit(cache=True, nogil=True)
+def list_of_few(items, count, data, closed, belief, factors, slack, parts, spare, answer):
+    """Fill `answer` from the first `count` places of `spare`, laid out side by side."""
+    places, (h, sizes), (mean, square, cross), (sums, scores, tops), shut = spare
+    used = -(-count // mean.shape[1])
+    data_of_few, parts_of_few = (h[:used], sizes[:used]), (mean[:used], square[:used], cross[:used])
+    room = sums[:used], scores[:used], tops[:used]
+    gather(places, count, data, parts, closed, data_of_few, parts_of_few, shut)
+    fill_list(items, data_of_few, places, shut, belief, factors, slack, parts_of_few, room, answer)

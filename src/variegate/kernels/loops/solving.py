@@ -46,3 +46,23 @@ def solved(gram, response, ridge):
         for i in range(j, p):
             mean[j] += G[i, j] * half[i]
     return mean, G, True
+
+
+@njit(cache=True, nogil=True)
+def sums_with(gram, response, features, rewards):
+    """Return the sums with an observation a row added; the last value: whether all are numbers."""
+    n, p = features.shape
+    more, answers = gram.copy(), response.copy()
+    for row in range(n):
+        zeta, reward = features[row], rewards[row]
+        for i in range(p):
+            answers[i] += reward * zeta[i]
+            for j in range(i, p):
+                more[i, j] += zeta[i] * zeta[j]
+    sound = True
+    for i in range(p):
+        sound = sound and np.isfinite(answers[i])
+        for j in range(i, p):
+            sound = sound and np.isfinite(more[i, j])
+            more[j, i] = more[i, j]
+    return more, answers, sound
