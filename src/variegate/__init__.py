@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from variegate.catalogue import Catalogue
     from variegate.errors import VariegateError
-    from variegate.policies import LMDH, POLICIES, Explanation, Policy, State, make_policy
+    from variegate.policies import LMDH, POLICIES, Dial, Explanation, Policy, State, make_policy
     from variegate.reranking import diversify
     from variegate.search import SEARCHES
     from variegate.slate import Slate
@@ -21,6 +21,7 @@ __all__ = [
     "SEARCHES",
     "Catalogue",
     "Confidence",
+    "Dial",
     "Explanation",
     "Policy",
     "Preferences",
@@ -41,7 +42,7 @@ _PLACES = {
     "Catalogue": "catalogue",
     "VariegateError": "errors",
     **dict.fromkeys(
-        ("LMDH", "POLICIES", "Explanation", "Policy", "State", "make_policy"), "policies"
+        ("LMDH", "POLICIES", "Dial", "Explanation", "Policy", "State", "make_policy"), "policies"
     ),
     "diversify": "reranking",
     "SEARCHES": "search",

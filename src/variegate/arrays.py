@@ -39,10 +39,17 @@ def root_of(squares: FloatArray) -> FloatArray:
 
 
 def frozen(array: FloatArray) -> FloatArray:
-    """Return a copy of `array` that nobody can write to."""
-    copy = np.array(array, dtype=np.float64, order="C")
-    copy.setflags(write=False)
-    return copy
+    """Return a copy of `array` that nobody can write to; what `sealed` gave needs no copy."""
+    flags = array.flags
+    if not flags.writeable and flags.owndata and flags.c_contiguous and array.dtype == np.float64:
+        return array
+    return sealed(np.array(array, dtype=np.float64, order="C"))
+
+
+def sealed(array: FloatArray) -> FloatArray:
+    """Return `array` itself, for reading only from now on: for arrays that nobody else holds."""
+    array.setflags(write=False)
+    return array
 
 
 def check_positive(**numbers: float) -> None:

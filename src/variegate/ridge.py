@@ -1,13 +1,14 @@
 """Ridge regression on features joined, which is what Algorithm 2 does in blocks."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
+from types import ModuleType
 from typing import Final
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
-from variegate.arrays import FloatArray, root_of
+from variegate.arrays import FloatArray, IndexArray, root_of
 from variegate.errors import InputError
 
 #: Up to so many weights, compiled loops are done before a call of LAPACK has begun.
@@ -96,9 +97,7 @@ class Ridge:
         self, features: FloatArray, rewards: FloatArray
     ) -> tuple[FloatArray, FloatArray, bool]:
         if len(self.response) <= SMALL:
-            from variegate.kernels.loops.solving import sums_with  # numba: not at import
-
-            sums: tuple[FloatArray, FloatArray, bool] = sums_with(
+            sums: tuple[FloatArray, FloatArray, bool] = _loops().sums_with(
                 self.gram, self.response, features, rewards
             )
             return sums
@@ -109,9 +108,7 @@ class Ridge:
 
     def _solved(self) -> Estimate:
         if len(self.response) <= SMALL:
-            from variegate.kernels.loops.solving import solved  # numba: not at import
-
-            mean, G, is_sound = solved(self.gram, self.response, self.ridge)
+            mean, G, is_sound = _loops().solved(self.gram, self.response, self.ridge)
             return Estimate(mean, G) if is_sound else self._solved_by_eigenvalues()
         phi = self._phi()
         root, failed = dpotrf(phi, lower=0, clean=1)
@@ -136,6 +133,13 @@ class Ridge:
         return phi
 
 
+@cache
+def _loops() -> ModuleType:
+    from variegate.kernels.loops import solving  # numba: not at import
+
+    return solving
+
+
 def _rounding(phi: FloatArray) -> float:
     """Below this a pivot or an eigenvalue of Phi is rounding and no more."""
     return len(phi) * float(np.finfo(np.float64).eps) * float(np.diag(phi).max(initial=0.0))
@@ -148,11 +152,18 @@ def _transposed_inverse(root: FloatArray) -> FloatArray:
 
 def packed(symmetric: FloatArray) -> FloatArray:
     """Return the upper triangle of a symmetric matrix, row by row, (p (p + 1) / 2,)."""
-    return symmetric[np.triu_indices(len(symmetric))]
+    return symmetric[_upper(len(symmetric))]
 
 
 def unpacked(triangle: FloatArray, size: int) -> FloatArray:
     """Return the symmetric matrix whose upper triangle is `triangle`."""
-    matrix = np.zeros((size, size))
-    matrix[np.triu_indices(size)] = triangle
-    return matrix + np.triu(matrix, 1).T
+    matrix = np.empty((size, size))
+    rows, columns = _upper(size)
+    matrix[rows, columns] = triangle
+    matrix[columns, rows] = triangle
+    return matrix
+
+
+@lru_cache(maxsize=64)
+def _upper(size: int) -> tuple[IndexArray, IndexArray]:
+    return np.triu_indices(size)

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from tests.contracts.making import Make, catalogue_of, played, shown
-from variegate import POLICIES, Catalogue
+from variegate import POLICIES, Catalogue, Dial
 from variegate.gains import Normaliser, normalising_factor
 
 #: Policies that draw; the others give one list whatever the seed.
 DRAWING = {"epsilon-greedy", "dc2b", "comblints", "uniform"}
+#: Policies that learn how varied a list shall be, and so can be told.
+WITH_DIAL = {"lmdh", "lmdh-greedy"}
 
 SIZES = pytest.mark.parametrize("m", [0, 1, 4])
 
@@ -98,6 +100,41 @@ def test_with_draws_some_seed_gives_another_list(make: Make, catalogue: Catalogu
     policy = make(catalogue)
 
     assert len({policy.recommend(5, rng=seed).ids for seed in range(40)}) > 1
+
+
+def test_it_says_whether_it_draws(make: Make, catalogue: Catalogue, name: str) -> None:
+    assert make(catalogue).draws == (name in DRAWING)
+
+
+def test_it_says_whether_it_takes_a_dial(make: Make, catalogue: Catalogue, name: str) -> None:
+    assert make(catalogue).takes_dial == (name in WITH_DIAL)
+
+
+@SIZES
+@pytest.mark.parametrize("name", sorted(WITH_DIAL))
+@pytest.mark.parametrize("rounds", [0, 5])
+def test_a_dial_that_turns_nothing_changes_nothing(make: Make, m: int, rounds: int) -> None:
+    policy = played(make(catalogue_of(m)), rounds)
+    plain = policy.recommend(6, rng=1)
+
+    turned = policy.recommend(6, rng=1, dial=Dial(scale=1.0))
+
+    assert shown(turned) == shown(plain)
+    why, plainly = policy.explain(plain, dial=Dial(scale=1.0)), policy.explain(plain)
+    np.testing.assert_array_equal(why.diversity, plainly.diversity)
+
+
+@SIZES
+@pytest.mark.parametrize("name", sorted(WITH_DIAL))
+@pytest.mark.parametrize("dial", [Dial(0.0), Dial(floor=0.5), Dial(2.0, ceiling=0.0)], ids=str)
+def test_the_parts_of_an_explanation_add_up_under_a_dial(make: Make, m: int, dial: Dial) -> None:
+    policy = played(make(catalogue_of(m)))
+    slate = policy.recommend(6, rng=4, dial=dial)
+
+    parts = policy.explain(slate, dial=dial)
+
+    total = parts.relevance + parts.diversity.sum(axis=1) + parts.exploration
+    np.testing.assert_allclose(total, slate.scores, rtol=1e-11, atol=1e-12)
 
 
 @SIZES

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.contracts.making import Make, catalogue_of, grown, played
-from variegate import Catalogue, make_policy
+from variegate import POLICIES, Catalogue, Dial, make_policy
 from variegate.errors import InputError, NotFoundError
 
 NUMBER = r"`k` must be from 1 to 12 \(the candidates\), got"
@@ -139,6 +139,24 @@ def test_the_slate_of_another_catalogue(
 def test_an_rng_that_is_none(make: Make, catalogue: Catalogue) -> None:
     with pytest.raises(InputError, match=r"`rng` must be a numpy Generator or a seed, got 'dice'"):
         make(catalogue).recommend(2, rng="dice")
+
+
+@pytest.mark.parametrize("name", sorted(set(POLICIES) - {"lmdh", "lmdh-greedy"}))
+def test_a_dial_for_a_policy_that_takes_none(make: Make, catalogue: Catalogue) -> None:
+    policy = played(make(catalogue))
+    words = rf"`dial` must be None for {policy.name}, .*: lmdh, lmdh-greedy take one"
+
+    with pytest.raises(InputError, match=words):
+        policy.recommend(2, rng=0, dial=Dial())
+    with pytest.raises(InputError, match=words):
+        policy.explain(policy.recommend(2, rng=0), dial=Dial())
+
+
+def test_a_dial_that_is_none(make: Make, catalogue: Catalogue) -> None:
+    policy: Any = make(catalogue)
+
+    with pytest.raises(InputError, match=r"`dial` must be a Dial or None, got 0\.5"):
+        policy.recommend(2, rng=0, dial=0.5)
 
 
 def test_a_wrong_normaliser(make: Make, catalogue: Catalogue) -> None:

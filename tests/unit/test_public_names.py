@@ -74,6 +74,8 @@ def test_the_registry_holds_the_paper_and_its_relatives() -> None:
         (errors.DataError, ValueError),
         (errors.StateError, ValueError),
         (errors.NotFoundError, LookupError),
+        (errors.ConflictError, ValueError),
+        (errors.StoreError, RuntimeError),
         (errors.MissingExtraError, ImportError),
     ],
 )

@@ -17,11 +17,11 @@ from variegate.arrays import (
     check_positive,
     frozen,
 )
+from variegate.catalogue.changes import with_changes, with_items
 from variegate.catalogue.checks import (
     checked_distances,
     checked_features,
     checked_ids,
-    extended_distance,
     id_texts,
     selected_rows,
 )
@@ -32,7 +32,7 @@ from variegate.kernels.layout import Layout, layout_of
 
 
 class Catalogue:
-    """The items that can be recommended. It never changes: `extended` makes a larger one.
+    """The items that can be recommended. It never changes: `extended` and `changed` make others.
 
     Parameters
     ----------
@@ -178,25 +178,32 @@ class Catalogue:
         >>> shop.extended(["b"], [[0.0, 1.0]])
         Catalogue(2 items, 2 features, distances: cosine)
         """
-        new_ids = id_texts(ids)
-        rows = check_numbers("features", features, ndim=2)
-        if rows.shape[1] != self.d:
-            raise InputError(f"`features` must have {self.d} columns, got {rows.shape[1]}")
-        new_titles = new_ids if titles is None else tuple(map(str, titles))
-        columns = {
-            name: (*column, *(attributes or {}).get(name, [None] * len(new_ids)))
-            for name, column in self.attributes.items()
-        }
-        return Catalogue(
-            self.ids + new_ids,
-            np.vstack([self.features, rows]),
-            [extended_distance(h, rows, distances or {}) for h in self.distances],
-            self.titles + new_titles,
-            columns,
-            feature_names=self.feature_names,
-            mean_user=self.mean_user,
-            feature_scale=self.feature_scale,
-        )
+        more = ids, features, distances or {}, titles, attributes or {}
+        return _made_of(with_items(self._contents(), *more))
+
+    def changed(
+        self,
+        ids: Iterable[object],
+        features: ArrayLike,
+        distances: Mapping[str, Distance] | None = None,
+        titles: Iterable[str] | None = None,
+        attributes: Mapping[str, Sequence[Any]] | None = None,
+    ) -> "Catalogue":
+        """Return a catalogue in which the items `ids` have other data.
+
+        Rows keep their numbers, so states and slates of this catalogue are valid in the new
+        one, and slates given before teach what their items were then. `distances` holds the
+        items' new data by the distance's name, as in `extended`. Distances with data of their
+        own, titles and attributes that are not given stay as they are.
+
+        Examples
+        --------
+        >>> shop = Catalogue(["a", "b"], [[1.0, 0.0], [0.0, 1.0]], "cosine", titles=["A", "B"])
+        >>> shop.changed(["b"], [[1.0, 1.0]]).titles
+        ('A', 'B')
+        """
+        data = features, distances or {}, titles, attributes or {}
+        return _made_of(with_changes(self._contents(), self.rows(id_texts(ids)), *data))
 
     def save(self, path: str | Path) -> None:
         """Write the catalogue to `path`, whole or not at all: arrays and JSON, no pickle."""

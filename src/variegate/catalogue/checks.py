@@ -1,6 +1,6 @@
 """What a catalogue asks of the data it is made from."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -81,17 +81,6 @@ def _as_distance(h: str | Distance) -> Distance:
     raise InputError(
         f"`distances` by name can be cosine, angular or euclidean, got {h!r}: "
         "the others need data, see variegate.distances"
-    )
-
-
-def extended_distance(h: Distance, rows: FloatArray, given: Mapping[str, Distance]) -> Distance:
-    """Return `h` with the new items' data, which is in `given` or is their features."""
-    if h.name in given:
-        return h.extended(given[h.name])
-    if h.on_features:
-        return h.extended(Distance(h.formula, h.name).bound_to(rows))
-    raise InputError(
-        f"`distances` must have the new items' data for {h.name!r}, got {sorted(given)}"
     )
 
 

@@ -6,7 +6,9 @@ from variegate.cli.builds import build
 from variegate.cli.experiments import compare, replay, reproduce, sweep
 from variegate.cli.fetch import fetch
 from variegate.cli.inspect import inspect
+from variegate.cli.keys import keys
 from variegate.cli.ratios import ratios
+from variegate.cli.serve import serve
 from variegate.cli.simulate import simulate
 from variegate.cli.stats import stats
 from variegate.cli.try_ import try_
@@ -36,6 +38,8 @@ for _command in (
     stats,
     build,
     inspect,
+    serve,
+    keys,
     replay,
     compare,
     sweep,

@@ -20,9 +20,6 @@ NARROW: Final = 78
 WIDE: Final = 100
 #: Picks named in the end.
 MOST_TITLES: Final = 12
-#: The strength of a belief from which on a lean is told. Forty who picked at random got one for 9%
-#: of the distances after six lists; with 1/4 it would have been 21%.
-LEAST_VARIETY: Final = 1 / 3
 
 
 class Screen:
@@ -146,7 +143,7 @@ class Screen:
             self._row("taste", "nothing to say of it yet")
 
     def _show_variety(self) -> None:
-        from variegate.session import varieties
+        from variegate.session import varieties, wish_in_words
 
         found = varieties(self.session)
         if not found:
@@ -156,7 +153,8 @@ class Screen:
         table = plain_table("variety of", *numbers, *headings, right=numbers)
         for variety in found:
             belief = variety.belief
-            cells = [shortened(variety.name, LONGEST_NAME), variety.contrast.value, _wish(belief)]
+            wish = wish_in_words(belief)
+            cells = [shortened(variety.name, LONGEST_NAME), variety.contrast.value, wish]
             if numbers:
                 cells[1:1] = [_number(variety.picked), _number(variety.passed)]
                 cells.append(f"{_signed(belief.weight)} ± {belief.half_width:.2f}")
@@ -191,13 +189,6 @@ def _said(beliefs: "tuple[Belief, ...]") -> str:
     from variegate.content import said
 
     return one_line(said((belief.name, belief.weight) for belief in beliefs))
-
-
-def _wish(belief: "Belief") -> str:
-    if belief.strength < LEAST_VARIETY:
-        return "not clear yet"
-    wanted = "more variety" if belief.weight > 0 else "less variety"
-    return wanted if belief.is_sure else f"perhaps {wanted}"
 
 
 def _number(mean: float) -> str:

@@ -16,6 +16,7 @@ from variegate.distances.makers import (
     hamming,
     jaccard,
 )
+from variegate.distances.values import distance_of_values
 
 __all__ = [
     "FORMULAS",
@@ -25,6 +26,7 @@ __all__ = [
     "cosine",
     "custom",
     "difference",
+    "distance_of_values",
     "euclidean",
     "hamming",
     "jaccard",

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray, frozen
+from variegate.arrays import FloatArray, IndexArray, frozen, sealed
 from variegate.distances.formulas import Formula, diagonal
 from variegate.errors import InputError
 
@@ -77,27 +77,45 @@ class Distance:
         `more` must be of the same kind; labels that these items have not seen get new columns
         or codes, so that the distances between the old items stay what they were.
         """
+        return self._with_data(more, np.arange(len(self), len(self) + len(more)))
+
+    def changed(self, items: IndexArray, more: "Distance") -> "Distance":
+        """Return the distance with the data of `more` in place of those of `items`, in order.
+
+        `more` is as for `extended`. Labels that no item has any longer do no harm and stay.
+        """
+        if len(more) != len(items):
+            raise InputError(
+                f"distance `{self.name}` must have data for {len(items)} items, got {len(more)}"
+            )
+        return self._with_data(more, items)
+
+    def _with_data(self, more: "Distance", items: IndexArray) -> "Distance":
+        """Return the distance with the data of `more` at the rows `items`, also beyond the end."""
         if more.formula.name != self.formula.name:
             raise InputError(
                 f"distance `{self.name}` is {self.formula.name}, got {more.formula.name}"
             )
-        old, new, labels = _merged(self, more)
-        if old.shape[1] != new.shape[1]:
+        old, (new, labels) = self.rows, _recoded(more, self)
+        width = len(labels) if self.formula.name == "jaccard" else old.shape[1]
+        if new.shape[1] != width:
             raise InputError(
-                f"distance `{self.name}` has {old.shape[1]} columns of data, got {new.shape[1]}"
+                f"distance `{self.name}` has {width} columns of data, got {new.shape[1]}"
             )
-        return replace(self, data=frozen(np.vstack([old, new])), labels=labels)
+        data = np.zeros((max(len(old), int(items.max(initial=-1)) + 1), width))
+        data[: len(old), : old.shape[1]] = old
+        data[items] = new
+        return replace(self, data=sealed(data), labels=labels)
 
 
-def _merged(old: Distance, more: Distance) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
-    """Bring the data of both under one set of labels, those of `old` first."""
+def _recoded(more: Distance, old: Distance) -> tuple[FloatArray, tuple[str, ...]]:
+    """Return the data of `more` under the labels of `old` and, after those, its own new ones."""
     labels = old.labels + tuple(label for label in more.labels if label not in old.labels)
+    if old.formula.name not in ("hamming", "jaccard"):
+        return more.rows, labels
+    codes = np.array([labels.index(label) for label in more.labels], dtype=np.intp)
     if old.formula.name == "hamming":
-        codes = np.array([labels.index(label) for label in more.labels], dtype=np.float64)
-        return old.rows, codes[more.rows.astype(np.intp)], labels
-    if old.formula.name != "jaccard":
-        return old.rows, more.rows, labels
-    wider = np.hstack([old.rows, np.zeros((len(old), len(labels) - len(old.labels)))])
+        return codes[more.rows.astype(np.intp)].astype(np.float64), labels
     table = np.zeros((len(more), len(labels)))
-    table[:, [labels.index(label) for label in more.labels]] = more.rows
-    return wider, table, labels
+    table[:, codes] = more.rows
+    return table, labels

@@ -4,11 +4,13 @@ from variegate.policies.base import Explanation, Policy
 from variegate.policies.c2ucb import C2UCB
 from variegate.policies.comblin import CombLinTS, CombLinUCB
 from variegate.policies.dc2b import DC2B
+from variegate.policies.dial import Dial
 from variegate.policies.epsilon_greedy import EpsilonGreedy
 from variegate.policies.linucb import LinUCB
 from variegate.policies.lmdh import LMDH
 from variegate.policies.logrank import LogRank
 from variegate.policies.lsb import LSB
+from variegate.policies.mixing import mixed_slate
 from variegate.policies.mmr import MMR
 from variegate.policies.popular import Popular
 from variegate.policies.registry import POLICIES, make_policy
@@ -26,6 +28,7 @@ __all__ = [
     "STATE_VERSION",
     "CombLinTS",
     "CombLinUCB",
+    "Dial",
     "EpsilonGreedy",
     "Explanation",
     "LinUCB",
@@ -36,5 +39,6 @@ __all__ = [
     "State",
     "Uniform",
     "make_policy",
+    "mixed_slate",
     "parse_policy",
 ]

@@ -12,6 +12,7 @@ from variegate.arrays import FloatArray, IndexArray, MaskArray, check_choice, ch
 from variegate.catalogue import Catalogue
 from variegate.errors import InputError, StateError
 from variegate.gains import NORMALISERS, Normaliser
+from variegate.policies.dial import Dial
 from variegate.policies.feedback import checked_rewards, seen_positions
 from variegate.policies.state import STATE_VERSION, State
 from variegate.search import Scorer, Search, greedy
@@ -46,6 +47,10 @@ class Policy(ABC):
 
     #: Name in the registry and in states.
     name: ClassVar[str]
+    #: Whether it draws: then two lists may differ though nothing was learnt in between.
+    draws: ClassVar[bool] = False
+    #: Whether lists and explanations can be had under a `Dial`.
+    takes_dial: ClassVar[bool] = False
 
     def __init__(self, catalogue: Catalogue, *, normaliser: Normaliser = "growing") -> None:
         check_choice("normaliser", normaliser, NORMALISERS)
@@ -71,6 +76,8 @@ class Policy(ABC):
         candidates: ArrayLike | None = None,
         exclude: ArrayLike | None = None,
         rng: Any = None,
+        *,
+        dial: Dial | None = None,
     ) -> Slate:
         """Return a list of `k` items for this user. Nothing is learnt from that.
 
@@ -84,9 +91,13 @@ class Policy(ABC):
             Rows, or a mask, that must not be chosen.
         rng
             A NumPy generator or a seed, for policies that draw.
+        dial
+            How varied this list shall be, beside what was learnt; see `takes_dial`.
         """
         free = self.catalogue.candidate_mask(candidates, exclude)
-        return self._listed(free, check_count(k, int(np.count_nonzero(free))), rng)
+        count = check_count(k, int(np.count_nonzero(free)))
+        policy = self if dial is None else self._under(dial)
+        return policy._listed(free, count, rng)
 
     def update(self, slate: Slate, rewards: ArrayLike, seen: ArrayLike | None = None) -> None:
         """Learn from what the user made of a slate; after an error nothing has changed.
@@ -105,10 +116,14 @@ class Policy(ABC):
         earned = checked_rewards(rewards, len(slate))
         self._learn(slate, earned, seen_positions(seen, len(slate)))
 
-    def explain(self, slate: Slate) -> Explanation:
-        """Return the parts of each item's score, by what the policy believes now."""
+    def explain(self, slate: Slate, *, dial: Dial | None = None) -> Explanation:
+        """Return the parts of each item's score, by what the policy believes now.
+
+        `dial` is the one that the list was made under.
+        """
         self._check_slate(slate)
-        return self._explained(slate)
+        policy = self if dial is None else self._under(dial)
+        return policy._explained(slate)
 
     def state(self) -> State:
         """Return what was learnt, as data."""
@@ -127,11 +142,30 @@ class Policy(ABC):
         self._check_arrays(state.arrays)
         self._restore(state.arrays)
 
+    def _under(self, dial: Dial) -> "Policy":
+        """Return this policy under a dial, for lists and explanations only."""
+        if not isinstance(dial, Dial):
+            raise InputError(f"`dial` must be a Dial or None, got {dial!r}")
+        return self._dialled(dial)
+
+    def _dialled(self, dial: Dial) -> "Policy":  # noqa: ARG002
+        """Return a policy that believes what a dial makes of this one's beliefs."""
+        from variegate.policies.registry import policies_with_dial  # it imports this module
+
+        raise InputError(
+            f"`dial` must be None for {self.name}, which does not learn how varied a list shall "
+            f"be: {', '.join(policies_with_dial())} take one"
+        )
+
     def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
         """Return a list of `k` of the items that are `free`."""
         rows = np.flatnonzero(free)
         places, scores = self._search(self._scorer(rows, k, rng), k)
         return self._slate(rows[places], scores)
+
+    def _choices(self, free: MaskArray, k: int) -> IndexArray:  # noqa: ARG002
+        """Return the rows of those `free` that a list of `k` is chosen from, sorted."""
+        return np.flatnonzero(free)
 
     @abstractmethod
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:

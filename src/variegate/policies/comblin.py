@@ -104,6 +104,7 @@ class CombLinTS(CombLinUCB):
     """
 
     name = "comblints"
+    draws = True
 
     def _ranking(self, rng: Any) -> Linear:
         return weighted(self._drawn(rng))

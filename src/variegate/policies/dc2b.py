@@ -67,6 +67,7 @@ class DC2B(Policy):
     """
 
     name = "dc2b"
+    draws = True
 
     def __init__(
         self,

@@ -29,6 +29,7 @@ class EpsilonGreedy(Policy):
     """
 
     name = "epsilon-greedy"
+    draws = True
 
     def __init__(
         self,

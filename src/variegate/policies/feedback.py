@@ -9,11 +9,15 @@ from variegate.errors import InputError
 
 def checked_rewards(rewards: ArrayLike, k: int) -> FloatArray:
     """Return one reward from 0 to 1 for each of `k` positions, or raise InputError."""
-    array = check_numbers("rewards", rewards, ndim=1)
+    if type(rewards) is np.ndarray and rewards.dtype == np.float64 and rewards.shape == (k,):
+        array = rewards  # what programs send: whether it is finite is seen below
+    else:
+        array = check_numbers("rewards", rewards, ndim=1)
     if array.shape != (k,):
         raise InputError(f"`rewards` must have one number for each of {k} items, got {len(array)}")
     for reward in array.tolist():  # of so few, quicker than NumPy
         if not 0.0 <= reward <= 1.0:
+            check_numbers("rewards", rewards, ndim=1)
             raise InputError(f"`rewards` must lie from 0 to 1, got {reward}")
     return array
 

@@ -12,6 +12,7 @@ from variegate.gains import Gains, Normaliser, normalising_factors
 from variegate.kernels import lmdh_list, upper_bounds
 from variegate.kernels.layout import Layout
 from variegate.policies.base import Explanation, Policy
+from variegate.policies.dial import Dial
 from variegate.policies.linear import learnt_preferences, restore_ridge, ridge_arrays
 from variegate.ridge import Estimate, Ridge
 from variegate.search import SEARCHES, Scorer, Search
@@ -52,6 +53,7 @@ class LMDH(Policy):
     """
 
     name = "lmdh"
+    takes_dial = True
 
     def __init__(
         self,
@@ -70,6 +72,7 @@ class LMDH(Policy):
         self.shortlist = checked_shortlist(shortlist, catalogue)
         self._ridge = Ridge(catalogue.d + catalogue.m, ridge)
         self._observations = 0.0
+        self._dial: Dial | None = None
 
     @property
     def label(self) -> str:
@@ -106,13 +109,26 @@ class LMDH(Policy):
     def _search(self) -> Search:
         return SEARCHES[self.search]
 
+    def _dialled(self, dial: Dial) -> "LMDH":
+        other = copy(self)
+        other._dial = dial
+        return other
+
+    def _belief(self) -> Estimate:
+        """Return what lists are made by: what was learnt, or what a dial makes of it."""
+        learnt, d = self._ridge.estimate(), self.catalogue.d
+        if self._dial is None:
+            return learnt
+        names = [h.name for h in self.catalogue.distances]
+        beta = self._dial.applied(learnt.mean[d:], names)
+        return Estimate(np.concatenate([learnt.mean[:d], beta]), learnt.inverse_root)
+
     def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
         if self.shortlist is None:
             if self.search != "greedy" or self.catalogue.layout is None:
                 return super()._listed(free, k, rng)
             return self._slate_of(*self._greedy_list(self.catalogue.layout, free, k))
-        factors = normalising_factors(self.normaliser, k)
-        rows = self.shortlist.candidates(self._ridge.estimate(), self.width(k), factors, free)
+        rows = self._choices(free, k)
         layout = layout_of_rows(self.catalogue, rows)
         if self.search != "greedy" or layout is None:
             chosen = np.zeros_like(free)
@@ -121,10 +137,16 @@ class LMDH(Policy):
         places, scores, x = self._greedy_list(layout, np.ones(len(rows), dtype=np.bool_), k)
         return self._slate_of(rows[places], scores, x)
 
+    def _choices(self, free: MaskArray, k: int) -> IndexArray:
+        if self.shortlist is None:
+            return super()._choices(free, k)
+        factors = normalising_factors(self.normaliser, k)
+        return self.shortlist.candidates(self._belief(), self.width(k), factors, free)
+
     def _greedy_list(
         self, layout: Layout, free: MaskArray, k: int
     ) -> tuple[IndexArray, FloatArray, FloatArray]:
-        belief, factors = self._ridge.estimate(), normalising_factors(self.normaliser, k)
+        belief, factors = self._belief(), normalising_factors(self.normaliser, k)
         return lmdh_list(layout, free, belief.mean, belief.inverse_root, self.width(k), factors)
 
     def _slate_of(self, items: IndexArray, scores: FloatArray, x: FloatArray) -> Slate:
@@ -135,15 +157,17 @@ class LMDH(Policy):
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
         gains = Gains(self.catalogue, rows, k, self.normaliser)
-        return UpperBounds(gains, self._ridge.estimate(), self.width(k))
+        return UpperBounds(gains, self._belief(), self.width(k))
 
     def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:
-        features = np.hstack([slate.relevance, slate.diversity])
-        self._ridge.learn(features[seen], rewards[seen])
+        features = np.concatenate([slate.relevance, slate.diversity], axis=1)
+        if len(seen) < len(slate):
+            features, rewards = features[seen], rewards[seen]
+        self._ridge.learn(features, rewards)
         self._observations += len(seen)
 
     def _explained(self, slate: Slate) -> Explanation:
-        belief, d = self._ridge.estimate(), self.catalogue.d
+        belief, d = self._belief(), self.catalogue.d
         features = np.hstack([slate.relevance, slate.diversity])
         return Explanation(
             relevance=slate.relevance @ belief.mean[:d],

@@ -55,6 +55,12 @@ def make_policy(name: str, catalogue: Catalogue, **options: Any) -> Policy:
     return factory(catalogue, **options)
 
 
+def policies_with_dial() -> list[str]:
+    """Return the names of the policies that take a `Dial`."""
+    classes = {name: getattr(make, "func", make) for name, make in POLICIES.items()}
+    return [name for name, policy in classes.items() if getattr(policy, "takes_dial", False)]
+
+
 def check_options(name: str, make: Callable[..., Policy], options: Iterable[str]) -> None:
     """Raise NotFoundError, with the nearest right name, for an option that `make` does not take."""
     takes = signature(make).parameters

@@ -42,9 +42,9 @@ class PolicySpec:
 
     def __call__(self, catalogue: Catalogue) -> Policy:
         """Return a new policy for one user."""
-        return self._checked_maker()(catalogue, **self.options)
+        return self.maker()(catalogue, **self.options)
 
-    def _checked_maker(self) -> Callable[..., Policy]:
+    def maker(self) -> Callable[..., Policy]:
         """Return what makes the policy, or raise NotFoundError, with the nearest right name."""
         make = (
             _own_class(self.name)
@@ -69,7 +69,7 @@ def parse_policy(text: str) -> PolicySpec:
             check_choice("policy", name, POLICIES)
         name = f"{name}:{class_name}"
     spec = PolicySpec(name, _parsed_options(text, rest))
-    spec._checked_maker()
+    spec.maker()
     return spec
 
 

@@ -14,6 +14,7 @@ class Uniform(Policy):
     """Take `k` candidates at random, without looking at them."""
 
     name = "uniform"
+    draws = True
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
         return FixedScores(generator(rng).random(len(rows)))

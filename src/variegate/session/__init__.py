@@ -2,10 +2,11 @@
 
 from variegate.session.answers import Answer, Wish, read_answer
 from variegate.session.apart import distances_above, new_in, typical_distances
-from variegate.session.beliefs import Belief, Taste, taste_of
+from variegate.session.beliefs import Belief, Taste, taste_of, variety_of
 from variegate.session.describing import in_short, shown_attributes
 from variegate.session.session import Session, Turn
 from variegate.session.variety import Contrast, Variety, varieties
+from variegate.session.words import likes_in_words, variety_in_words, wish_in_words
 
 __all__ = [
     "Answer",
@@ -18,10 +19,14 @@ __all__ = [
     "Wish",
     "distances_above",
     "in_short",
+    "likes_in_words",
     "new_in",
     "read_answer",
     "shown_attributes",
     "taste_of",
     "typical_distances",
     "varieties",
+    "variety_in_words",
+    "variety_of",
+    "wish_in_words",
 ]

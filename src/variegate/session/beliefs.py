@@ -67,3 +67,13 @@ def taste_of(policy: Policy, *, most: int = 5) -> Taste:
     avoids = [belief for belief in ranked if belief.is_sure and belief.weight < 0]
     leans = [b for b in ranked if not b.is_sure and b.strength > LEAST_LEAN]
     return Taste(tuple(likes[:most]), tuple(avoids[:most]), tuple(leans[:most]))
+
+
+def variety_of(policy: Policy) -> tuple[Belief, ...]:
+    """Return what the policy believes of the wish for variety (beta), one belief a distance."""
+    wants = policy.preferences
+    low, high = wants.diversity_interval
+    return tuple(
+        Belief(h.name, float(wants.diversity[i]), float(low[i]), float(high[i]))
+        for i, h in enumerate(policy.catalogue.distances)
+    )

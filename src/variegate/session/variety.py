@@ -9,7 +9,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.session.apart import distances_above
-from variegate.session.beliefs import Belief
+from variegate.session.beliefs import Belief, variety_of
 from variegate.session.session import Session
 
 #: Standard errors from which on a difference of two means is more than luck.
@@ -52,17 +52,15 @@ class Variety:
 
 def varieties(session: Session) -> list[Variety]:
     """Return what is known of the person's wish for variety, one entry a distance."""
-    wants, catalogue = session.policy.preferences, session.catalogue
-    low, high = wants.diversity_interval
     picked, passed = _picked_and_passed(session)
     return [
         Variety(
-            Belief(h.name, float(wants.diversity[i]), float(low[i]), float(high[i])),
+            belief,
             _mean(picked[:, i]),
             _mean(passed[:, i]),
             contrast(picked[:, i], passed[:, i]),
         )
-        for i, h in enumerate(catalogue.distances)
+        for i, belief in enumerate(variety_of(session.policy))
     ]
 
 

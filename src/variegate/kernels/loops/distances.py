@@ -13,11 +13,16 @@ COSINE, ANGULAR, LENGTH, HAMMING, JACCARD = 0, 1, 2, 3, 4
 @njit(cache=True, nogil=True)
 def pair_distance(row, other, kind, size, other_size, scale):
     """Return h between two rows of data."""
+    if kind == HAMMING:
+        return (1.0 if row[0] != other[0] else 0.0) / scale
     dot, apart, together = 0.0, 0.0, 0.0
-    for i in range(len(row)):
-        dot += row[i] * other[i]
-        apart += (row[i] - other[i]) ** 2
-        together += (row[i] + other[i]) ** 2
+    if kind in (ANGULAR, LENGTH):
+        for i in range(len(row)):
+            apart += (row[i] - other[i]) ** 2
+            together += (row[i] + other[i]) ** 2
+    else:
+        for i in range(len(row)):
+            dot += row[i] * other[i]
     if kind == COSINE:
         return (1.0 - min(max(dot, -1.0), 1.0)) / scale
     if kind == ANGULAR:
@@ -26,8 +31,6 @@ def pair_distance(row, other, kind, size, other_size, scale):
         return 2.0 * atan2(sqrt(apart), sqrt(together)) / pi / scale
     if kind == LENGTH:
         return sqrt(apart) / scale
-    if kind == HAMMING:
-        return (1.0 if row[0] != other[0] else 0.0) / scale
     either = size + other_size - dot
     return (1.0 - dot / either if either > 0.0 else 0.0) / scale
 

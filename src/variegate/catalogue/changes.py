@@ -1,0 +1,121 @@
+"""What a catalogue holds once items were added or changed."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from variegate.arrays import FloatArray, IndexArray, check_choice, check_numbers, sealed
+from variegate.catalogue.checks import id_texts
+from variegate.catalogue.file import Contents
+from variegate.distances import Distance
+from variegate.errors import InputError
+
+
+def with_items(
+    old: Contents,
+    ids: Iterable[object],
+    features: ArrayLike,
+    distances: Mapping[str, Distance],
+    titles: Iterable[str] | None,
+    attributes: Mapping[str, Sequence[Any]],
+) -> Contents:
+    """Return the contents with more items after the old ones; see `Catalogue.extended`."""
+    new_ids = id_texts(ids)
+    rows = _checked_features(features, old)
+    return replace(
+        old,
+        ids=old.ids + new_ids,
+        features=sealed(np.vstack([old.features, rows])),
+        distances=tuple(_extended(h, rows, distances) for h in old.distances),
+        titles=old.titles + (new_ids if titles is None else tuple(map(str, titles))),
+        attributes={
+            name: (*column, *attributes.get(name, [None] * len(new_ids)))
+            for name, column in old.attributes.items()
+        },
+    )
+
+
+def with_changes(
+    old: Contents,
+    items: IndexArray,
+    features: ArrayLike,
+    distances: Mapping[str, Distance],
+    titles: Iterable[str] | None,
+    attributes: Mapping[str, Sequence[Any]],
+) -> Contents:
+    """Return the contents with other data at the rows `items`; see `Catalogue.changed`."""
+    if len(np.unique(items)) < len(items):
+        twice = next(row for row in items if np.count_nonzero(items == row) > 1)
+        raise InputError(f"`ids` must be distinct, got {old.ids[twice]!r} twice")
+    rows = _checked_features(features, old)
+    if len(rows) != len(items):
+        raise InputError(f"`features` must have {len(items)} rows, got {len(rows)}")
+    for name in distances:
+        check_choice("distances", name, [h.name for h in old.distances])
+    for name in attributes:
+        check_choice("attributes", name, old.attributes)
+    table = old.features.copy()
+    table[items] = rows
+    return replace(
+        old,
+        features=sealed(table),
+        distances=tuple(_changed(h, items, rows, distances) for h in old.distances),
+        titles=old.titles if titles is None else _put("titles", old.titles, items, titles, str),
+        attributes={
+            name: _put(f"attributes[{name!r}]", column, items, attributes[name])
+            if name in attributes
+            else column
+            for name, column in old.attributes.items()
+        },
+    )
+
+
+def _checked_features(features: ArrayLike, old: Contents) -> FloatArray:
+    rows, d = check_numbers("features", features, ndim=2), old.features.shape[1]
+    if rows.shape[1] != d:
+        raise InputError(f"`features` must have {d} columns, got {rows.shape[1]}")
+    return rows
+
+
+def _extended(h: Distance, rows: FloatArray, given: Mapping[str, Distance]) -> Distance:
+    if h.name in given:
+        return h.extended(given[h.name])
+    if h.on_features:
+        return h.extended(_of_features(h, rows))
+    raise InputError(
+        f"`distances` must have the new items' data for {h.name!r}, got {sorted(given)}"
+    )
+
+
+def _changed(
+    h: Distance, items: IndexArray, rows: FloatArray, given: Mapping[str, Distance]
+) -> Distance:
+    if not h.on_features:
+        return h.changed(items, given[h.name]) if h.name in given else h
+    if h.name in given:
+        raise InputError(f"distance `{h.name}` is worked out on the features and takes no data")
+    return h.changed(items, _of_features(h, rows))
+
+
+def _of_features(h: Distance, rows: FloatArray) -> Distance:
+    """Return the distance with the features of some items as its data."""
+    return Distance(h.formula, h.name).bound_to(rows)
+
+
+def _put(
+    name: str,
+    column: tuple[Any, ...],
+    items: IndexArray,
+    values: Iterable[Any],
+    kind: type[Any] | None = None,
+) -> tuple[Any, ...]:
+    """Return the column with `values`, made a `kind` of, at the rows `items`."""
+    changed, new = list(column), list(values)
+    if len(new) != len(items):
+        raise InputError(f"`{name}` must have {len(items)} entries, got {len(new)}")
+    for row, value in zip(items.tolist(), new, strict=True):
+        changed[row] = value if kind is None else kind(value)
+    return tuple(changed)

@@ -1,0 +1,125 @@
+"""`variegate serve`: a catalogue and its policies behind HTTP."""
+
+import os
+import sys
+from collections.abc import Iterable
+from importlib.util import find_spec
+from typing import Any, Final
+
+import click
+
+#: Of the extra `service`.
+_NEEDED: Final = (
+    "fastapi",
+    "uvicorn",
+    "sqlalchemy",
+    "pydantic_settings",
+    "prometheus_client",
+    "fastapi_offline",
+)
+
+
+@click.command()
+@click.option("--catalogue", metavar="FILE", help="Of `variegate build`.  [default: the films]")
+@click.option(
+    "--store",
+    metavar="URL",
+    help="sqlite:///FILE or postgresql://...  [default: variegate.db in this folder]",
+)
+@click.option("--host", help="Address to listen at.  [default: 127.0.0.1]")
+@click.option("--port", type=int, help="Port to listen at; 0: any free one.  [default: 8000]")
+@click.option("--workers", type=int, help="Processes that answer.  [default: 1]")
+@click.option("--config", metavar="FILE", help="Settings, as --print-config prints them.")
+@click.option(
+    "--policy",
+    "policies",
+    metavar="NAME=LINE",
+    multiple=True,
+    help="A policy by a name of yours; again for an A/B test.",
+)
+@click.option(
+    "--split", metavar="NAME=WEIGHT", multiple=True, help="How many of the users a policy gets."
+)
+@click.option("--k", type=int, help="Items in a list, where a request does not say.")
+@click.option("--mix", type=float, help="Share of random items in lists, from 0 to 1.")
+@click.option("--seed", type=int, help="Same seed, same split of users.")
+@click.option("--rate", type=float, help="Requests a second that each client may make.")
+@click.option("--cors-origins", metavar="ORIGIN,...", help="Web pages that may call the service.")
+@click.option("--log-level", help="debug, info, warning or error.")
+@click.option("--log-format", help="json or text.")
+@click.option(
+    "--allow-anonymous",
+    is_flag=True,
+    default=None,
+    help="Let everybody in while no key was made, even beyond this machine.",
+)
+@click.option("--print-config", is_flag=True, help="Print all settings as a file, and end.")
+def serve(config: str | None, print_config: bool, **given: Any) -> None:
+    """Answer over HTTP: lists for users, feedback, and what was learnt.
+
+    Settings come from flags, then from the environment (VARIEGATE_PORT=8080), then from the
+    file of --config or VARIEGATE_CONFIG, then from defaults; --print-config shows them all. It
+    listens to this machine alone, unless there are keys: see `variegate keys`.
+
+    \b
+    Examples:
+        variegate serve
+        variegate serve --catalogue shop.npz --store sqlite:///shop.db --port 8080
+        variegate serve --policy a=lmdh:ridge=1 --policy b=mmr --split a=9 --split b=1
+        variegate serve --print-config > service.toml
+    """
+    check_installed()
+    from variegate.service.run import serve as run
+    from variegate.service.settings_file import settings_as_toml
+    from variegate.service.sources import load_settings
+
+    # The installed command does not look for modules in this folder by itself, and a policy
+    # may be a class of one's own.
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.append(here)
+    settings = load_settings(_flags(given), config=config)
+    if print_config:
+        click.echo(settings_as_toml(settings), nl=False)
+        return
+    run(settings, announce=_announce)
+
+
+def check_installed() -> None:
+    """Raise MissingExtraError unless the parts that the service is made of are there."""
+    from variegate.errors import MissingExtraError
+
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise MissingExtraError(
+            f"the service needs {', '.join(missing)}: pip install 'variegate[service]'"
+        )
+
+
+def _flags(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that were said."""
+    flags = {name: value for name, value in given.items() if value not in (None, ())}
+    for name in ("policies", "split"):
+        if name in flags:
+            flags[name] = _pairs(name, flags[name])
+    return flags
+
+
+def _pairs(name: str, texts: Iterable[str]) -> dict[str, str]:
+    from variegate.errors import InputError
+
+    pairs: dict[str, str] = {}
+    flag, form = ("policy", "NAME=LINE") if name == "policies" else ("split", "NAME=WEIGHT")
+    for text in texts:
+        own, equals, value = text.partition("=")
+        # "lmdh:ridge=1" is a line without a name: its first sign of equality is an option's.
+        if not (equals and value) or ":" in own:
+            raise InputError(f"`--{flag}` must read {form}, got {text!r}")
+        if own.strip() in pairs:
+            raise InputError(f"`--{flag}` must name each policy once, got {own!r} twice")
+        pairs[own.strip()] = value.strip()
+    return pairs
+
+
+def _announce(line: str) -> None:
+    click.echo(line)
+    sys.stdout.flush()

@@ -1,0 +1,187 @@
+"""Lists in which chance now and then takes a turn, with how likely each of their items was.
+
+Such lists make a log from which other policies can be valued without a bias; see
+`variegate.evaluation.offpolicy`.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from variegate.arrays import (
+    FloatArray,
+    IndexArray,
+    MaskArray,
+    check_count,
+    check_fraction,
+    generator,
+)
+from variegate.errors import InputError
+from variegate.policies.base import Policy
+from variegate.policies.dial import Dial
+from variegate.search import SEARCHES, greedy
+from variegate.slate import Slate
+
+
+def mixed_slate(
+    policy: Policy,
+    k: int,
+    chance: float,
+    candidates: ArrayLike | None = None,
+    exclude: ArrayLike | None = None,
+    rng: Any = None,
+    dial: Dial | None = None,
+) -> tuple[Slate, FloatArray]:
+    """Return a list with random items in some positions, and the propensities, (K,).
+
+    A propensity is the chance with which this very item came to stand in its position, given
+    the items above it: ``chance`` by the number of candidates left, and ``1 - chance`` more if
+    the policy itself would have put it there.
+
+    Parameters
+    ----------
+    policy
+        One that chooses the same list every time (not `draws`), by greedy search.
+    k, candidates, exclude, dial
+        As for `Policy.recommend`.
+    chance
+        How likely, position by position, any of the candidates left is taken in place of the
+        policy's choice; from 0 to 1.
+    rng
+        A NumPy generator or a seed.
+
+    Examples
+    --------
+    >>> from variegate import LMDH, Catalogue
+    >>> items = Catalogue(list("abc"), [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], "cosine")
+    >>> slate, propensities = mixed_slate(LMDH(items), 2, chance=0.3, rng=1)
+    >>> slate.ids, propensities.round(2)
+    (('c', 'a'), array([0.8 , 0.85]))
+    """
+    _check_policy(policy)
+    check_fraction(chance=chance)
+    free = policy.catalogue.candidate_mask(candidates, exclude)
+    left = int(np.count_nonzero(free))
+    k = check_count(k, left)
+    policy = policy if dial is None else policy._under(dial)
+    draw = generator(rng)
+    coins = draw.random(k) < chance
+    plain = policy._listed(free, k, None)
+    if not coins.any():
+        slate, is_choice = plain, np.ones(k, dtype=np.bool_)
+    else:
+        slate, is_choice = _walked(policy, free, plain, coins, draw)
+    return slate, chance / (left - np.arange(k)) + np.where(is_choice, 1.0 - chance, 0.0)
+
+
+def _check_policy(policy: Policy) -> None:
+    if policy.draws:
+        raise InputError(
+            f"`policy` must choose the same list every time, got {policy.name}, which draws"
+        )
+    if policy._search is not greedy:
+        names = [name for name, search in SEARCHES.items() if search is policy._search]
+        raise InputError(
+            f"`policy` must search greedily, got {policy.name} with {', '.join(names)} search: "
+            "it does not choose item by item"
+        )
+
+
+def _walked(
+    policy: Policy, free: MaskArray, plain: Slate, coins: MaskArray, draw: np.random.Generator
+) -> tuple[Slate, MaskArray]:
+    """Return the list that the coins lead to, and where it has the policy's own choice."""
+    walk, k = Walk(policy, free, plain), len(plain)
+    rows = np.flatnonzero(free)
+    scores, is_choice = np.empty(k), np.empty(k, dtype=np.bool_)
+    for position in range(k):
+        choice = walk.choice()
+        row = _any_left(rows, walk.items, draw) if coins[position] else choice
+        is_choice[position] = row == choice
+        scores[position] = walk.take(row)
+    return policy._slate(np.array(walk.items, dtype=np.intp), scores), is_choice
+
+
+def _any_left(rows: IndexArray, taken: list[int], draw: np.random.Generator) -> int:
+    """Return one of the sorted `rows`, but none that was `taken`; each is as likely."""
+    place = int(draw.integers(len(rows) - len(taken)))
+    for gone in np.sort(np.searchsorted(rows, taken)).tolist():
+        place += gone <= place
+    return int(rows[place])
+
+
+class Walk:
+    """What a policy would take next, whatever was taken so far.
+
+    As long as that is the beginning of the policy's plain list, it is the plain list's next
+    item, so that rounding, or a shortlist, cannot make the policy contradict itself: its
+    choice is a function of the items above, which is what a propensity speaks of.
+    """
+
+    def __init__(self, policy: Policy, free: MaskArray, plain: Slate) -> None:
+        self._policy, self._free, self._plain = policy, free, plain
+        self.items: list[int] = []
+        self._elsewhere: Elsewhere | None = None
+
+    def choice(self) -> int:
+        """Return the row that the policy would take now."""
+        if self._elsewhere is None:
+            return int(self._plain.items[len(self.items)])
+        return self._elsewhere.best()
+
+    def take(self, row: int) -> float:
+        """Put a row into the next position, and return what the policy scores it there."""
+        position = len(self.items)
+        if self._elsewhere is None and row == self._plain.items[position]:
+            score = float(self._plain.scores[position])
+        else:
+            if self._elsewhere is None or not self._elsewhere.has(row):
+                rows = self._policy._choices(self._free, len(self._plain))
+                self._elsewhere = Elsewhere(self._policy, rows, self.items, row, len(self._plain))
+            score = self._elsewhere.take(row)
+        self.items.append(row)
+        return score
+
+
+class Elsewhere:
+    """The candidates as a policy scores them, once a list has left the plain one."""
+
+    def __init__(
+        self, policy: Policy, rows: IndexArray, above: list[int], row: int, k: int
+    ) -> None:
+        # What chance took from beyond a shortlist is scored with the others, but is no choice.
+        self._rows = rows
+        shown = np.array([*above, row], dtype=np.intp)
+        if not all(map(self.has, shown)):
+            self._rows = np.union1d(rows, shown)
+        self._is_open = np.isin(self._rows, rows, assume_unique=True)
+        self._scorer = policy._scorer(self._rows, k, None)
+        self._scores: FloatArray | None = None
+        for earlier in above:
+            self._close(earlier)
+
+    def has(self, row: int) -> bool:
+        """Return whether `row` is scored here."""
+        place = int(np.searchsorted(self._rows, row))
+        return place < len(self._rows) and bool(self._rows[place] == row)
+
+    def best(self) -> int:
+        """Return the row that the policy would take next, the first one of equals."""
+        return int(self._rows[np.argmax(np.where(self._is_open, self._now(), -np.inf))])
+
+    def take(self, row: int) -> float:
+        """Take `row`, and return its score."""
+        score = float(self._now()[np.searchsorted(self._rows, row)])
+        self._close(row)
+        return score
+
+    def _now(self) -> FloatArray:
+        if self._scores is None:
+            self._scores = self._scorer.scores()
+        return self._scores
+
+    def _close(self, row: int) -> None:
+        place = int(np.searchsorted(self._rows, row))
+        self._scorer.take(place)
+        self._is_open[place], self._scores = False, None

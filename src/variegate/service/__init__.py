@@ -1,0 +1,1 @@
+"""The service: a catalogue and its policies behind HTTP."""

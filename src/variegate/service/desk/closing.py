@@ -1,0 +1,37 @@
+"""When the waiting for a list's feedback is over: sums are learnt, and silence may be."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from variegate.service.desk.ledger import Ledger
+from variegate.service.desk.reporting import with_rewards
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """The end of the waiting for one slate."""
+
+    slate: str
+
+    def apply(self, ledger: Ledger) -> dict[str, Any]:
+        """Close the slate, unless another process has."""
+        row, rules = ledger.slate(self.slate), ledger.rules
+        if row.closed or row.deadline is None or ledger.now <= row.deadline:
+            return {}
+        silence = rules.default_reward
+        rewards = [silence if reward is None else reward for reward in row.rewards]
+        taught = {
+            place: min(reward, 1.0)
+            for place, reward in enumerate(rewards)
+            if reward is not None and not row.taught[place]
+        }
+        if taught:
+            ledger.teach(row, taught)
+        done = [place in taught or was for place, was in enumerate(row.taught)]
+        answered = row.answered
+        closed = replace(
+            with_rewards(row, rewards), closed=True, taught=done, answered=answered or bool(taught)
+        )
+        body = {"taught": {str(place): reward for place, reward in taught.items()}}
+        ledger.take(closed, "close", body)
+        return {}

@@ -1,0 +1,211 @@
+"""All that the service can do, told without HTTP."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from variegate.catalogue import Catalogue
+from variegate.errors import NotFoundError
+from variegate.service.desk.arms import Arms
+from variegate.service.desk.comparing import comparison
+from variegate.service.desk.forgetting import Forgetting
+from variegate.service.desk.itemdata import item_values, plain_attributes
+from variegate.service.desk.listing import Wish
+from variegate.service.desk.moving import Importing, exported
+from variegate.service.desk.packing import current_time
+from variegate.service.desk.reporting import Report, check_rewards
+from variegate.service.desk.rules import Rules
+from variegate.service.desk.settling import Observe, Settler
+from variegate.service.desk.shelf import Shelf
+from variegate.service.desk.stocking import Retiring, Stocking
+from variegate.service.desk.viewing import known_user, slate_view, titles_of, user_view
+from variegate.service.desk.writer import MOST, Writer
+from variegate.store import Reader, Store
+
+Answer = dict[str, Any]
+_T = TypeVar("_T")
+
+
+class Desk:
+    """Gives lists, takes feedback and answers questions, over one catalogue and one store.
+
+    What changes something is awaited and done by the writer; what only reads is a plain
+    method, which blocks: call it from a thread.
+
+    Parameters
+    ----------
+    catalogue
+        The items as their file has them.
+    patience
+        Seconds after which what still waits is refused.
+    clock
+        Gives seconds since 1970.
+    observe
+        Is told how long the work itself took; see `Settler`.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        store: Store,
+        arms: Arms,
+        rules: Rules,
+        *,
+        patience: float = 10.0,
+        clock: Callable[[], float] = current_time,
+        observe: Observe = lambda _name, _value: None,
+    ) -> None:
+        self.shelf: Final = Shelf(catalogue)
+        self.arms, self.rules, self.store = arms, rules, store
+        with store.batch() as batch:
+            self.shelf.check_identity(batch)
+            self.shelf.refresh(batch)
+        for name in arms.names:
+            arms.new_policy(name, catalogue)  # a policy that does not fit is found here, not later
+        self._settler: Final = Settler(store, self.shelf, arms, rules, clock=clock, observe=observe)
+        self._writer: Final = Writer(self._settler, self.close_due, patience=patience)
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._writer.start()
+
+    def stop(self) -> None:
+        """Answer what waits, and end."""
+        self._writer.stop()
+
+    async def recommend(self, wish: Wish) -> Answer:
+        """Give a user a list."""
+        answer: Answer = await self._writer.submit(wish)
+        return answer
+
+    async def feedback(self, report: Report) -> Answer:
+        """Learn what a user made of a list."""
+        check_rewards(report.rewards)
+        answer: Answer = await self._writer.submit(report)
+        return answer
+
+    async def forget(self, user: str) -> Answer:
+        """Delete all that is known of a user."""
+        answer: Answer = await self._writer.submit(Forgetting(user))
+        return answer
+
+    async def stock(self, items: Sequence[Mapping[str, Any]]) -> Answer:
+        """Add or change items."""
+        answer: Answer = await self._writer.submit(Stocking(items))
+        return answer
+
+    async def retire(self, item: str) -> Answer:
+        """Take an item off the shelf."""
+        answer: Answer = await self._writer.submit(Retiring(item))
+        return answer
+
+    async def import_users(
+        self, users: Sequence[Mapping[str, Any]], *, replace: bool = False
+    ) -> Answer:
+        """Take in users that `export_users` gave."""
+        answer: Answer = await self._writer.submit(Importing(users, replace))
+        return answer
+
+    def close_due(self) -> None:
+        """Close the lists whose waiting is over."""
+        while self._settler.close_due(MOST) == MOST:
+            pass
+
+    def user(self, user: str) -> Answer:
+        """Return what was learnt of a user."""
+        with self.store.reading() as reader:
+            return user_view(reader, user, self.shelf, self.arms)
+
+    def history(self, user: str, limit: int, before: str | None) -> Answer:
+        """Return a user's last lists, the newest first."""
+        with self.store.reading() as reader:
+            self.shelf.refresh(reader)
+            known_user(reader, user)
+            rows = reader.history(user, limit, before)
+        titles = titles_of(self.shelf, rows)
+        return {
+            "user": user,
+            "slates": [slate_view(row, titles) for row in rows],
+            "next": rows[-1].id if len(rows) == limit else None,
+        }
+
+    def items(self, search: str, limit: int, after: int) -> Answer:
+        """Return items whose title or id has `search` in it, from the row `after` on."""
+        catalogue, wanted = self._shelf_now().catalogue, search.casefold()
+        found = []
+        for row in range(after, len(catalogue)):
+            if (
+                wanted in catalogue.titles[row].casefold()
+                or wanted in catalogue.ids[row].casefold()
+            ):
+                found.append(row)
+                if len(found) == limit:
+                    break
+        full = len(found) == limit and found[-1] + 1 < len(catalogue)
+        return {
+            "items": [self._short(row) for row in found],
+            "total": len(catalogue),
+            "next": found[-1] + 1 if full else None,
+        }
+
+    def item(self, item: str) -> Answer:
+        """Return all that is known of an item."""
+        shelf = self._shelf_now()
+        try:
+            row = shelf.row_of(item)
+        except NotFoundError:
+            raise NotFoundError(f"no item {item!r}") from None
+        return {**self._short(row), **item_values(shelf.catalogue, row)}
+
+    def comparison(self) -> Answer:
+        """Return the policies side by side."""
+        with self.store.reading() as reader:
+            return comparison(reader, self.arms)
+
+    def counts(self) -> dict[str, int]:
+        """Return how much there is of everything."""
+        with self.store.reading() as reader:
+            return reader.counts()
+
+    def exported(self) -> Iterator[Answer]:
+        """Give every user as one object, each as of one moment."""
+        after: str | None = None
+        while True:
+            # No transaction spans a pause of whoever reads.
+            with self.store.reading() as reader:
+                self.shelf.refresh(reader)
+                users = exported(reader, self.shelf, after)
+            if not users:
+                return
+            yield from users
+            after = users[-1]["user"]
+
+    def catalogue(self) -> Answer:
+        """Return what items are described by."""
+        catalogue = self._shelf_now().catalogue
+        return {
+            "items": int(self.shelf.open.sum()),
+            "features": list(catalogue.feature_names),
+            "distances": [h.name for h in catalogue.distances],
+            "attributes": list(catalogue.attributes),
+            "policies": dict(self.arms.lines),
+            "k": self.rules.k,
+        }
+
+    def reading(self, ask: Callable[[Reader], _T]) -> _T:
+        """Return what `ask` finds in the store."""
+        with self.store.reading() as reader:
+            return ask(reader)
+
+    def _shelf_now(self) -> Shelf:
+        with self.store.reading() as reader:
+            self.shelf.refresh(reader)
+        return self.shelf
+
+    def _short(self, row: int) -> Answer:
+        catalogue = self.shelf.catalogue
+        return {
+            "id": catalogue.ids[row],
+            "title": catalogue.titles[row],
+            "attributes": plain_attributes(catalogue, row),
+            "retired": not bool(self.shelf.open[row]),
+        }

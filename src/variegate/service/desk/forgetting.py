@@ -1,0 +1,21 @@
+"""Forgetting a user wholly."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from variegate.errors import NotFoundError
+from variegate.store import Batch
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """Delete a user, all lists given and all feedback taken."""
+
+    user: str
+    alone: ClassVar[bool] = True
+
+    def apply_alone(self, batch: Batch, _settler: Any) -> dict[str, Any]:
+        """Delete everything, or raise NotFoundError."""
+        if not batch.forget_user(self.user):
+            raise NotFoundError(f"no user {self.user!r}")
+        return {"user": self.user, "forgotten": True}

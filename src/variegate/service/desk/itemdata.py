@@ -1,0 +1,103 @@
+"""The data of single items as requests and the store have them: plain values by name."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from variegate.arrays import FloatArray
+from variegate.catalogue import Catalogue
+from variegate.distances import Distance, distance_of_values
+from variegate.errors import InputError, NotFoundError
+from variegate.store import ItemRow
+
+
+def item_values(catalogue: Catalogue, row: int) -> dict[str, Any]:
+    """Return all that is known of an item, as `item_data` would take it."""
+    return {
+        "title": catalogue.titles[row],
+        "attributes": plain_attributes(catalogue, row),
+        "features": catalogue.features[row].tolist(),
+        "distances": {h.name: _value(h, row) for h in catalogue.distances if not h.on_features},
+    }
+
+
+def plain_attributes(catalogue: Catalogue, row: int) -> dict[str, Any]:
+    """Return an item's attributes as JSON can hold them."""
+    return {name: _plain(column[row]) for name, column in catalogue.attributes.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    is_number = isinstance(value, float) and not np.isfinite(value)
+    return None if is_number else value
+
+
+def _value(h: Distance, row: int) -> Any:
+    data = h.rows[row]
+    if h.formula.name == "jaccard":
+        return [h.labels[i] for i in np.flatnonzero(data)]
+    if h.formula.name == "hamming":
+        return h.labels[int(data[0])]
+    return float(data[0]) if h.formula.name == "difference" else data.tolist()
+
+
+def item_data(catalogue: Catalogue, wish: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a new or changed item's data, checked against the catalogue, as the store keeps it."""
+    data = {**wish, "features": _vector(catalogue, wish.get("features"))}
+    unknown = set(data.get("attributes") or {}) - set(catalogue.attributes)
+    if unknown:
+        raise InputError(
+            f"`attributes` must be among {sorted(catalogue.attributes)}, got {sorted(unknown)}"
+        )
+    row = ItemRow(0, "?", False, data)
+    _distances(catalogue, [row])
+    return data
+
+
+def _vector(catalogue: Catalogue, features: Any) -> list[float]:
+    if isinstance(features, Mapping):
+        unknown = set(features) - set(catalogue.feature_names)
+        if unknown:
+            raise NotFoundError(f"`features`: no feature {sorted(unknown)[0]!r} in {catalogue}")
+        return [float(features.get(name, 0.0)) for name in catalogue.feature_names]
+    if not isinstance(features, Sequence) or len(features) != catalogue.d:
+        raise InputError(
+            f"`features` must be {catalogue.d} numbers, or numbers by the features' names"
+        )
+    return [float(number) for number in features]
+
+
+def columns_of(
+    catalogue: Catalogue, rows: Sequence[ItemRow], *, new_items: bool
+) -> tuple[list[str], FloatArray, dict[str, Distance], list[str], dict[str, list[Any]]]:
+    """Return ids, features, distances, titles and attributes as the catalogue takes them."""
+    data = [row.data or {} for row in rows]
+    titles = [str(d.get("title") or row.id) for d, row in zip(data, rows, strict=True)]
+    known = catalogue.attributes
+    places = [None] * len(rows) if new_items else catalogue.rows([row.id for row in rows]).tolist()
+    attributes = {
+        name: [
+            (d.get("attributes") or {}).get(name, None if at is None else known[name][at])
+            for d, at in zip(data, places, strict=True)
+        ]
+        for name in known
+    }
+    features = np.array([d["features"] for d in data], dtype=np.float64)
+    return [row.id for row in rows], features, _distances(catalogue, rows), titles, attributes
+
+
+def _distances(catalogue: Catalogue, rows: Sequence[ItemRow]) -> dict[str, Distance]:
+    found = {}
+    for h in catalogue.distances:
+        if h.on_features:
+            continue
+        given = [(row.data or {}).get("distances") or {} for row in rows]
+        for values in given:
+            if h.name not in values:
+                raise InputError(f"`distances` must have a value for {h.name!r}")
+        found[h.name] = distance_of_values(h, [values[h.name] for values in given])
+    return found

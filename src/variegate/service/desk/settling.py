@@ -1,0 +1,104 @@
+"""Doing operations in one transaction: each for itself, all of them kept together."""
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any, Final
+
+from variegate.errors import ConflictError, InputError, NotFoundError, StateError, VariegateError
+from variegate.service.desk.arms import Arms
+from variegate.service.desk.closing import Closing
+from variegate.service.desk.kept import KeptPolicies
+from variegate.service.desk.ledger import Ledger
+from variegate.service.desk.listing import Wish
+from variegate.service.desk.packing import current_time
+from variegate.service.desk.reporting import Report
+from variegate.service.desk.rules import Rules
+from variegate.service.desk.shelf import Shelf
+from variegate.store import Store
+
+#: What an operation can be refused for without harm to the others of its batch.
+REFUSALS: Final = (InputError, NotFoundError, ConflictError, StateError)
+#: Called with the name of a kind of work and the seconds, or the number, that it took.
+Observe = Callable[[str, float], None]
+
+
+class Settler:
+    """Does batches of operations against a store.
+
+    Parameters
+    ----------
+    clock
+        Gives seconds since 1970.
+    observe
+        Is told ``recommend`` and ``learn`` with seconds, and ``batch`` with a number.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        shelf: Shelf,
+        arms: Arms,
+        rules: Rules,
+        *,
+        clock: Callable[[], float] = current_time,
+        observe: Observe = lambda _name, _value: None,
+    ) -> None:
+        self.store, self.shelf, self.arms, self.rules = store, shelf, arms, rules
+        self.clock, self._observe = clock, observe
+        self._kept = KeptPolicies()
+
+    def __call__(self, operations: Sequence[Any]) -> list[Any]:
+        """Return each operation's answer, or the error it was refused with, once all is kept."""
+        self._observe("batch", len(operations))
+        if len(operations) == 1 and getattr(operations[0], "alone", False):
+            return [self._alone(operations[0])]
+        with self.store.batch() as batch:
+            self.shelf.refresh(batch)
+            ledger = Ledger(
+                batch,
+                [one.user for one in operations if isinstance(one, Wish)],
+                [one.slate for one in operations if isinstance(one, (Report, Closing))],
+                shelf=self.shelf,
+                arms=self.arms,
+                rules=self.rules,
+                kept=self._kept,
+                now=self.clock(),
+            )
+            outcomes = [self._attempt(one, ledger) for one in operations]
+            ledger.write()
+        ledger.remember()
+        return outcomes
+
+    def close_due(self, most: int) -> int:
+        """Close the slates whose waiting is over; return how many."""
+        if not self.rules.closes:
+            return 0
+        with self.store.reading() as reader:
+            due = reader.due(self.clock(), most)
+        if due:
+            self([Closing(slate) for slate, _user in due])
+        return len(due)
+
+    def _attempt(self, operation: Any, ledger: Ledger) -> Any:
+        start = perf_counter()
+        try:
+            return operation.apply(ledger)
+        except REFUSALS as error:
+            return error
+        finally:
+            kind = "recommend" if isinstance(operation, Wish) else "learn"
+            self._observe(kind, perf_counter() - start)
+
+    def _alone(self, operation: Any) -> Any:
+        """Do an operation that has the transaction to itself; refused, it leaves nothing."""
+        try:
+            with self.store.batch() as batch:
+                self.shelf.refresh(batch)
+                answer = operation.apply_alone(batch, self)
+            with self.store.reading() as reader:
+                self.shelf.refresh(reader)
+        except VariegateError as error:
+            if isinstance(error, REFUSALS):
+                return error
+            raise
+        return answer

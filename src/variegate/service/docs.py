@@ -1,0 +1,75 @@
+"""/docs: Swagger UI over the service's OpenAPI, from files on this machine alone.
+
+Its script and styles come with the package `fastapi_offline`; the page here is our own, since
+that package's page, like FastAPI's, starts Swagger UI with a script inside the page, which our
+Content-Security-Policy forbids.
+"""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from fastapi import FastAPI
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
+
+#: Addresses are relative, so that the page works behind a proxy that adds a prefix.
+PAGE: Final = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>variegate: the HTTP interface</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<noscript>This page needs JavaScript; <a href="openapi.json">openapi.json</a> does not.</noscript>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+"""
+#: No validator: it would send the interface to a site on the internet.
+START: Final = """\
+SwaggerUIBundle({
+  url: "openapi.json",
+  dom_id: "#swagger-ui",
+  deepLinking: true,
+  validatorUrl: null,
+  presets: [SwaggerUIBundle.presets.apis],
+});
+"""
+_CACHED: Final = {"Cache-Control": "max-age=3600"}
+
+
+def add_docs(app: FastAPI) -> None:
+    """Add the page, its files, and the OpenAPI that it shows."""
+    folder = Path(str(files("fastapi_offline"))) / "static"
+
+    async def page() -> Response:
+        return HTMLResponse(PAGE)
+
+    async def start() -> Response:
+        return Response(START, media_type="text/javascript", headers=_CACHED)
+
+    async def style() -> Response:
+        return FileResponse(folder / "swagger-ui.css", media_type="text/css", headers=_CACHED)
+
+    async def script() -> Response:
+        return FileResponse(
+            folder / "swagger-ui-bundle.js", media_type="text/javascript", headers=_CACHED
+        )
+
+    async def openapi() -> Response:
+        return JSONResponse(app.openapi())
+
+    # Routes of FastAPI's, since those of Starlette's do not tell the log which one it was.
+    for path, answer in (
+        ("/docs", page),
+        ("/docs/start.js", start),
+        ("/docs/swagger-ui.css", style),
+        ("/docs/swagger-ui-bundle.js", script),
+        ("/openapi.json", openapi),
+    ):
+        app.add_api_route(path, answer, include_in_schema=False)

@@ -1,0 +1,272 @@
+"""What every request passes, in one layer: limits, keys, headers, log, metrics, last resort.
+
+It speaks ASGI itself, since Starlette's middleware class costs more than an empty route does.
+"""
+
+import asyncio
+import logging
+import re
+import secrets
+import time
+from collections.abc import Collection
+from itertools import count
+from math import ceil
+from typing import Final
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from fastapi import HTTPException, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from variegate.errors import StoreError
+from variegate.service.access import Call
+from variegate.service.errors import INTERNAL, error_answer
+from variegate.service.keys import KeyRing
+from variegate.service.logs import Answered, current_request, log_request
+from variegate.service.metrics import Metrics
+from variegate.service.rate import Buckets, client_of
+from variegate.service.settings import Settings
+
+log = logging.getLogger(__name__)
+
+#: No `unsafe-inline`: pages of this service bring their scripts and styles as files.
+SECURITY_HEADERS: Final = [
+    (b"x-content-type-options", b"nosniff"),
+    (
+        b"content-security-policy",
+        b"default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'",
+    ),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+]
+#: Answers about users stay in no cache.
+_PRIVATE: Final = [*SECURITY_HEADERS, (b"cache-control", b"no-store")]
+_SANE_ID: Final = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
+_LOCAL_HOST: Final = re.compile(rb"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE)
+#: Methods that are told by name; clients can make up any number of others.
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+#: In the log alone: the client went away, or the server stopped, before there was an answer.
+_GONE: Final = 499
+#: After a body that was not read to its end the connection cannot be used again.
+_CLOSE: Final = {"Connection": "close"}
+
+
+class Guard:
+    """ASGI middleware that lets a request in, or answers it itself.
+
+    Parameters
+    ----------
+    app
+        What answers the requests that are let in.
+    unlimited
+        Paths without rate limit and without keys, that are logged for debugging only: probes.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        settings: Settings,
+        keys: KeyRing,
+        metrics: Metrics,
+        unlimited: Collection[str] = (),
+    ) -> None:
+        self.app, self.keys, self.metrics = app, keys, metrics
+        self.unlimited = frozenset(unlimited)
+        self.max_body, self.patience = settings.max_body, settings.timeout_seconds
+        self.is_open = settings.is_local or settings.allow_anonymous
+        self.is_for_all = settings.allow_anonymous
+        self.origins = frozenset(settings.cors_origins)
+        self.buckets: Buckets | None = None
+        if settings.rate is not None:
+            self.buckets = Buckets(settings.rate, settings.burst or 2 * settings.rate)
+        # Unique without a draw a request: the process's own beginning, and a number.
+        self._prefix, self._numbers = secrets.token_hex(5), count(1)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or let the application answer, then log and count."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        given = headers.get(b"x-request-id")
+        if given is not None and _SANE_ID.fullmatch(given):
+            request_id = given.decode()
+        else:
+            request_id = f"{self._prefix}-{next(self._numbers)}"
+        call = scope["call"] = Call(request_id, self.max_body)
+        current_request.set(request_id)
+        exchange = Exchange(call, headers, receive, send, self.patience)
+        exchange.headers = _PRIVATE if scope["path"].startswith("/v1/") else SECURITY_HEADERS
+        try:
+            refusal = await self._look(scope, headers, call)
+            if refusal is None:
+                await self.app(scope, exchange.receive, exchange.send)
+            else:
+                await refusal(scope, exchange.receive, exchange.send)
+        except Exception:  # the last resort: whatever escapes is logged here and told nowhere
+            log.exception("a request failed")
+            if exchange.status == 0:
+                await error_answer(500, INTERNAL, request_id)(scope, receive, exchange.send)
+        finally:
+            self._record(scope, call, exchange.status, time.perf_counter() - started)
+
+    async def _look(self, scope: Scope, headers: dict[bytes, bytes], call: Call) -> Response | None:
+        """Find the caller's role; return the answer where it is clear without asking further."""
+        if is_malformed(scope):
+            message = "the path and the query must be UTF-8 without NUL"
+            return error_answer(400, message, call.request_id)
+        if scope["path"] in self.unlimited:
+            return None
+        try:
+            if self.keys.is_stale:
+                await self.keys.refresh()
+        except StoreError as error:
+            self.metrics.store_errors.inc()
+            return error_answer(503, str(error), call.request_id, {"Retry-After": "1"})
+        self._identify(headers, call)
+        return None if self.buckets is None else self._limited(self.buckets, scope, call)
+
+    def _identify(self, headers: dict[bytes, bytes], call: Call) -> None:
+        text = headers.get(b"authorization", b"")
+        if text[:7].lower() == b"bearer ":
+            text = text[7:]
+        elif b"x-api-key" in headers:
+            text = headers[b"x-api-key"]
+        if self.keys.was_filled:
+            if text:
+                call.key = self.keys.check(text.strip().decode("latin-1"))
+                call.refused = "bad_key"
+            if call.key is not None:
+                call.role = "admin" if call.key.role == "admin" else "client"
+        elif self.is_open:
+            if self.is_for_all or self._is_from_here(headers):
+                call.role = "admin"
+            else:
+                call.refused = "origin"
+
+    def _is_from_here(self, headers: dict[bytes, bytes]) -> bool:
+        """Whether no other web page is behind a request to this machine.
+
+        A page of another site can reach 127.0.0.1 through its visitor's browser, by its own name
+        if that name is made to point here. Without keys, only these headers tell.
+        """
+        host, origin = headers.get(b"host", b""), headers.get(b"origin")
+        if not _LOCAL_HOST.fullmatch(host):
+            return False
+        if origin is None:
+            return True
+        text = origin.decode("latin-1")
+        return bool({text, "*"} & self.origins) or urlsplit(text).netloc == host.decode("latin-1")
+
+    def _limited(self, buckets: Buckets, scope: Scope, call: Call) -> Response | None:
+        client = scope.get("client")
+        name = call.key.id if call.key else client_of(client[0]) if client else ""
+        seconds = buckets.wait(name, time.monotonic())
+        if seconds == 0:
+            return None
+        call.refused = "rate"
+        message = f"more than {buckets.rate:g} requests a second: try again later"
+        retry = {"Retry-After": str(ceil(seconds))}
+        return error_answer(429, message, call.request_id, retry)
+
+    def _record(self, scope: Scope, call: Call, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "unmatched")
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        status = status or _GONE
+        self.metrics.answered(route, method, status, seconds)
+        if status in (401, 403, 429):
+            self.metrics.refused(call.refused)
+        level = logging.DEBUG if scope["path"] in self.unlimited else logging.INFO
+        key = call.key.id if call.key else ""
+        log_request(level, Answered(call.request_id, method, route, status, 1000 * seconds, key))
+
+
+class Exchange:
+    """The two ends of a request: what is received is measured, what is sent gets headers."""
+
+    __slots__ = (
+        "_call",
+        "_deadline",
+        "_receive",
+        "_send",
+        "_size",
+        "headers",
+        "patience",
+        "status",
+    )
+
+    def __init__(
+        self,
+        call: Call,
+        headers: dict[bytes, bytes],
+        receive: Receive,
+        send: Send,
+        patience: float,
+    ) -> None:
+        self._call, self._receive, self._send = call, receive, send
+        self.patience = patience
+        self.headers = SECURITY_HEADERS
+        #: Of the answer; 0 while there is none
+        self.status = 0
+        #: Bytes that came, or that were said to come; below 0 when all came
+        self._size = int(length) if (length := headers.get(b"content-length", b"")).isdigit() else 0
+        self._deadline = 0.0
+
+    async def receive(self) -> Message:
+        """Return what comes, or raise 413 or 408."""
+        if self._size < 0:
+            return await self._receive()
+        if self._deadline == 0.0:
+            # What was announced is checked before anything is read, and counted from 0 on.
+            self._check_size()
+            self._size = 0
+            self._deadline = asyncio.get_running_loop().time() + self.patience
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(
+                408, f"the body must be sent within {self.patience:g} seconds", _CLOSE
+            ) from None
+        self._size += len(message.get("body", b""))
+        self._check_size()
+        if not message.get("more_body", False):
+            self._size = -1
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Send, with the headers that all answers have."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [
+                *message.get("headers", ()),
+                *self.headers,
+                (b"x-request-id", self._call.request_id.encode()),
+            ]
+        await self._send(message)
+
+    def _check_size(self) -> None:
+        if self._size > self._call.max_body:
+            raise HTTPException(
+                413, f"the body must have at most {self._call.max_body} bytes", _CLOSE
+            )
+
+
+def is_malformed(scope: Scope) -> bool:
+    """Whether a path or query has bytes that are no text, or NUL, which no database takes."""
+    path: str = scope["path"]
+    if "\x00" in path:
+        return True
+    if "\ufffd" in path and not _is_text(scope.get("raw_path") or b""):
+        return True
+    query: bytes = scope["query_string"]
+    return b"%" in query and (b"%00" in query or not _is_text(query))
+
+
+def _is_text(quoted: bytes) -> bool:
+    try:
+        unquote_to_bytes(quoted).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

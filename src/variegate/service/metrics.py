@@ -1,0 +1,111 @@
+"""What Prometheus reads at /metrics."""
+
+import os
+from typing import Final
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+)
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+#: Where the processes of one service put their numbers together; the launcher makes it.
+SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
+CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
+
+_REQUEST_SECONDS: Final = (
+    0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
+)  # fmt: skip
+_CORE_SECONDS: Final = (
+    0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1,
+)  # fmt: skip
+
+
+class Metrics:
+    """The numbers of one service.
+
+    The core adds to `recommend_seconds`, `learn_seconds` and `batch_size` with `observe`, and
+    to `slates`, `feedback`, `new_users` and `store_errors` with `inc`.
+    """
+
+    def __init__(self) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call] # a series beside each, for OpenMetrics
+        self.registry = registry = CollectorRegistry()
+        self._requests = Counter(
+            "variegate_requests",
+            "Requests by route, method and status.",
+            ("route", "method", "status"),
+            registry=registry,
+        )
+        self._request_seconds = Histogram(
+            "variegate_request_seconds",
+            "Seconds from a request's head to the end of its answer, by route.",
+            ("route",),
+            buckets=_REQUEST_SECONDS,
+            registry=registry,
+        )
+        self._refused = Counter(
+            "variegate_refused",
+            "Requests refused: no_key, bad_key, role, origin, rate.",
+            ("reason",),
+            registry=registry,
+        )
+        self.recommend_seconds = self._core_seconds("recommend", "working out one list, no HTTP.")
+        self.learn_seconds = self._core_seconds("learn", "learning from one feedback, no HTTP.")
+        self.batch_size = Histogram(
+            "variegate_batch_operations",
+            "Operations written in one transaction.",
+            buckets=(1, 2, 4, 8, 16, 32, 64),
+            registry=registry,
+        )
+        self.slates = self._count("slates", "Lists given.")
+        self.feedback = self._count("feedback", "Feedback taken in, repetitions left out.")
+        self.new_users = self._count("new_users", "Users met for the first time.")
+        self.store_errors = self._count("store_errors", "Times that the store could not be used.")
+        # Finding a child by its labels takes a lock and a tuple of texts each time.
+        self._counts: dict[tuple[str, str, int], Counter] = {}
+        self._times: dict[str, Histogram] = {}
+        if not is_shared():
+            ProcessCollector(registry=registry)
+
+    def answered(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count a request that was answered."""
+        labels = (route, method, status)
+        count = self._counts.get(labels)
+        if count is None:
+            count = self._counts[labels] = self._requests.labels(route, method, str(status))
+            self._times.setdefault(route, self._request_seconds.labels(route))
+        count.inc()
+        self._times[route].observe(seconds)
+
+    def refused(self, reason: str) -> None:
+        """Count a request that was not let in."""
+        self._refused.labels(reason).inc()
+
+    def text(self) -> bytes:
+        """Return the numbers of all processes as Prometheus reads them."""
+        if not is_shared():
+            return generate_latest(self.registry)
+        together = CollectorRegistry()
+        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+        return generate_latest(together)
+
+    def _count(self, name: str, about: str) -> Counter:
+        return Counter(f"variegate_{name}", about, registry=self.registry)
+
+    def _core_seconds(self, name: str, about: str) -> Histogram:
+        return Histogram(
+            f"variegate_{name}_seconds",
+            f"Seconds spent on {about}",
+            buckets=_CORE_SECONDS,
+            registry=self.registry,
+        )
+
+
+def is_shared() -> bool:
+    """Whether several processes put their numbers together."""
+    return SHARED_FOLDER in os.environ

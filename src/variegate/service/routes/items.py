@@ -1,0 +1,90 @@
+"""Items: looked at, added, changed, retired."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+
+from variegate.service.access import admin_router, client_router
+from variegate.service.desk import Desk
+from variegate.service.routes.answers import answer_of, answered
+from variegate.service.wire import (
+    CatalogueAnswer,
+    ItemBody,
+    ItemsAnswer,
+    ItemsBody,
+    RetiredAnswer,
+    StockedAnswer,
+    WholeItemAnswer,
+)
+
+ItemId = Annotated[str, Path(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
+def item_routes(desk: Desk) -> list[APIRouter]:
+    """Return the routes that are about items."""
+    return [_client_routes(desk), _admin_routes(desk)]
+
+
+def _client_routes(desk: Desk) -> APIRouter:
+    router = client_router(tags=["items"])
+
+    @router.get(
+        "/catalogue",
+        response_class=Response,
+        responses=answer_of(CatalogueAnswer, "What items are described by."),
+    )
+    def catalogue() -> Response:
+        """Return the names of features, distances and attributes, and the policies."""
+        return answered(desk.catalogue())
+
+    @router.get(
+        "/items",
+        response_class=Response,
+        responses=answer_of(ItemsAnswer, "Items that were found."),
+    )
+    def items(
+        search: Annotated[str, Query(max_length=200)] = "",
+        limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+        after: Annotated[int, Query(ge=0, le=2**31)] = 0,
+    ) -> Response:
+        """Return items whose title or id has a text in it."""
+        return answered(desk.items(search, limit, after))
+
+    @router.get(
+        "/items/{item}",
+        response_class=Response,
+        responses=answer_of(WholeItemAnswer, "The item."),
+    )
+    def item(item: ItemId) -> Response:
+        """Return all that is known of an item."""
+        return answered(desk.item(item))
+
+    return router
+
+
+def _admin_routes(desk: Desk) -> APIRouter:
+    router = admin_router(tags=["items"])
+
+    @router.post(
+        "/items", response_class=Response, responses=answer_of(StockedAnswer, "They are there.")
+    )
+    async def stock(body: ItemsBody) -> Response:
+        """Add items, or change known ones: all of them, or none. The next list knows them."""
+        wishes = [one.model_dump(exclude_none=True) for one in body.items]
+        return answered(await desk.stock(wishes))
+
+    @router.put(
+        "/items/{item}", response_class=Response, responses=answer_of(StockedAnswer, "It is there.")
+    )
+    async def put(item: ItemId, body: ItemBody) -> Response:
+        """Add or change one item; a retired one comes back."""
+        return answered(await desk.stock([{"id": item, **body.model_dump(exclude_none=True)}]))
+
+    @router.delete(
+        "/items/{item}", response_class=Response, responses=answer_of(RetiredAnswer, "It is gone.")
+    )
+    async def retire(item: ItemId) -> Response:
+        """Retire an item: it is in no list any more. What was learnt from it stays learnt."""
+        return answered(await desk.retire(item))
+
+    return router

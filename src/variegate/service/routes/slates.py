@@ -1,0 +1,67 @@
+"""Lists and feedback: what the service is for."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Path, Response
+
+from variegate.policies import Dial
+from variegate.service.access import client_router
+from variegate.service.desk import Desk, Report, Wish
+from variegate.service.routes.answers import answer_of, answered
+from variegate.service.wire import (
+    DialBody,
+    FeedbackAnswer,
+    FeedbackBody,
+    SlateAnswer,
+    SlateBody,
+    UserId,
+)
+
+SlateId = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[0-9A-Za-z_-]+$")]
+
+
+def slate_routes(desk: Desk) -> list[APIRouter]:
+    """Return the routes that give lists and take feedback."""
+    router = client_router(tags=["lists"])
+
+    @router.post(
+        "/users/{user}/slates",
+        response_class=Response,
+        status_code=201,
+        responses=answer_of(SlateAnswer, "The list.", 201),
+    )
+    async def recommend(user: UserId, body: Annotated[SlateBody | None, Body()] = None) -> Response:
+        """Give a user a list of items; a user need not be known before."""
+        return answered(
+            await desk.recommend(wish_of(user, body or SlateBody.model_validate({}))), 201
+        )
+
+    @router.post(
+        "/slates/{slate}/feedback",
+        response_class=Response,
+        responses=answer_of(FeedbackAnswer, "What became of it."),
+    )
+    async def feedback(slate: SlateId, body: FeedbackBody) -> Response:
+        """Learn what the user made of a list. Sent again, it changes nothing."""
+        seen = None if body.seen is None else tuple(body.seen)
+        return answered(await desk.feedback(Report(slate, body.rewards, seen, body.event)))
+
+    return [router]
+
+
+def wish_of(user: str, body: SlateBody) -> Wish:
+    """Return what a body asks for."""
+    return Wish(
+        user=user,
+        k=body.k,
+        candidates=None if body.candidates is None else tuple(body.candidates),
+        exclude=tuple(body.exclude),
+        dial=None if body.diversity is None else dial_of(body.diversity),
+        explain=body.explain,
+        show_again=body.show_again,
+    )
+
+
+def dial_of(body: DialBody) -> Dial:
+    """Return the dial that a body turns."""
+    return Dial(body.scale, body.floor, body.ceiling)

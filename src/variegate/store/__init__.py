@@ -1,0 +1,24 @@
+"""All that the service keeps, in SQLite or PostgreSQL.
+
+The event log is the truth; users' states and what lists have earned are views of it that are kept
+beside it. SQLAlchemy is loaded when a store is opened, not before.
+"""
+
+from variegate.store.batch import ITEMS_REVISION, KEYS_REVISION, Batch
+from variegate.store.reader import Reader
+from variegate.store.rows import EventRow, ItemRow, KeyRow, SlateRow, UserRewards, UserRow
+from variegate.store.store import Store
+
+__all__ = [
+    "ITEMS_REVISION",
+    "KEYS_REVISION",
+    "Batch",
+    "EventRow",
+    "ItemRow",
+    "KeyRow",
+    "Reader",
+    "SlateRow",
+    "Store",
+    "UserRewards",
+    "UserRow",
+]

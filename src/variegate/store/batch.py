@@ -1,0 +1,141 @@
+"""What can be changed in the store, all of it together or not at all."""
+
+from collections.abc import Iterable, Sequence, Sized
+from operator import attrgetter
+from typing import Final
+
+from variegate.store import packing
+from variegate.store.reader import Reader
+from variegate.store.rows import EventRow, ItemRow, KeyRow, SlateRow, UserRow
+from variegate.store.texts import check_ids, check_text
+
+#: Numbers in `meta` that grow with every change of what they are named for
+ITEMS_REVISION: Final = "items_revision"
+KEYS_REVISION: Final = "keys_revision"
+
+
+class Batch(Reader):
+    """Changes in one transaction; `Store.batch` gives one.
+
+    Text that a database could not keep is refused with InputError before anything is done, and
+    the batch can go on. After a StoreError or a ConflictError it keeps nothing: every other call
+    raises the same.
+
+    On PostgreSQL two batches wait for each other's users, so a batch calls `ensure_users` and then
+    `lock_users` once, with all that it will change; both go by the order of the ids, and none
+    waits in a circle.
+    """
+
+    def ensure_users(self, rows: Sequence[UserRow]) -> None:
+        """Add the users that are not there yet, and leave the others as they are."""
+        self._check_users(rows)
+        # Two batches that add the same users in two orders would wait for each other.
+        ordered = sorted(rows, key=attrgetter("id"))
+        self._transaction.change_each(self._sql.add_user, map(packing.new_user, ordered))
+
+    def lock_users(self, ids: Iterable[str]) -> dict[str, UserRow]:
+        """Return the users that there are, which nobody else can change until this batch ends."""
+        return self._users(self._sql.locked_users, ids)
+
+    def save_users(self, rows: Sequence[UserRow]) -> None:
+        """Keep users as they are given, with the version one higher.
+
+        Raises ConflictError if the version of any is not the one that it has in the store.
+        """
+        self._check_users(rows)
+        saved = self._transaction.change_each(self._sql.save_user, map(packing.changed_user, rows))
+        self._check_all(saved, rows, "users changed since they were read")
+
+    def forget_user(self, user: str) -> bool:
+        """Delete a user, their lists and events; return whether there was such a user."""
+        check_ids("user", (user,))
+        found, _, _ = [self._transaction.change(sql, user) for sql in self._sql.forget]
+        return found > 0
+
+    def owners(self, slates: Iterable[str]) -> dict[str, str]:
+        """Return whose lists these are, by the id of the list, for those that there are."""
+        wanted = self._ids("slate", slates)
+        if not wanted:
+            return {}
+        rows = self._transaction.rows(self._sql.owners, self._sql.listed(wanted))
+        return dict(map(tuple, rows))
+
+    def add_slates(self, rows: Sequence[SlateRow]) -> None:
+        """Keep new lists."""
+        check_ids("slate", [row.id for row in rows])
+        check_ids("user", [row.user_id for row in rows])
+        check_ids("policy", [row.policy for row in rows])
+        self._transaction.change_each(self._sql.add_slate, map(packing.new_slate, rows))
+
+    def change_slates(self, rows: Sequence[SlateRow]) -> None:
+        """Keep what has changed of lists: all that feedback and time can change.
+
+        Raises ConflictError if any is not there (any more).
+        """
+        check_ids("slate", [row.id for row in rows])
+        changed = self._transaction.change_each(
+            self._sql.change_slate, map(packing.changed_slate, rows)
+        )
+        self._check_all(changed, rows, "slates are not there")
+
+    def add_events(self, rows: Sequence[EventRow]) -> None:
+        """Write events into the log; the database numbers them in the order of `rows`."""
+        check_ids("user", [row.user_id for row in rows])
+        check_ids("slate", [row.slate_id for row in rows if row.slate_id is not None])
+        check_ids("kind", [row.kind for row in rows])
+        self._transaction.change_each(self._sql.add_event, map(packing.new_event, rows))
+
+    def add_items(self, rows: Sequence[ItemRow]) -> None:
+        """Keep new items; raises ConflictError if a row or an id is taken."""
+        check_ids("item", [row.id for row in rows])
+        self._transaction.change_each(self._sql.add_item, map(packing.new_item, rows))
+        self._raise(ITEMS_REVISION, rows)
+
+    def change_items(self, rows: Sequence[ItemRow]) -> None:
+        """Keep items as they are given; raises ConflictError if a row and its id are not there."""
+        check_ids("item", [row.id for row in rows])
+        changed = self._transaction.change_each(
+            self._sql.change_item, map(packing.changed_item, rows)
+        )
+        self._check_all(changed, rows, "items are not there")
+        self._raise(ITEMS_REVISION, rows)
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Note `value` under `key`, in the place of what stood there."""
+        check_text("key", key)
+        check_text("value", value)
+        self._transaction.change(self._sql.set_meta, key, value)
+
+    def add_key(self, row: KeyRow) -> None:
+        """Keep a new key; raises ConflictError if its id is taken."""
+        check_ids("key", (row.id,))
+        for name, text in (("name", row.name), ("role", row.role), ("hash", row.hash)):
+            check_text(name, text)
+        self._transaction.change(
+            self._sql.add_key, row.id, row.name, row.role, row.hash, row.created, row.revoked
+        )
+        self._raise(KEYS_REVISION, (row,))
+
+    def revoke_key(self, key: str, time: float) -> bool:
+        """Revoke a key as of `time`; return whether there was one that was not revoked yet."""
+        check_ids("key", (key,))
+        revoked = self._transaction.change(self._sql.revoke_key, time, key) > 0
+        if revoked:
+            self._raise(KEYS_REVISION, (key,))
+        return revoked
+
+    def _raise(self, revision: str, changed: Sized) -> None:
+        """Count a change up in the database itself, where no two batches count the same."""
+        if len(changed):
+            self._transaction.change(self._sql.raise_meta, revision, "1")
+
+    def _check_all(self, changed: int, rows: Sized, trouble: str) -> None:
+        if changed != len(rows):
+            raise self._transaction.conflict(
+                f"{len(rows) - changed} of {len(rows)} {trouble}: read them again"
+            )
+
+    @staticmethod
+    def _check_users(rows: Iterable[UserRow]) -> None:
+        check_ids("user", [row.id for row in rows])
+        check_ids("policy", [row.policy for row in rows])

@@ -1,0 +1,57 @@
+"""How the errors of a database are told: in one line, without SQL and without secrets."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
+
+from variegate.errors import ConflictError, StoreError
+
+
+class Failures:
+    """Turns what goes wrong in one database into this package's errors.
+
+    Parameters
+    ----------
+    where
+        The database, as a message may show it.
+    secrets
+        Texts that no message may hold, whoever wrote it.
+    """
+
+    def __init__(self, where: str, secrets: Sequence[str] = ()) -> None:
+        self._where = where
+        self._secrets = secrets
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Raise what SQLAlchemy raises inside as this package's error."""
+        try:
+            yield
+        except SQLAlchemyError as error:
+            raise self.error(error) from None
+
+    def error(self, error: SQLAlchemyError) -> StoreError | ConflictError:
+        """Return what to raise for an error of SQLAlchemy."""
+        if isinstance(error, IntegrityError):
+            return ConflictError(
+                f"{self._where}: something with the same id was added meanwhile: retry"
+            )
+        return self.unusable(_reason(error))
+
+    def unusable(self, reason: str) -> StoreError:
+        """Return an error that says why the store cannot be used now."""
+        message = f"{self._where}: {reason}"
+        for secret in self._secrets:
+            message = message.replace(secret, "***")
+        return StoreError(message)
+
+
+def _reason(error: SQLAlchemyError) -> str:
+    if isinstance(error, NoFreeConnection):
+        return "no connection came free in time"
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    # What follows the first line is the statement, or the values in it.
+    lines = str(cause).strip().splitlines()
+    return lines[0] if lines else type(cause).__name__

@@ -1,0 +1,131 @@
+"""What the store keeps, one class a table, with JSON columns as Python objects."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class UserRow:
+    """A user.
+
+    Parameters
+    ----------
+    state
+        The policy's state as bytes, or None while nothing was learnt.
+    shown
+        What was shown to the user, in bytes that the store does not read.
+    slates
+        The lists that were given.
+    version
+        Grows by one with every change; a change names the version that it read.
+    created, changed
+        Seconds since 1970.
+    """
+
+    id: str
+    policy: str
+    state: bytes | None
+    shown: bytes
+    slates: int
+    version: int
+    created: float
+    changed: float
+
+
+@dataclass(frozen=True, slots=True)
+class SlateRow:
+    """A list that was given.
+
+    Parameters
+    ----------
+    id
+        Ids sort by the time at which they were made.
+    deadline
+        When silence becomes an answer, or None if never.
+    features
+        What the list taught or will teach with, in bytes that the store does not read.
+    spread
+        The mean distance of the list's pairs, by the name of the distance.
+    rewards
+        One for each position, None where nothing was said yet.
+    taught
+        Whether each position has taught.
+    reports
+        What was reported, as the service keeps it.
+    earned
+        The sum of the rewards so far.
+    answered
+        Whether any feedback came.
+    """
+
+    id: str
+    user_id: str
+    policy: str
+    created: float
+    deadline: float | None
+    closed: bool
+    k: int
+    items: tuple[str, ...]
+    features: bytes
+    propensities: list[float] | None
+    spread: dict[str, float]
+    rewards: list[float | None]
+    taught: list[bool]
+    reports: dict[str, Any]
+    earned: float
+    answered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """Something that happened; the database gives `seq`, which is None before."""
+
+    seq: int | None
+    time: float
+    user_id: str
+    slate_id: str | None
+    kind: str
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """An item; `data` is None while the item is as in the catalogue's file."""
+
+    row: int
+    id: str
+    retired: bool
+    data: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """A key to the service, of which only a hash is kept."""
+
+    id: str
+    name: str
+    role: str
+    hash: str
+    created: float
+    revoked: float | None
+
+
+class UserRewards(NamedTuple):
+    """What one user's answered lists of one policy came to.
+
+    Parameters
+    ----------
+    answered
+        The lists that got any feedback; the other numbers are sums over these.
+    positions
+        The positions with a reward.
+    spread
+        The sum of the lists' mean distances, by the name of the distance.
+    """
+
+    policy: str
+    user: str
+    answered: int
+    earned: float
+    positions: int
+    spread: dict[str, float]

@@ -1,0 +1,110 @@
+"""The tables as SQLAlchemy sees them; `migrations` makes them, and a test holds the two equal."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+)
+
+TABLES = MetaData()
+
+# PostgreSQL sorts text by the language of its database; ids must sort by their characters, as
+# Python and SQLite do.
+_text = Text().with_variant(Text(collation="C"), "postgresql")
+# SQLite counts up only in a column that is called INTEGER.
+_counted = BigInteger().with_variant(Integer(), "sqlite")
+
+meta = Table("meta", TABLES, Column("key", _text, primary_key=True), Column("value", Text))
+
+users = Table(
+    "users",
+    TABLES,
+    Column("id", _text, primary_key=True),
+    Column("policy", _text, nullable=False),
+    Column("state", LargeBinary),
+    Column("shown", LargeBinary, nullable=False),
+    Column("slates", BigInteger, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("changed", Double, nullable=False),
+)
+
+slates = Table(
+    "slates",
+    TABLES,
+    Column("id", _text, primary_key=True),
+    Column("user_id", _text, nullable=False),
+    Column("policy", _text, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("deadline", Double),
+    Column("closed", Boolean, nullable=False),
+    Column("k", Integer, nullable=False),
+    Column("items", Text, nullable=False),
+    Column("features", LargeBinary, nullable=False),
+    Column("propensities", Text),
+    Column("spread", Text, nullable=False),
+    Column("rewards", Text, nullable=False),
+    Column("taught", Text, nullable=False),
+    Column("reports", Text, nullable=False),
+    Column("earned", Double, nullable=False),
+    Column("answered", Boolean, nullable=False),
+)
+Index("slates_by_user", slates.c.user_id, slates.c.id)
+
+#: Which slates may still become due, and which count in a report: SQLite takes a partial index
+#: only for a query that says the same
+is_open = slates.c.closed.is_(False)
+is_answered = slates.c.answered.is_(True)
+Index(
+    "slates_open",
+    slates.c.deadline,
+    sqlite_where=is_open & slates.c.deadline.is_not(None),
+    postgresql_where=is_open & slates.c.deadline.is_not(None),
+)
+Index(
+    "slates_answered",
+    slates.c.policy,
+    slates.c.user_id,
+    sqlite_where=is_answered,
+    postgresql_where=is_answered,
+)
+
+events = Table(
+    "events",
+    TABLES,
+    Column("seq", _counted, primary_key=True),
+    Column("time", Double, nullable=False),
+    Column("user_id", _text, nullable=False),
+    Column("slate_id", _text),
+    Column("kind", _text, nullable=False),
+    Column("body", Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+Index("events_by_user", events.c.user_id, events.c.seq)
+
+items = Table(
+    "items",
+    TABLES,
+    Column("row", Integer, primary_key=True, autoincrement=False),
+    Column("id", _text, nullable=False, unique=True),
+    Column("retired", Boolean, nullable=False),
+    Column("data", Text),
+)
+
+keys = Table(
+    "keys",
+    TABLES,
+    Column("id", _text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("revoked", Double),
+)

@@ -1,0 +1,153 @@
+"""A store in a file: SQLite with a write-ahead log, one writer at a time."""
+
+import os
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from sqlalchemy import Connection, QueuePool, create_engine, event
+
+from variegate.errors import StoreError
+from variegate.store.database import PATIENCE, Database
+from variegate.store.failures import Failures
+
+#: Which file a path leads to: its device and its number on it
+Identity: TypeAlias = tuple[int, int]
+
+#: Bytes to which a log that grew is cut again
+_LOG_SIZE: Final = 64 * 2**20
+_CACHE_KIB: Final = 16 * 1024
+
+
+class SqliteDatabase(Database):
+    """A file, which must stay the same file while the store is open.
+
+    Parameters
+    ----------
+    path
+        The file; it is made where there is none and `create` allows it.
+    durable
+        Whether a batch is on the disk before it counts as kept, so that it outlives a loss of
+        power. Without it, it outlives the end of this process only.
+    """
+
+    def __init__(self, path: Path, *, create: bool, durable: bool) -> None:
+        self._path = path.absolute()
+        self._log = f"{self._path}-wal"
+        failures = Failures(str(path))
+        self._check_place(failures, create=create)
+        self._prepare(failures)
+        self._identity = _identity(self._path)
+        self._durable = durable
+        # The URL gives the dialect alone: SQLAlchemy would make a file that is not there.
+        engine = create_engine(
+            "sqlite://",
+            creator=self._connect,
+            poolclass=QueuePool,
+            pool_size=8,
+            max_overflow=24,
+            pool_timeout=PATIENCE,
+            hide_parameters=True,
+        )
+        event.listen(engine, "connect", self._set_up)
+        super().__init__(engine, failures)
+
+    def _begin_writing(self, connection: Connection) -> None:
+        # With the lock from the start nobody has to turn back half-way.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        self._check_files(connection)
+
+    def _begin_reading(self, connection: Connection) -> Connection:
+        connection.exec_driver_sql("BEGIN")
+        self._check_files(connection)
+        return connection
+
+    def _begin_changing_tables(self, connection: Connection) -> None:
+        self._begin_writing(connection)
+
+    def _check_place(self, failures: Failures, *, create: bool) -> None:
+        if self._path.exists():
+            return
+        if not create:
+            raise failures.unusable("there is no store here")
+        if not self._path.parent.is_dir():
+            raise failures.unusable("the folder does not exist: make it first")
+
+    def _prepare(self, failures: Failures) -> None:
+        """Make the file where there is none, and give it a write-ahead log."""
+        try:
+            connection = _opened(self._path, "rwc")
+            try:
+                mode = _with_log(connection)
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            raise failures.unusable(str(error)) from None
+        if mode != "wal":
+            raise failures.unusable(
+                "SQLite cannot keep a write-ahead log here: use a disk of this machine"
+            )
+
+    def _connect(self) -> sqlite3.Connection:
+        # A new connection would open whatever is at the path now.
+        if _identity(self._path) != self._identity:
+            raise self._gone()
+        return _opened(self._path, "rw")
+
+    def _set_up(self, connection: sqlite3.Connection, record: Any) -> None:
+        for name, value in (
+            ("synchronous", "FULL" if self._durable else "NORMAL"),
+            ("journal_size_limit", _LOG_SIZE),
+            ("cache_size", -_CACHE_KIB),
+            # Who asked to be forgotten shall not stay in pages that are free.
+            ("secure_delete", "ON"),
+        ):
+            connection.execute(f"PRAGMA {name} = {value}")
+        # Reading opens the log, which then stays for as long as this connection.
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        record.info["log"] = _identity(self._log)
+
+    def _check_files(self, connection: Connection) -> None:
+        """Raise StoreError where a write would go into a file that nobody will find again."""
+        if (
+            _identity(self._path) != self._identity
+            or _identity(self._log) != connection.info["log"]
+        ):
+            raise self._gone()
+
+    def _gone(self) -> StoreError:
+        return self._failures.unusable("was removed or replaced: restart the service")
+
+
+def _identity(path: str | Path) -> Identity | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _opened(path: Path, mode: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{path.as_uri()}?mode={mode}",
+        uri=True,
+        timeout=PATIENCE,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _with_log(connection: sqlite3.Connection) -> str:
+    """Switch to a write-ahead log and return the mode that came of it."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            mode: str = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        except sqlite3.OperationalError as error:
+            # Two that switch at once do not wait for each other, whatever the time-out.
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return mode

@@ -1,0 +1,203 @@
+"""Every statement of the store, written once and put into the words of one database at opening.
+
+A batch is the hot path, and what SQLAlchemy does for each run of a statement (look it up, sort its
+parameters, wrap its rows) costs more than SQLite's own work on a row. So the statements are
+compiled here, and run as plain text with their parameters as tuples, in the order in which they
+stand in the text: a table's columns in their order for what is written, then what is compared.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Double,
+    Select,
+    Table,
+    Text,
+    any_,
+    bindparam,
+    cast,
+    delete,
+    func,
+    insert,
+    literal_column,
+    select,
+    true,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Dialect
+from sqlalchemy.sql import Executable
+from sqlalchemy.sql.selectable import TableValuedAlias
+from sqlalchemy.types import BigInteger
+
+from variegate.store import schema
+from variegate.store.packing import to_json
+from variegate.store.schema import events, items, keys, meta, slates, users
+
+#: The columns of a list that change after it was given
+CHANGING: Final = ("closed", "rewards", "taught", "reports", "earned", "answered")
+
+_limit = bindparam("limit", type_=BigInteger())
+# Said in the text itself: SQLite's LIMIT always has an OFFSET, which would be one more parameter.
+_start: ColumnElement[int] = literal_column("0")
+
+
+class Statements:
+    """The statements of one database as text; each says in a comment what it is given."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._is_postgres = dialect.name == "postgresql"
+        #: Puts ids into the one parameter that `_among` compares with
+        self.listed: Callable[[Sequence[str]], object] = list if self._is_postgres else to_json
+        self._for_reading()
+        self._for_history()
+        self._for_reports()
+        self._for_users()
+        self._for_slates()
+        self._for_the_rest()
+
+    def _for_reading(self) -> None:
+        mine = select(users).where(self._among(users.c.id)).order_by(users.c.id)
+        self.users = self._text(mine)  # ids
+        self.locked_users = self._text(mine.with_for_update())  # ids
+        page = select(users).order_by(users.c.id).limit(_limit).offset(_start)
+        self.first_users = self._text(page)  # limit
+        self.next_users = self._text(page.where(users.c.id > bindparam("id")))  # id, limit
+        self.items = self._text(select(items).order_by(items.c.row))
+        self.keys = self._text(select(keys).order_by(keys.c.created, keys.c.id))
+        self.meta = self._text(select(meta.c.value).where(meta.c.key == bindparam("key")))  # key
+
+    def _for_history(self) -> None:
+        mine = self._among(slates.c.id)
+        self.slates = self._text(select(slates).where(mine))  # ids
+        self.owners = self._text(select(slates.c.id, slates.c.user_id).where(mine))  # ids
+        history = (
+            select(slates)
+            .where(slates.c.user_id == bindparam("user"))
+            .order_by(slates.c.id.desc())
+            .limit(_limit)
+            .offset(_start)
+        )
+        self.history = self._text(history)  # user, limit
+        older = history.where(slates.c.id < bindparam("id"))
+        self.older_history = self._text(older)  # user, id, limit
+        log = select(events).where(events.c.seq > bindparam("seq"))
+        log = log.order_by(events.c.seq).limit(_limit).offset(_start)
+        self.events = self._text(log)  # seq, limit
+        mine = events.c.user_id == bindparam("user")
+        self.user_events = self._text(log.where(mine))  # seq, user, limit
+        due = select(slates.c.id, slates.c.user_id).where(
+            schema.is_open, slates.c.deadline <= bindparam("now")
+        )
+        self.due = self._text(
+            due.order_by(slates.c.deadline, slates.c.id).limit(_limit).offset(_start)
+        )
+
+    def _for_reports(self) -> None:
+        answered = select(func.count()).select_from(slates).where(schema.is_answered)
+        self.counts = self._text(
+            select(
+                *(_count(table).scalar_subquery() for table in (users, slates)),
+                answered.scalar_subquery(),
+                _count(events).scalar_subquery(),
+            )
+        )
+        whose = (slates.c.policy, slates.c.user_id)
+        told = select(func.count(self._elements().c.value)).scalar_subquery()
+        rewards = select(
+            *whose,
+            func.count(),
+            func.sum(slates.c.earned),
+            cast(func.sum(told), BigInteger),
+        )
+        rewards = rewards.where(schema.is_answered).group_by(*whose).order_by(*whose)
+        self.rewards = self._text(rewards)
+        pairs = self._pairs()
+        spread = select(*whose, pairs.c.key, func.sum(cast(pairs.c.value, Double)))
+        spread = spread.select_from(slates.join(pairs, true())).where(schema.is_answered)
+        self.spread = self._text(spread.group_by(*whose, pairs.c.key))
+
+    def _for_users(self) -> None:
+        # One order for all who insert several: two that wait for each other would stand still.
+        self.add_user = self._text(self._insert_or(users).on_conflict_do_nothing())  # a row
+        known = (users.c.id == bindparam("known"), users.c.version == bindparam("read"))
+        saved = update(users).where(*known).values(_columns(users, but="id"))
+        self.save_user = self._text(saved)  # a row without its id, the id, the version read
+        self.forget = tuple(
+            self._text(delete(table).where(column == bindparam("id")))
+            for table, column in (
+                (users, users.c.id),
+                (slates, slates.c.user_id),
+                (events, events.c.user_id),
+            )
+        )  # id
+
+    def _for_slates(self) -> None:
+        self.add_slate = self._text(insert(slates).values(_columns(slates)))
+        changed = update(slates).where(slates.c.id == bindparam("known"))
+        self.change_slate = self._text(
+            changed.values({name: bindparam(name) for name in CHANGING})
+        )  # CHANGING, id
+        event = insert(events).inline().values(_columns(events, but="seq"))
+        self.add_event = self._text(event)  # a row without its number
+
+    def _for_the_rest(self) -> None:
+        self.add_item = self._text(insert(items).values(_columns(items)))
+        known = (items.c.row == bindparam("known_row"), items.c.id == bindparam("known"))
+        changed = update(items).where(*known)
+        self.change_item = self._text(
+            changed.values(retired=bindparam("retired"), data=bindparam("data"))
+        )  # retired, data, row, id
+        self.add_key = self._text(insert(keys).values(_columns(keys)))
+        valid = (keys.c.id == bindparam("known"), keys.c.revoked.is_(None))
+        revoked = update(keys).where(*valid).values(revoked=bindparam("revoked"))
+        self.revoke_key = self._text(revoked)  # time, id
+        value = self._insert_or(meta)
+        self.set_meta = self._text(
+            value.on_conflict_do_update(
+                index_elements=[meta.c.key], set_={"value": value.excluded.value}
+            )
+        )  # key, value
+        one_more = cast(cast(meta.c.value, BigInteger) + literal_column("1"), Text)
+        self.raise_meta = self._text(
+            value.on_conflict_do_update(index_elements=[meta.c.key], set_={"value": one_more})
+        )  # key, "1"
+
+    def _text(self, statement: Executable) -> str:
+        return str(statement.compile(dialect=self._dialect))  # type: ignore[attr-defined]
+
+    def _insert_or(self, table: Table) -> Any:
+        made = postgresql.insert if self._is_postgres else sqlite.insert
+        return made(table).values(_columns(table))
+
+    def _among(self, column: ColumnElement[str]) -> ColumnElement[bool]:
+        """Tell whether a column's value is one of many, which come as one parameter."""
+        if self._is_postgres:
+            return column == any_(bindparam("ids", type_=postgresql.ARRAY(Text)))
+        values = func.json_each(bindparam("ids", type_=Text())).table_valued("value")
+        return column.in_(select(values.c.value))
+
+    def _elements(self) -> TableValuedAlias:
+        """Return the rewards of a list, of which null stays null."""
+        if self._is_postgres:
+            rewards = func.json_array_elements_text(cast(slates.c.rewards, JSON))
+            return rewards.table_valued("value", name="told").render_derived()
+        return func.json_each(slates.c.rewards).table_valued("value", name="told")
+
+    def _pairs(self) -> TableValuedAlias:
+        """Return the distances of a list and their means."""
+        if self._is_postgres:
+            return func.json_each_text(cast(slates.c.spread, JSON)).table_valued("key", "value")
+        return func.json_each(slates.c.spread).table_valued("key", "value")
+
+
+def _columns(table: Table, *, but: str | None = None) -> dict[str, Any]:
+    return {column.name: bindparam(column.name) for column in table.c if column.name != but}
+
+
+def _count(table: Table) -> Select[int]:
+    return select(func.count()).select_from(table)

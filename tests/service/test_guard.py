@@ -1,0 +1,320 @@
+"""What every request passes: ids, limits, headers, and the last resort."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi import APIRouter, Request
+from fastapi.testclient import TestClient
+from starlette.responses import StreamingResponse
+from starlette.types import Message, Scope
+
+from tests.service.shell import calling, numbers, problem
+from variegate.service.access import Call, call_of, client_router
+from variegate.service.guard import SECURITY_HEADERS, Exchange, is_malformed
+from variegate.service.rate import Buckets, client_of
+from variegate.store import Store
+
+
+def routes() -> APIRouter:
+    router = client_router()
+
+    @router.post("/size")
+    async def size(request: Request) -> int:
+        return len(await request.body())
+
+    @router.post("/import")
+    async def take_much(request: Request) -> int:
+        call_of(request).max_body = 10_000
+        return len(await request.body())
+
+    @router.get("/broken/{user}")
+    async def broken(user: str) -> None:
+        raise KeyError(f"secret of {user}")
+
+    @router.get("/half")
+    async def half() -> StreamingResponse:
+        async def parts() -> Any:
+            yield b"a"
+            raise KeyError("secret")
+
+        return StreamingResponse(parts())
+
+    return router
+
+
+@pytest.fixture
+def client(store: Store) -> TestClient:
+    return calling(store, routes(), max_body=1000)
+
+
+@pytest.mark.parametrize("sane", ["a", "x" * 64, "0f-A_b.9"])
+def test_sane_request_id_is_kept(client: TestClient, sane: str) -> None:
+    answer = client.get("/v1/ping", headers={"X-Request-ID": sane})
+
+    assert answer.headers["x-request-id"] == sane
+
+
+@pytest.mark.parametrize("mad", ["", "x" * 65, "a b", 'a"', "a\tb", "é"])
+def test_other_request_id_is_replaced(client: TestClient, mad: str) -> None:
+    answers = [client.get("/v1/ping", headers={"X-Request-ID": mad.encode()}) for _ in range(2)]
+
+    first, second = (answer.headers["x-request-id"] for answer in answers)
+    assert mad != first != second
+
+
+@pytest.mark.parametrize("path", ["/v1/ping", "/healthz", "/nothing", "/docs", "/v1/broken/x"])
+def test_every_answer_has_the_security_headers(client: TestClient, path: str) -> None:
+    headers = client.get(path).headers
+
+    for name, value in SECURITY_HEADERS:
+        assert headers[name.decode()] == value.decode()
+    assert "unsafe" not in headers["content-security-policy"]
+
+
+def test_answers_about_users_are_not_cached(client: TestClient) -> None:
+    assert client.get("/v1/ping").headers["cache-control"] == "no-store"
+    assert "cache-control" not in client.get("/healthz").headers
+
+
+def test_body_up_to_the_limit_is_taken(client: TestClient) -> None:
+    assert client.post("/v1/size", content=b"x" * 1000).json() == 1000
+
+
+def pieces(number: int) -> Iterator[bytes]:
+    yield from (b"x" * 100 for _ in range(number))
+
+
+def test_body_in_pieces_up_to_the_limit_is_taken(client: TestClient) -> None:
+    assert client.post("/v1/size", content=pieces(10)).json() == 1000
+
+
+@pytest.mark.parametrize("content", [b"x" * 1001, pieces(11)], ids=["at once", "in pieces"])
+def test_body_above_the_limit_is_refused(client: TestClient, content: Any) -> None:
+    answer = client.post("/v1/size", content=content)
+
+    assert answer.status_code == 413
+    assert problem(answer)["message"] == "the body must have at most 1000 bytes"
+    assert answer.headers["connection"] == "close"
+
+
+def test_route_can_take_more(client: TestClient) -> None:
+    assert client.post("/v1/import", content=b"x" * 5000).json() == 5000
+    assert client.post("/v1/import", content=b"x" * 10_001).status_code == 413
+
+
+async def never() -> Message:
+    await asyncio.get_running_loop().create_future()
+    raise AssertionError
+
+
+async def nowhere(_: Message) -> None:
+    return
+
+
+def test_slow_body_is_given_up() -> None:
+    exchange = Exchange(Call("id", 1000), {}, never, nowhere, patience=0.001)
+
+    with pytest.raises(Exception, match="within 0.001 seconds") as caught:
+        asyncio.run(exchange.receive())
+
+    assert getattr(caught.value, "status_code", 0) == 408
+
+
+def test_waiting_for_the_end_of_a_connection_has_no_limit() -> None:
+    messages = [{"type": "http.request", "body": b""}, {"type": "http.disconnect"}]
+
+    async def receive() -> Message:
+        await asyncio.sleep(0)
+        return messages.pop(0)
+
+    async def both() -> list[str]:
+        exchange = Exchange(Call("id", 1000), {}, receive, nowhere, patience=0.0)
+        exchange.patience = 60.0
+        first = await exchange.receive()
+        exchange.patience = 0.0
+        return [first["type"], (await exchange.receive())["type"]]
+
+    assert asyncio.run(both()) == ["http.request", "http.disconnect"]
+
+
+def test_exception_tells_the_log_and_nobody_else(
+    client: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = client.get("/v1/broken/alice")
+
+    assert answer.status_code == 500
+    assert problem(answer)["code"] == "internal"
+    assert "secret" not in answer.text
+    (record,) = (record for record in caplog.records if record.levelno == logging.ERROR)
+    assert record.exc_info is not None
+    assert "secret of alice" in str(record.exc_info[1])
+
+
+def test_exception_after_the_head_is_logged_too(
+    client: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    client.get("/v1/half")
+
+    assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [
+        "a request failed"
+    ]
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/%ff", "/v1/%c3%28", "/v1/a%00b", "/v1/ping?a=%ff", "/v1/ping?a=%00"]
+)
+def test_bytes_that_are_no_text_are_refused(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+
+    assert answer.status_code == 400
+    assert problem(answer)["code"] == "malformed"
+
+
+@pytest.mark.parametrize("path", ["/v1/%EF%BF%BD", "/v1/é", "/v1/ping?a=%C3%A9"])
+def test_text_of_all_kinds_is_let_through(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code in (200, 404)
+
+
+def test_path_without_its_raw_form_is_read_as_it_is() -> None:
+    scope: Scope = {"path": "/v1/\ufffd", "query_string": b""}
+
+    assert not is_malformed(scope)
+
+
+def test_requests_above_the_rate_wait(store: Store) -> None:
+    client = calling(store, rate=0.001, burst=2)
+
+    statuses = [client.get("/v1/ping").status_code for _ in range(2)]
+    late = client.get("/v1/ping")
+
+    assert statuses == [200, 200]
+    assert late.status_code == 429
+    assert problem(late)["message"] == "more than 0.001 requests a second: try again later"
+    assert 900 < int(late.headers["retry-after"]) <= 1000
+
+
+def test_probes_are_never_limited(store: Store) -> None:
+    client = calling(store, rate=0.001, burst=1)
+
+    assert {client.get("/healthz").status_code for _ in range(3)} == {200}
+
+
+def test_refusals_are_counted(store: Store) -> None:
+    client = calling(store, rate=0.001, burst=2)
+    for _ in range(4):
+        client.get("/v1/ping")
+
+    text = client.app.state.metrics.text().decode()  # type: ignore[attr-defined]
+
+    assert 'variegate_refused_total{reason="rate"} 2.0' in text
+
+
+def test_bucket_lets_no_more_than_its_rate() -> None:
+    buckets = Buckets(rate=10, size=3)
+
+    taken = sum(buckets.wait("a", now=step / 100) == 0 for step in range(1001))
+
+    assert taken == 3 + 10 * 10
+
+
+def test_bucket_is_no_fuller_after_a_long_rest() -> None:
+    buckets = Buckets(rate=10, size=2)
+    buckets.wait("a", now=0.0)
+
+    assert [buckets.wait("a", now=1000.0) for _ in range(3)] == [0.0, 0.0, pytest.approx(0.1)]
+
+
+def test_buckets_are_bounded_and_forget_who_was_longest_away() -> None:
+    buckets = Buckets(rate=1e-9, size=1)
+    buckets.wait("first", now=0.0)
+    buckets.wait("second", now=0.0)
+    buckets.wait("first", now=0.0)
+    for number in range(9_999):
+        buckets.wait(str(number), now=0.0)
+
+    assert buckets.wait("first", now=0.0) > 0
+    assert buckets.wait("second", now=0.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("2001:db8::1", "2001:db8::ffff:1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("fe80::1%eth0", "fe80::2"),
+    ],
+)
+def test_addresses_of_one_client(one: str, other: str) -> None:
+    assert client_of(one) == client_of(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("2001:db8::1", "2001:db8:0:1::1"), ("10.0.0.1", "10.0.0.2"), (":x", ":y")]
+)
+def test_addresses_of_two_clients(one: str, other: str) -> None:
+    assert client_of(one) != client_of(other)
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:8000", "127.0.0.1:1", "[::1]:8000"])
+def test_without_keys_this_machine_is_let_in(client: TestClient, host: str) -> None:
+    assert client.get("/v1/ping", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Host": "127.0.0.1.evil.example"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Host": "localhost:8000", "Origin": "http://localhost:9000"},
+    ],
+    ids=str,
+)
+def test_without_keys_pages_of_others_are_not_let_in(
+    client: TestClient, headers: dict[str, str]
+) -> None:
+    answer = client.get("/v1/ping", headers=headers)
+
+    assert answer.status_code == 403
+    assert "variegate keys make" in problem(answer)["message"]
+    assert numbers(client)['variegate_refused_total{reason="origin"}'] == 1
+
+
+def test_own_page_is_let_in(client: TestClient) -> None:
+    headers = {"Host": "127.0.0.1:8000", "Origin": "http://127.0.0.1:8000"}
+
+    assert client.get("/v1/ping", headers=headers).status_code == 200
+
+
+def test_page_of_a_configured_origin_is_let_in(store: Store) -> None:
+    client = calling(store, cors_origins=("https://shop.example",))
+
+    answer = client.get("/v1/ping", headers={"Origin": "https://shop.example"})
+
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-origin"] == "https://shop.example"
+
+
+def test_refusals_can_be_read_by_a_configured_page(store: Store) -> None:
+    client = calling(store, cors_origins=("https://shop.example",), rate=0.001, burst=1)
+    headers = {"Origin": "https://shop.example"}
+    client.get("/v1/ping", headers=headers)
+
+    answer = client.get("/v1/ping", headers=headers)
+
+    assert answer.status_code == 429
+    assert answer.headers["access-control-allow-origin"] == "https://shop.example"
+
+
+def test_cors_is_off_by_default(client: TestClient) -> None:
+    preflight = client.options(
+        "/v1/ping",
+        headers={"Origin": "https://a.example", "Access-Control-Request-Method": "GET"},
+    )
+
+    assert preflight.status_code == 405
+    assert "access-control-allow-origin" not in preflight.headers

@@ -1,0 +1,324 @@
+"""Keys: made, checked, revoked; who is let in where."""
+
+import asyncio
+from contextlib import AbstractContextManager
+
+import pytest
+from fastapi import APIRouter
+from fastapi.testclient import TestClient
+
+from tests.service.shell import calling, numbers, problem
+from variegate.errors import InputError, NotFoundError, StoreError
+from variegate.service.access import admin_router, call_of, client_router
+from variegate.service.app import create_app
+from variegate.service.keys import KeyRing, list_keys, make_key, new_key, revoke_key
+from variegate.service.settings import Settings
+from variegate.store import Store
+from variegate.store.batch import Batch
+from variegate.store.reader import Reader
+
+
+class Clock:
+    """A clock that goes when told."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class FlakyStore:
+    """A store that can go away."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.is_away = store, False
+
+    def reading(self) -> AbstractContextManager[Reader]:
+        if self.is_away:
+            raise StoreError("the database is away")
+        return self.store.reading()
+
+    def batch(self) -> AbstractContextManager[Batch]:
+        return self.store.batch()
+
+    def ping(self) -> None:
+        self.reading()
+
+
+def routes() -> list[APIRouter]:
+    clients, admins = client_router(), admin_router()
+
+    @clients.get("/for-clients")
+    async def for_clients() -> str:
+        return "client"
+
+    @admins.get("/for-admins")
+    async def for_admins() -> str:
+        return "admin"
+
+    return [clients, admins]
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+def test_key_is_told_once_and_kept_as_a_hash(store: Store) -> None:
+    key, row = make_key(store, "client", " shop ")
+
+    prefix, own_id, secret = key.split("_")
+    assert (prefix, own_id, row.name) == ("vgk", row.id, "shop")
+    assert len(secret) == 48
+    (kept,) = list_keys(store)
+    assert kept == row
+    assert secret not in repr(kept)
+
+
+def test_keys_differ() -> None:
+    assert len({new_key("client", "x", now=0.0)[0] for _ in range(100)}) == 100
+
+
+@pytest.mark.parametrize(
+    ("role", "name", "message"),
+    [
+        ("root", "x", "`role` must be one of client, admin, got 'root'"),
+        ("client", "", "`name` must be a line of 1 to 100 characters, got ''"),
+        ("client", "a\nb", "`name` must be a line"),
+        ("client", "x" * 101, "`name` must be a line"),
+    ],
+)
+def test_key_that_cannot_be_made(role: str, name: str, message: str) -> None:
+    with pytest.raises((InputError, NotFoundError), match=message):
+        new_key(role, name, now=0.0)
+
+
+def test_ring_knows_good_keys_alone(store: Store) -> None:
+    key, row = make_key(store, "admin", "me")
+    ring = KeyRing(store)
+    ring.load()
+
+    assert ring.check(key) == row
+    wrong = [
+        "",
+        "vgk",
+        key[:-1],
+        key + "0",
+        key.upper(),
+        key.replace("vgk", "xyz"),
+        f" {key}",
+        "é_é_é",
+    ]
+    assert [ring.check(text) for text in wrong] == [None] * len(wrong)
+
+
+def test_revoked_key_is_refused_within_two_seconds(store: Store) -> None:
+    key, row = make_key(store, "client", "shop")
+    clock = Clock()
+    ring = KeyRing(store, clock=clock)
+    asyncio.run(ring.refresh())
+    assert ring.check(key) is not None
+
+    assert revoke_key(store, row.id) == row
+    clock.now = 2.01
+    assert ring.is_stale
+    asyncio.run(ring.refresh())
+
+    assert ring.check(key) is None
+    assert ring.was_filled
+
+
+def test_fresh_ring_does_not_ask_the_store(store: Store) -> None:
+    clock = Clock()
+    ring = KeyRing(store, clock=clock)
+    ring.load()
+
+    clock.now = 0.99
+    assert not ring.is_stale
+    clock.now = 1.01
+    assert ring.is_stale
+
+
+def test_whole_key_can_be_given_to_revoke(store: Store) -> None:
+    key, row = make_key(store, "client", "shop")
+
+    assert revoke_key(store, key).id == row.id
+    assert list_keys(store)[0].revoked is not None
+
+
+def test_unknown_key_cannot_be_revoked_and_its_secret_is_not_told(store: Store) -> None:
+    with pytest.raises(NotFoundError, match=r"no key has the id 'abc': see") as caught:
+        revoke_key(store, "vgk_abc_topsecret")
+
+    assert "topsecret" not in str(caught.value)
+
+
+def test_known_keys_hold_while_the_store_is_away(store: Store) -> None:
+    key, _ = make_key(store, "client", "shop")
+    clock, flaky = Clock(), FlakyStore(store)
+    ring = KeyRing(flaky, clock=clock)
+    asyncio.run(ring.refresh())
+
+    flaky.is_away, clock.now = True, 100.0
+    asyncio.run(ring.refresh())
+
+    assert ring.check(key) is not None
+
+
+def test_store_that_was_never_reached_is_told() -> None:
+    class Away(FlakyStore):
+        def __init__(self) -> None:
+            self.is_away = True
+
+    with pytest.raises(StoreError, match="the store that holds the keys cannot be reached"):
+        asyncio.run(KeyRing(Away()).refresh())
+
+
+def test_without_keys_everybody_here_is_admin(store: Store) -> None:
+    assert calling(store, *routes()).get("/v1/for-admins").json() == "admin"
+
+
+def test_without_keys_a_listener_for_others_lets_nobody_in(store: Store) -> None:
+    client = calling(store, *routes(), host="0.0.0.0")  # noqa: S104
+
+    assert client.get("/v1/for-clients").status_code == 401
+
+
+def test_told_so_it_lets_everybody_in(store: Store) -> None:
+    client = calling(store, *routes(), host="0.0.0.0", allow_anonymous=True)  # noqa: S104
+
+    answer = client.get("/v1/for-admins", headers={"Host": "shop.example"})
+
+    assert answer.json() == "admin"
+
+
+@pytest.mark.parametrize(
+    ("role", "path", "status"),
+    [
+        ("client", "/v1/for-clients", 200),
+        ("client", "/v1/for-admins", 403),
+        ("client", "/metrics", 200),
+        ("admin", "/v1/for-clients", 200),
+        ("admin", "/v1/for-admins", 200),
+    ],
+)
+def test_role_decides(store: Store, role: str, path: str, status: int) -> None:
+    key, _ = make_key(store, role, "x")
+    client = calling(store, *routes())
+
+    assert client.get(path, headers=bearer(key)).status_code == status
+    assert client.get(path, headers={"X-API-Key": key}).status_code == status
+
+
+def test_refusal_of_a_client_says_the_role(store: Store) -> None:
+    key, _ = make_key(store, "client", "x")
+
+    answer = calling(store, *routes()).get("/v1/for-admins", headers=bearer(key))
+
+    assert problem(answer)["message"] == "this needs a key with the role admin"
+
+
+@pytest.mark.parametrize("path", ["/v1/for-clients", "/v1/for-admins", "/v1/ping", "/metrics"])
+def test_without_a_key_the_answer_says_how_to_send_one(store: Store, path: str) -> None:
+    make_key(store, "client", "x")
+
+    answer = calling(store, *routes()).get(path)
+
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert "Authorization: Bearer <key>" in problem(answer)["message"]
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/docs", "/openapi.json"])
+def test_probes_and_docs_need_no_key(store: Store, path: str) -> None:
+    make_key(store, "client", "x")
+
+    assert calling(store, *routes()).get(path).status_code == 200
+
+
+def test_wrong_key_is_refused_and_counted(store: Store) -> None:
+    key, _ = make_key(store, "client", "x")
+    client = calling(store, *routes())
+
+    answer = client.get("/v1/ping", headers=bearer(key + "0"))
+    client.get("/v1/ping")
+
+    assert answer.status_code == 401
+    assert problem(answer)["message"] == "the key is not known, or was revoked"
+    found = numbers(client, **bearer(key))
+    assert found['variegate_refused_total{reason="bad_key"}'] == 1
+    assert found['variegate_refused_total{reason="no_key"}'] == 1
+
+
+def test_service_stays_closed_when_every_key_was_revoked(store: Store) -> None:
+    _, row = make_key(store, "client", "x")
+    revoke_key(store, row.id)
+
+    assert calling(store, *routes()).get("/v1/ping").status_code == 401
+
+
+def test_stranger_does_not_get_a_body_read(store: Store) -> None:
+    make_key(store, "client", "x")
+    router = client_router()
+
+    @router.post("/body")
+    async def take(body: dict[str, int]) -> int:
+        return len(body)
+
+    answer = calling(store, router).post("/v1/body", content=b"not JSON")
+
+    assert answer.status_code == 401
+
+
+def test_rate_is_counted_by_key(store: Store) -> None:
+    keys = [make_key(store, "client", name)[0] for name in "ab"]
+    client = calling(store, rate=0.001, burst=1)
+
+    statuses = [client.get("/v1/ping", headers=bearer(key)).status_code for key in (*keys, *keys)]
+
+    assert statuses == [200, 200, 429, 429]
+
+
+def test_route_learns_who_calls(store: Store) -> None:
+    from fastapi import Request
+
+    router = client_router()
+
+    @router.get("/me")
+    async def me(request: Request) -> list[str]:
+        call = call_of(request)
+        return [call.key.name if call.key else "", str(call.role)]
+
+    key, _ = make_key(store, "client", "shop")
+
+    assert calling(store, router).get("/v1/me", headers=bearer(key)).json() == ["shop", "client"]
+
+
+def test_store_that_is_away_gives_503(store: Store) -> None:
+    flaky = FlakyStore(store)
+    flaky.is_away = True
+    client = TestClient(
+        create_app(Settings(), store=flaky),
+        base_url="http://127.0.0.1",
+        raise_server_exceptions=False,
+    )
+
+    answers = {path: client.get(path) for path in ("/v1/ping", "/readyz", "/healthz")}
+
+    assert {path: answer.status_code for path, answer in answers.items()} == {
+        "/v1/ping": 503,
+        "/readyz": 503,
+        "/healthz": 200,
+    }
+    assert answers["/v1/ping"].headers["retry-after"] == "1"
+    assert problem(answers["/readyz"])["message"] == "the database is away"
+
+
+def test_route_that_says_nothing_of_keys_is_not_taken(store: Store) -> None:
+    router = APIRouter()
+
+    @router.get("/v1/oops")
+    async def oops() -> None: ...
+
+    with pytest.raises(InputError, match=r"got the open route /v1/oops"):
+        create_app(Settings(), store=store, routers=[router])

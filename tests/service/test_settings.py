@@ -1,0 +1,242 @@
+"""Settings: where they come from, what will not do, and how they are printed."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from variegate.errors import DataError, InputError, VariegateError
+from variegate.service.settings import Settings
+from variegate.service.settings_file import settings_as_toml, without_secrets
+from variegate.service.sources import load_settings
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CONFIG", "PORT", "STORE", "HOST", "POLICIES", "SPLIT", "RATE"):
+        monkeypatch.delenv(f"VARIEGATE_{name}", raising=False)
+
+
+def file(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "service.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_defaults_listen_to_this_machine_alone() -> None:
+    given_nothing = load_settings()
+
+    assert (given_nothing.host, given_nothing.port) == ("127.0.0.1", 8000)
+    assert given_nothing.is_local
+    assert given_nothing.store == "sqlite:///variegate.db"
+    assert given_nothing.weights == {"lmdh": 1.0}
+
+
+def test_flags_win_over_the_environment_and_that_over_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = file(tmp_path, "port = 1\nk = 1\nseed = 1\n")
+    monkeypatch.setenv("VARIEGATE_PORT", "2")
+    monkeypatch.setenv("VARIEGATE_K", "2")
+
+    found = load_settings({"port": 3}, config=path)
+
+    assert (found.port, found.k, found.seed, found.memory) == (3, 2, 1, 1000)
+
+
+def test_environment_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VARIEGATE_CONFIG", str(file(tmp_path, "port = 4321")))
+
+    assert load_settings().port == 4321
+
+
+def test_environment_speaks_of_tables_and_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VARIEGATE_POLICIES__MINE", "lmdh:ridge=2")
+    monkeypatch.setenv("VARIEGATE_SPLIT", '{"mine": 3}')
+    monkeypatch.setenv("VARIEGATE_CORS_ORIGINS", "https://a.example, https://b.example:8443")
+
+    found = load_settings()
+
+    assert found.policies == {"mine": "lmdh:ridge=2"}
+    assert found.split == {"mine": 3.0}
+    assert found.cors_origins == ("https://a.example", "https://b.example:8443")
+
+
+def test_environment_can_take_back_what_the_file_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VARIEGATE_RATE", "none")
+
+    assert load_settings(config=file(tmp_path, "rate = 5")).rate is None
+
+
+def test_table_of_a_stronger_place_stands_in_for_the_whole(tmp_path: Path) -> None:
+    path = file(tmp_path, '[policies]\na = "lmdh"\nb = "mmr"\n')
+
+    assert load_settings({"policies": {"c": "lsb"}}, config=path).policies == {"c": "lsb"}
+
+
+def test_settings_themselves_read_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VARIEGATE_PORT", "1")
+
+    assert Settings().port == 8000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("portt = 1", r"service\.toml: `portt` is no setting: did you mean `port`\?"),
+        ("max-k = 1", r"`max-k` is no setting: did you mean `max_k`\?"),
+        ("qqq = 1", r"`qqq` is no setting: see `variegate serve --print-config`"),
+        ("port = 70000", r"service\.toml: `port` must be from 0 to 65535, got 70000"),
+        ("port = 'x'", r"`port` must be from 0 to 65535, got 'x'"),
+        ("k = 0", r"`k` must be from 1, got 0"),
+        ("late = 'never'", r"`late` must be drop or learn, got 'never'"),
+        ("memory_days = inf", r"`memory_days` must be a number above 0, got inf"),
+        ("split = {lmdh = 'many'}", r"`split\.lmdh` must be a number of at least 0, got 'many'"),
+        ("split = {lmdh = -1}", r"`split\.lmdh` must be a number of at least 0, got -1"),
+        ("split = {lmdh = 0}", r"`split` must give some policy a weight above 0"),
+        ("split = {other = 1}", r"`split` must name policies \(lmdh\), got 'other'"),
+        ("policies = {}", r"`policies` must be a table of names and policies .* got an object"),
+        ("policies = {'a b' = 'lmdh'}", r"`policies` must have names of letters.* got 'a b'"),
+        ("policies = {a = 'lmhd'}", r"`policies\.a`: .* got 'lmhd': did you mean 'lmdh'\?"),
+        ("policies = {a = 'lmdh:rige=1'}", r"`policies\.a`: .*did you mean 'ridge'\?"),
+        ("policies = {a = 'lmdh:ridge=-1'}", r"`policies\.a`: `ridge` must be .* got -1"),
+        ("k = 11\nmax_k = 10", r"`k` must be at most `max_k`, 10, got 11"),
+        ("cors_origins = ['shop']", r"`cors_origins` must be origins .* got 'shop'"),
+        ("port = = 1", r"service\.toml:1: not TOML: "),
+        ("port", r"service\.toml: not TOML: "),
+    ],
+)
+def test_file_that_will_not_do(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        load_settings(config=file(tmp_path, text))
+
+    assert "\n" not in str(caught.value)
+
+
+def test_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"none\.toml: cannot read the settings: No such file"):
+        load_settings(config=tmp_path / "none.toml")
+
+
+def test_file_of_other_bytes(tmp_path: Path) -> None:
+    (tmp_path / "service.toml").write_bytes(b"\xff\xfe")
+
+    with pytest.raises(DataError, match="must be a TOML file in UTF-8"):
+        load_settings(config=tmp_path / "service.toml")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("PORT", "tcp://10.0.0.1:8000", r"`port` must be .* \(from VARIEGATE_PORT\)"),
+        ("POLICIES", "{x", r"`policies` must be .* as JSON, got '\{x' \(from VARIEGATE_POLICIES\)"),
+    ],
+)
+def test_environment_that_will_not_do(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, message: str
+) -> None:
+    monkeypatch.setenv(f"VARIEGATE_{name}", value)
+
+    with pytest.raises(InputError, match=message):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ({"port": "x" * 500}, r"`port` must be from 0 to 65535, got 'x{77}\.\.\.'$"),
+        ({"nothing": 1}, "`nothing` is no setting"),
+        (
+            {"mix": 0.1, "policies": {"e": "epsilon-greedy"}},
+            r"`mix` must be 0 for policies that draw by themselves, as 'e' \(epsilon-greedy\)",
+        ),
+    ],
+)
+def test_flags_that_will_not_do(flags: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load_settings(flags)
+
+
+def test_mix_takes_policies_that_do_not_draw() -> None:
+    assert load_settings({"mix": 0.1}).mix == 0.1
+
+
+def test_weights_are_shares_of_all_policies() -> None:
+    three = {"a": "lmdh", "b": "mmr", "c": "lsb"}
+
+    assert Settings(policies=three).weights == pytest.approx(dict.fromkeys("abc", 1 / 3))
+    assert Settings(policies=three, split={"a": 3, "b": 1}).weights == {
+        "a": 0.75,
+        "b": 0.25,
+        "c": 0.0,
+    }
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "localhost", "LOCALHOST", "::1"])
+def test_loopback_is_local(host: str) -> None:
+    assert Settings(host=host).is_local
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "127.0.0.1.example", "shop"])  # noqa: S104
+def test_other_hosts_are_not_local(host: str) -> None:
+    assert not Settings(host=host).is_local
+
+
+def test_printed_settings_can_be_read_back(tmp_path: Path) -> None:
+    first = Settings(
+        catalogue='a "quoted" \\ name\x7f.npz',
+        rate=2.5,
+        allow_anonymous=True,
+        cors_origins=("https://a.example",),
+        policies={"a.b": "lmdh:ridge=1", "c": "mmr"},
+        split={"a.b": 1},
+    )
+
+    assert load_settings(config=file(tmp_path, settings_as_toml(first))) == first
+
+
+# Surrogates cannot be written to a file at all.
+@given(path=st.text(st.characters(exclude_categories=["Cs"])))
+@settings(deadline=None)
+def test_any_path_survives_printing(path: str) -> None:
+    text = settings_as_toml(Settings(catalogue=path))
+
+    assert tomllib.loads(text)["catalogue"] == path
+
+
+def test_printed_settings_explain_every_setting() -> None:
+    lines = settings_as_toml(Settings()).splitlines()
+
+    for name, field in Settings.model_fields.items():
+        assert f"# {field.description}" in lines, name
+
+
+def test_printed_settings_hide_the_password() -> None:
+    text = settings_as_toml(Settings(store="postgresql://me:hunter2@db/shop?password=hunter2"))
+
+    assert "hunter2" not in text
+    assert 'store = "postgresql://me:***@db/shop?password=***"' in text
+    assert "VARIEGATE_STORE" in text
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite:///variegate.db", "sqlite:////tmp/a.db", "postgresql://me@db/shop"]
+)
+def test_url_without_password_stays_as_it_is(url: str) -> None:
+    assert without_secrets(url) == url
+
+
+def test_settings_pass_through_json() -> None:
+    first = Settings(policies={"a": "mmr"}, rate=2, cors_origins=("https://a.example",))
+
+    assert Settings.model_validate_json(first.model_dump_json()) == first
+
+
+def test_every_error_is_of_the_package() -> None:
+    with pytest.raises(VariegateError):
+        load_settings({"port": None})

@@ -1,0 +1,92 @@
+"""Rows with something in every column, and threads with an end."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from variegate.store import Batch, EventRow, ItemRow, KeyRow, SlateRow, Store, UserRow
+
+Value = TypeVar("Value")
+
+
+def user(name: str = "ada", **changes: Any) -> UserRow:
+    row = UserRow(
+        id=name,
+        policy="lmdh",
+        state=b"\x00\xff learnt",
+        shown=b"\x01\x02",
+        slates=3,
+        version=0,
+        created=1_700_000_000.125,
+        changed=1_700_000_001.5,
+    )
+    return replace(row, **changes)
+
+
+def slate(name: str = "01A", owner: str = "ada", **changes: Any) -> SlateRow:
+    row = SlateRow(
+        id=name,
+        user_id=owner,
+        policy="lmdh",
+        created=1_700_000_000.125,
+        deadline=1_700_003_600.0,
+        closed=False,
+        k=3,
+        items=("m1", 'm"2', "m'3"),
+        features=b"\x00\x01\xfe",
+        propensities=[0.5, 0.25, 1e-09],
+        spread={"cosine": 0.1, "genres": 0.75},
+        rewards=[None, None, None],
+        taught=[False, False, False],
+        reports={},
+        earned=0.0,
+        answered=False,
+    )
+    return replace(row, **changes)
+
+
+def answered(row: SlateRow, rewards: Sequence[float | None]) -> SlateRow:
+    return replace(
+        row,
+        rewards=list(rewards),
+        taught=[reward is not None for reward in rewards],
+        reports={"first": {"m1": 1.0}},
+        earned=sum(reward for reward in rewards if reward is not None),
+        answered=True,
+    )
+
+
+def event(owner: str = "ada", kind: str = "slate", **changes: Any) -> EventRow:
+    row = EventRow(None, 1_700_000_000.125, owner, "01A", kind, {"rewards": [1, None], "ü": "\0"})
+    return replace(row, **changes)
+
+
+def item(row: int = 0, name: str = "m1", **changes: Any) -> ItemRow:
+    return replace(ItemRow(row, name, False, None), **changes)
+
+
+def key(number: str = "k1", **changes: Any) -> KeyRow:
+    return replace(KeyRow(number, "the shop", "client", "ab12", 1_700_000_000.125, None), **changes)
+
+
+def add_users(store: Store, *names: str, **changes: Any) -> None:
+    with store.batch() as batch:
+        batch.ensure_users([user(name, **changes) for name in names])
+
+
+def in_one_batch(store: Store, *steps: Callable[[Batch], object]) -> None:
+    with store.batch() as batch:
+        for step in steps:
+            step(batch)
+
+
+@contextmanager
+def threads(count: int) -> Iterator[Callable[[Callable[[], Value]], "Future[Value]"]]:
+    """Give what starts a function in a thread; at the end all have come to theirs.
+
+    They do so by themselves: whatever waits in a store waits a few seconds at most.
+    """
+    with ThreadPoolExecutor(count) as pool:
+        yield pool.submit

@@ -1,0 +1,122 @@
+"""Items, keys and notes, and the numbers that grow when they change."""
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from tests.store.making import item, key, threads
+from variegate.errors import ConflictError
+from variegate.store import ITEMS_REVISION, KEYS_REVISION, ItemRow, Store
+
+DATA = {"title": "Das Boot’s", "attributes": {"genre": ["war"]}, "features": [0.1, -2.0]}
+
+
+def revision(store: Store, name: str) -> int:
+    with store.reading() as reader:
+        return int(reader.meta(name) or 0)
+
+
+def test_items_come_by_their_row(store: Store) -> None:
+    rows = [item(0, "m1"), item(1, "m2", retired=True), item(2, "m3", data=DATA)]
+
+    with store.batch() as batch:
+        batch.add_items(rows[::-1])
+
+    with store.reading() as reader:
+        assert reader.items() == rows
+
+
+def test_changed_item_is_kept(store: Store) -> None:
+    with store.batch() as batch:
+        batch.add_items([item(0, "m1"), item(1, "m2", data=DATA)])
+        batch.change_items([item(1, "m2", retired=True, data=None)])
+
+    with store.reading() as reader:
+        assert reader.items() == [item(0, "m1"), item(1, "m2", retired=True)]
+
+
+@pytest.mark.parametrize("taken", [item(0, "new"), item(7, "m1")], ids=["row", "id"])
+def test_item_in_the_place_of_another_is_a_conflict(store: Store, taken: ItemRow) -> None:
+    with store.batch() as batch:
+        batch.add_items([item(0, "m1")])
+
+    with pytest.raises(ConflictError, match="added meanwhile: retry"), store.batch() as batch:
+        batch.add_items([taken])
+
+    with store.reading() as reader:
+        assert reader.items() == [item(0, "m1")]
+
+
+@pytest.mark.parametrize("unknown", [item(1, "m1"), item(0, "m2")], ids=["row", "id"])
+def test_change_of_an_item_that_is_not_there_is_a_conflict(store: Store, unknown: ItemRow) -> None:
+    with store.batch() as batch:
+        batch.add_items([item(0, "m1")])
+
+    with pytest.raises(ConflictError, match=r"^1 of 1 items are not there"), store.batch() as batch:
+        batch.change_items([unknown])
+
+
+def test_every_change_of_items_is_counted(store: Store) -> None:
+    with store.batch() as batch:
+        batch.add_items([])
+        batch.change_items([])
+    assert revision(store, ITEMS_REVISION) == 0
+
+    with store.batch() as batch:
+        batch.add_items([item(0, "m1"), item(1, "m2")])
+    after_adding = revision(store, ITEMS_REVISION)
+    with store.batch() as batch:
+        batch.change_items([item(0, "m1", retired=True)])
+
+    assert 0 < after_adding < revision(store, ITEMS_REVISION)
+
+
+def test_changes_of_items_at_once_are_all_counted(store: Store) -> None:
+    def add(row: int) -> None:
+        with store.batch() as batch:
+            batch.add_items([item(row, f"m{row}")])
+
+    with threads(4) as start:
+        added = [start(partial(add, row)) for row in range(8)]
+
+    assert [thread.result() for thread in added] == [None] * 8
+    assert revision(store, ITEMS_REVISION) == 8
+
+
+def test_key_is_kept_until_it_is_revoked(store: Store) -> None:
+    old, new = key("k1"), key("k2", created=1_800_000_000.0, role="admin", name="Zoë's 'key'")
+
+    with store.batch() as batch:
+        batch.add_key(new)
+        batch.add_key(old)
+        assert batch.keys() == [old, new]
+        assert batch.revoke_key("k1", 5.5) is True
+        assert batch.revoke_key("k1", 6.5) is False
+        assert batch.revoke_key("k3", 6.5) is False
+
+    with store.reading() as reader:
+        assert reader.keys() == [replace(old, revoked=5.5), new]
+
+
+def test_every_change_of_keys_is_counted(store: Store) -> None:
+    with store.batch() as batch:
+        batch.add_key(key("k1"))
+    after_adding = revision(store, KEYS_REVISION)
+    with store.batch() as batch:
+        batch.revoke_key("unknown", 1.0)
+    assert revision(store, KEYS_REVISION) == after_adding
+
+    with store.batch() as batch:
+        batch.revoke_key("k1", 1.0)
+    assert 0 < after_adding < revision(store, KEYS_REVISION)
+
+
+def test_note_takes_the_place_of_the_one_before(store: Store) -> None:
+    with store.batch() as batch:
+        assert batch.meta("catalogue") is None
+        batch.set_meta("catalogue", "first")
+        batch.set_meta("catalogue", "it's the second")
+
+    with store.reading() as reader:
+        assert reader.meta("catalogue") == "it's the second"

@@ -1,0 +1,178 @@
+"""Tables come step by step, each whole, and no two processes take one at once."""
+
+import subprocess
+import sys
+from functools import partial
+
+import pytest
+from sqlalchemy import Connection, Engine, create_engine, inspect
+from sqlalchemy.engine.interfaces import ReflectedIndex
+
+from tests.store.making import add_users, event, slate, threads, user
+from variegate.errors import StoreError
+from variegate.store import Store
+from variegate.store.engine import open_database
+from variegate.store.migrations import MIGRATIONS, Migration, migrate
+from variegate.store.schema import TABLES
+
+
+def plain_engine(url: str) -> Engine:
+    plain = url.partition("?durability")[0]
+    return create_engine(plain.replace("postgresql:", "postgresql+psycopg:"))
+
+
+def described(url: str) -> dict[str, object]:
+    """Return all that a database tells of its tables."""
+    engine = plain_engine(url)
+    found = inspect(engine)
+    tables: dict[str, object] = {
+        name: (
+            [(c["name"], repr(c["type"]), c["nullable"]) for c in found.get_columns(name)],
+            found.get_pk_constraint(name)["constrained_columns"],
+            sorted(map(told, found.get_indexes(name))),
+            [constraint["column_names"] for constraint in found.get_unique_constraints(name)],
+        )
+        for name in found.get_table_names()
+    }
+    engine.dispose()
+    return tables
+
+
+def told(index: ReflectedIndex) -> tuple[str, ...]:
+    only_where = [f"{name} {value}" for name, value in index["dialect_options"].items()]
+    return (str(index["name"]), str(index["column_names"]), *only_where)
+
+
+def add_country(connection: Connection) -> None:
+    connection.exec_driver_sql("ALTER TABLE users ADD COLUMN country TEXT")
+    connection.exec_driver_sql("UPDATE users SET country = 'of ' || id")
+
+
+def fail(connection: Connection) -> None:
+    connection.exec_driver_sql("CREATE TABLE half (id INTEGER)")
+    connection.exec_driver_sql("DROP TABLE users")
+    connection.exec_driver_sql("SELECT * FROM nowhere")
+
+
+LATER = (*MIGRATIONS, Migration(2, add_country))
+
+
+def version(url: str) -> str | None:
+    database = open_database(url, create=False)
+    with database.reading() as transaction:
+        found = transaction.rows(database.statements.meta, "schema")[0][0]
+    database.close()
+    return str(found)
+
+
+def test_steps_lead_to_the_tables_of_the_schema(url: str) -> None:
+    Store.open(url).close()
+    stepped = described(url)
+    engine = plain_engine(url)
+    with engine.begin() as connection:
+        TABLES.drop_all(connection)
+        TABLES.create_all(connection)
+    engine.dispose()
+
+    assert stepped == described(url)
+    assert stepped.keys() == TABLES.tables.keys()
+
+
+def test_step_keeps_what_is_there(url: str) -> None:
+    with Store.open(url) as store:
+        add_users(store, "ada", "bob")
+        with store.batch() as batch:
+            batch.add_slates([slate()])
+            batch.add_events([event()])
+
+    database = open_database(url, create=False)
+    migrate(database, steps=LATER)
+    with database.reading() as transaction:
+        rows = transaction.rows("SELECT id, country FROM users ORDER BY id")
+        counted = transaction.rows(database.statements.counts)
+    database.close()
+
+    assert [tuple(row) for row in rows] == [("ada", "of ada"), ("bob", "of bob")]
+    assert [tuple(row) for row in counted] == [(2, 1, 0, 1)]
+    assert version(url) == "2"
+
+
+def test_store_of_a_later_version_is_refused(url: str) -> None:
+    with Store.open(url) as store:
+        add_users(store, "ada")
+    database = open_database(url, create=False)
+    migrate(database, steps=LATER)
+    database.close()
+
+    with pytest.raises(StoreError, match=r"a later version .* \(tables 2, .* 1\): upgrade"):
+        Store.open(url)
+
+    assert version(url) == "2"
+
+
+def test_step_that_fails_changes_nothing(url: str) -> None:
+    with Store.open(url) as store:
+        add_users(store, "ada")
+    before = described(url)
+
+    database = open_database(url, create=False)
+    with pytest.raises(StoreError, match="nowhere"):
+        migrate(database, steps=(*MIGRATIONS, Migration(2, fail)))
+    database.close()
+
+    assert described(url) == before
+    with Store.open(url) as store, store.reading() as reader:
+        assert reader.users(["ada"]) == {"ada": user("ada")}
+
+
+def test_opening_again_changes_nothing(url: str) -> None:
+    with Store.open(url) as store:
+        add_users(store, "ada")
+
+    with Store.open(url, create=False) as store, store.reading() as reader:
+        assert reader.counts()["users"] == 1
+
+
+def test_many_threads_open_one_new_store(url: str) -> None:
+    def open_and_add(number: int) -> None:
+        with Store.open(url) as store:
+            add_users(store, f"user {number}")
+
+    with threads(6) as start:
+        opened = [start(partial(open_and_add, number)) for number in range(6)]
+
+    assert [thread.result() for thread in opened] == [None] * 6
+    with Store.open(url) as store, store.reading() as reader:
+        assert reader.counts()["users"] == 6
+
+
+OPENING = """
+import sys
+from variegate.store import Store
+import variegate.store.engine, variegate.store.migrations, psycopg
+print("ready", flush=True)
+sys.stdin.readline()
+with Store.open(sys.argv[1]) as store, store.batch() as batch:
+    batch.set_meta(sys.argv[2], "here")
+"""
+
+
+def test_processes_that_open_at_once_do_not_clash(url: str) -> None:
+    names = ["first", "second", "third"]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", OPENING, url, name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name in names
+    ]
+    ready = [process.stdout.readline() for process in processes if process.stdout]
+    told = [process.communicate("go\n", timeout=60)[1] for process in processes]
+
+    assert ready == ["ready\n"] * 3
+    assert told == [""] * 3
+    with Store.open(url, create=False) as store, store.reading() as reader:
+        assert [reader.meta(name) for name in names] == ["here"] * 3

@@ -1,0 +1,224 @@
+"""Which databases become a store, and what is said of the others."""
+
+import sqlite3
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+
+from tests.postgres import Postgres
+from tests.store.making import add_users, user
+from variegate.errors import InputError, MissingExtraError, StoreError
+from variegate.store import Store
+
+SECRET = "hunter2"  # noqa: S105 (it is what must not be told)
+
+
+@pytest.mark.parametrize("prefix", ["", "sqlite:///", "sqlite+pysqlite:///"])
+def test_path_is_a_sqlite_file(tmp_path: Path, prefix: str) -> None:
+    path = tmp_path / "the store's 100% file?.db"
+    url = f"{prefix}{path}".replace("?", "" if prefix else "?")
+
+    with Store.open(url) as store:
+        add_users(store, "ada")
+
+    (file,) = tmp_path.iterdir()
+    assert file.read_bytes().startswith(b"SQLite format 3")
+    with Store.open(str(file), create=False) as store, store.reading() as reader:
+        assert reader.users(["ada"]) == {"ada": user("ada")}
+
+
+def test_relative_path_stays_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Store.open("sqlite:///here.db") as store:
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        add_users(store, "ada")
+
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["here.db"]
+
+
+@pytest.mark.parametrize(
+    ("query", "level"), [("", 2), ("?durability=full", 2), ("?durability=normal", 1)]
+)
+def test_durability_is_as_asked_for(tmp_path: Path, query: str, level: int) -> None:
+    with Store.open(f"sqlite:///{tmp_path}/file{query}") as store, store.batch() as batch:
+        connection = batch._transaction._connection
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == level
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+
+
+@pytest.mark.parametrize(
+    ("query", "committed"), [("", "on"), ("&durability=normal", "off")], ids=["full", "normal"]
+)
+def test_postgres_has_limits_to_its_patience(postgres_url: str, query: str, committed: str) -> None:
+    shown = ("lock_timeout", "statement_timeout", "transaction_isolation", "synchronous_commit")
+    with Store.open(postgres_url + query) as store, store.batch() as batch:
+        connection = batch._transaction._connection
+        found = [connection.exec_driver_sql(f"SHOW {name}").scalar() for name in shown]
+
+    assert found == ["5s", "30s", "read committed", committed]
+
+
+def test_address_can_set_other_limits(postgres_url: str) -> None:
+    url = f"{postgres_url}&options=-c%20lock_timeout%3D70ms&application_name=shop"
+    with Store.open(url) as store, store.batch() as batch:
+        connection = batch._transaction._connection
+        assert connection.exec_driver_sql("SHOW lock_timeout").scalar() == "70ms"
+        assert connection.exec_driver_sql("SHOW application_name").scalar() == "shop"
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite://", ":memory:", "sqlite:///:memory:", "sqlite:///file::memory:?uri=true"]
+)
+def test_store_in_memory_is_refused(url: str) -> None:
+    with pytest.raises(InputError, match=r"^`url` must name a file: a store in memory forgets"):
+        Store.open(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        (f"mysql://me:{SECRET}@host/db", r"^`url` must be a file, .*, got one of mysql$"),
+        (f"postgresql+asyncpg://me:{SECRET}@host/db", r"got one of postgresql\+asyncpg$"),
+        (
+            f"postgresql://me:{SECRET}@host:port/db",
+            r"^`url` must be a file, .* got something else$",
+        ),
+        (f"postgresql://me:x@{SECRET}@host/db", r"^`url` must have the @ of a password .* %40$"),
+        (f"sqlite://{SECRET}/file.db", r"^`url` must have three slashes"),
+        ("sqlite:///file.db?mode=ro", r"^`url` of SQLite .* durability alone, got mode$"),
+        ("sqlite:///file.db?durability=none", r"^`durability` must be full or normal, got 'none'$"),
+        ("://", r"^`url` must be a file"),
+    ],
+)
+def test_address_of_nothing_is_refused(url: str, words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        Store.open(url)
+
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"postgresql://me:{SECRET}@127.0.0.1:1/db",
+        f"postgres://127.0.0.1:1/db?user=me&password={SECRET}",
+        f"postgresql+psycopg://me:{SECRET}@/db?host=/nowhere/{SECRET}",
+        f"postgresql://me@127.0.0.1:1/db?sslmode={SECRET}&sslpassword={SECRET}",
+    ],
+    ids=["password", "query", "socket", "setting"],
+)
+def test_server_that_is_not_there_is_told_without_secrets(url: str) -> None:
+    with pytest.raises(StoreError, match=r"^postgresql://(127.0.0.1:1)?/db: ") as caught:
+        Store.open(url)
+
+    told = "".join(traceback.format_exception(caught.value))
+    assert SECRET not in told
+    assert "\n" not in str(caught.value)
+
+
+def test_database_that_is_not_there_is_told(postgres: Postgres) -> None:
+    with pytest.raises(StoreError, match='database "nowhere" does not exist'):
+        Store.open(postgres.url("nowhere"))
+
+
+def test_database_of_another_encoding_is_refused(postgres_url: str) -> None:
+    import psycopg
+
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS latin")
+        connection.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+        name = connection.info.dbname
+
+    with pytest.raises(StoreError, match="must be encoded in UTF8, is LATIN1"):
+        Store.open(postgres_url.replace(name, "latin"))
+
+
+def test_nothing_is_made_where_that_is_not_asked_for(tmp_path: Path, postgres_url: str) -> None:
+    with pytest.raises(StoreError, match="there is no store here"):
+        Store.open(str(tmp_path / "file"), create=False)
+    assert list(tmp_path.iterdir()) == []
+
+    with pytest.raises(StoreError, match="there is no store here"):
+        Store.open(postgres_url, create=False)
+
+
+def test_folder_that_is_missing_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="nowhere/file: the folder does not exist: make it first"):
+        Store.open(str(tmp_path / "nowhere" / "file"))
+
+
+def test_folder_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="unable to open database file"):
+        Store.open(str(tmp_path))
+
+
+def test_file_of_another_kind_is_refused_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear reader, " * 500)
+
+    with pytest.raises(StoreError, match=r"letter\.txt: file is not a database"):
+        Store.open(str(path))
+
+    assert path.read_text() == "Dear reader, " * 500
+
+
+@pytest.mark.parametrize("table", ["users (name)", "meta (key, value)", "meta (id, version)"])
+def test_tables_of_another_are_refused_and_kept(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "shop.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"CREATE TABLE {table}")
+    connection.close()
+
+    with pytest.raises(StoreError, match="holds tables of something else: give the store a data"):
+        Store.open(str(path))
+
+    connection = sqlite3.connect(path)
+    assert len(connection.execute("SELECT * FROM sqlite_master").fetchall()) == 1
+    connection.close()
+
+
+def test_closed_store_says_so(store: Store) -> None:
+    store.close()
+
+    with pytest.raises(StoreError, match="the store was closed"):
+        store.ping()
+    with pytest.raises(StoreError, match="the store was closed"), store.batch():
+        pass
+
+
+def test_ping_of_an_open_store_says_nothing(store: Store) -> None:
+    store.ping()
+
+    with store.reading() as reader:
+        assert reader.meta("schema") == "1"
+
+
+@pytest.mark.parametrize(
+    ("package", "module", "url"),
+    [
+        ("sqlalchemy", "engine", "file.db"),
+        ("psycopg", "postgres", "postgresql://host/db"),
+    ],
+)
+def test_missing_package_is_told(
+    monkeypatch: pytest.MonkeyPatch, package: str, module: str, url: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, f"variegate.store.{module}", raising=False)
+
+    with pytest.raises(MissingExtraError, match=r"pip install 'variegate\[service\]'"):
+        Store.open(url)
+
+
+def test_importing_the_store_does_not_load_sqlalchemy() -> None:
+    code = "import sys, variegate.store; print(sorted({'sqlalchemy', 'psycopg'} & {*sys.modules}))"
+
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert loaded.stdout == "[]\n"
