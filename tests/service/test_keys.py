@@ -250,6 +250,24 @@ def test_wrong_key_is_refused_and_counted(store: Store) -> None:
     assert found['variegate_refused_total{reason="no_key"}'] == 1
 
 
+@pytest.mark.parametrize(
+    "headers", [bearer("vgk_a_b"), {"X-API-Key": "x"}, {"X-API-Key": ""}], ids=str
+)
+def test_unknown_key_is_refused_even_where_none_is_needed(
+    store: Store, headers: dict[str, str]
+) -> None:
+    assert calling(store).get("/v1/ping", headers=headers).status_code == 401
+
+
+def test_other_ways_to_authorise_are_no_keys(store: Store) -> None:
+    headers = {"Authorization": "Basic bWU6cHc="}
+    assert calling(store).get("/v1/ping", headers=headers).status_code == 200
+    key, _ = make_key(store, "client", "x")
+
+    assert calling(store).get("/v1/ping", headers=headers).status_code == 401
+    assert calling(store).get("/v1/ping", headers={**headers, "X-API-Key": key}).status_code == 200
+
+
 def test_service_stays_closed_when_every_key_was_revoked(store: Store) -> None:
     _, row = make_key(store, "client", "x")
     revoke_key(store, row.id)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from variegate.store import Batch, EventRow, ItemRow, KeyRow, SlateRow, Store, UserRow
@@ -22,7 +21,7 @@ def user(name: str = "ada", **changes: Any) -> UserRow:
         created=1_700_000_000.125,
         changed=1_700_000_001.5,
     )
-    return replace(row, **changes)
+    return row._replace(**changes)
 
 
 def slate(name: str = "01A", owner: str = "ada", **changes: Any) -> SlateRow:
@@ -44,12 +43,11 @@ def slate(name: str = "01A", owner: str = "ada", **changes: Any) -> SlateRow:
         earned=0.0,
         answered=False,
     )
-    return replace(row, **changes)
+    return row._replace(**changes)
 
 
 def answered(row: SlateRow, rewards: Sequence[float | None]) -> SlateRow:
-    return replace(
-        row,
+    return row._replace(
         rewards=list(rewards),
         taught=[reward is not None for reward in rewards],
         reports={"first": {"m1": 1.0}},
@@ -60,15 +58,15 @@ def answered(row: SlateRow, rewards: Sequence[float | None]) -> SlateRow:
 
 def event(owner: str = "ada", kind: str = "slate", **changes: Any) -> EventRow:
     row = EventRow(None, 1_700_000_000.125, owner, "01A", kind, {"rewards": [1, None], "ü": "\0"})
-    return replace(row, **changes)
+    return row._replace(**changes)
 
 
 def item(row: int = 0, name: str = "m1", **changes: Any) -> ItemRow:
-    return replace(ItemRow(row, name, False, None), **changes)
+    return ItemRow(row, name, False, None)._replace(**changes)
 
 
 def key(number: str = "k1", **changes: Any) -> KeyRow:
-    return replace(KeyRow(number, "the shop", "client", "ab12", 1_700_000_000.125, None), **changes)
+    return KeyRow(number, "the shop", "client", "ab12", 1_700_000_000.125, None)._replace(**changes)
 
 
 def add_users(store: Store, *names: str, **changes: Any) -> None:

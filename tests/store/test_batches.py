@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import TimeoutError as StillWaiting
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -46,7 +45,7 @@ def learn_once(store: Store) -> UserRow:
     """Give a user one more list, as the service does; return them as they were before."""
     with store.batch() as batch:
         row = batch.lock_users(["ada"])["ada"]
-        batch.save_users([replace(row, slates=row.slates + 1)])
+        batch.save_users([row._replace(slates=row.slates + 1)])
         batch.add_events([event()])
     return row
 
@@ -139,7 +138,7 @@ def test_locked_user_waits_for_the_batch_to_end(url: str) -> None:
             waiting = start(partial(learn_once, other))
             with pytest.raises(StillWaiting):
                 waiting.result(timeout=0.3)
-            batch.save_users([replace(row, policy="mmr")])
+            batch.save_users([row._replace(policy="mmr")])
 
         assert waiting.result(timeout=20) == user("ada", policy="mmr", version=1)
 

@@ -1,6 +1,5 @@
 """Items, keys and notes, and the numbers that grow when they change."""
 
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -96,7 +95,7 @@ def test_key_is_kept_until_it_is_revoked(store: Store) -> None:
         assert batch.revoke_key("k3", 6.5) is False
 
     with store.reading() as reader:
-        assert reader.keys() == [replace(old, revoked=5.5), new]
+        assert reader.keys() == [old._replace(revoked=5.5), new]
 
 
 def test_every_change_of_keys_is_counted(store: Store) -> None:

@@ -1,7 +1,5 @@
 """The log keeps what happened in its order."""
 
-from dataclasses import replace
-
 from tests.store.making import event
 from variegate.store import Store
 
@@ -16,7 +14,7 @@ def test_events_are_numbered_in_the_order_in_which_they_came(store: Store) -> No
 
     with store.reading() as reader:
         kept = reader.events(limit=9)
-    assert [replace(row, seq=None) for row in kept] == rows
+    assert [row._replace(seq=None) for row in kept] == rows
     first, second, third = (row.seq or 0 for row in kept)
     assert 0 < first < second < third
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.postgres import Postgres
-from tests.store.making import add_users, user
+from tests.store.making import add_users, in_one_batch, user
 from variegate.errors import InputError, MissingExtraError, StoreError
 from variegate.store import Store
 
@@ -190,11 +190,12 @@ def test_closed_store_says_so(store: Store) -> None:
         pass
 
 
-def test_ping_of_an_open_store_says_nothing(store: Store) -> None:
+def test_ping_tells_a_store_that_somebody_emptied(store: Store) -> None:
     store.ping()
+    in_one_batch(store, lambda batch: batch._transaction.change("DELETE FROM meta"))
 
-    with store.reading() as reader:
-        assert reader.meta("schema") == "1"
+    with pytest.raises(StoreError, match="has lost what it held: restore it from a copy"):
+        store.ping()
 
 
 @pytest.mark.parametrize(

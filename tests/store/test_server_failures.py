@@ -113,7 +113,6 @@ def test_server_that_takes_no_writes_is_told_and_used_when_it_does(
     with read_only(postgres_url), Store.open(postgres_url) as other:
         with pytest.raises(StoreError, match="cannot execute INSERT in a read-only transaction"):
             add_users(other, "bob")
-        assert everybody(other) == ["ada"]
         with read_only(postgres_url, "off"):
             add_users(other, "bob")
 

@@ -1,7 +1,5 @@
 """Lists are kept whole; what feedback and time change of them is all that changes."""
 
-from dataclasses import replace
-
 import pytest
 
 from tests.store.making import answered, event, in_one_batch, slate
@@ -25,10 +23,10 @@ def test_slate_comes_back_as_it_was_added(store: Store, row: SlateRow) -> None:
 def test_change_keeps_what_can_change(store: Store) -> None:
     with store.batch() as batch:
         batch.add_slates([slate("01A"), slate("01B")])
-    changed = replace(answered(slate("01A"), [1.0, None, 0.5]), closed=True)
+    changed = answered(slate("01A"), [1.0, None, 0.5])._replace(closed=True)
 
     with store.batch() as batch:
-        batch.change_slates([replace(changed, policy="other", items=("x",), features=b"y", k=9)])
+        batch.change_slates([changed._replace(policy="other", items=("x",), features=b"y", k=9)])
 
     with store.reading() as reader:
         assert reader.slates(["01A", "01B"]) == {"01A": changed, "01B": slate("01B")}

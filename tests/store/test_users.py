@@ -1,7 +1,5 @@
 """Users are kept as they are given, and change only from the version that was read."""
 
-from dataclasses import replace
-
 import pytest
 
 from tests.store.making import add_users, event, in_one_batch, slate, user
@@ -78,10 +76,10 @@ def test_saved_user_has_the_next_version(store: Store) -> None:
 
     with store.batch() as batch:
         batch.save_users([changed])
-        assert batch.users(["ada"]) == {"ada": replace(changed, version=1)}
+        assert batch.users(["ada"]) == {"ada": changed._replace(version=1)}
 
     with store.reading() as reader:
-        expected = {"ada": replace(changed, version=1), "bob": user("bob")}
+        expected = {"ada": changed._replace(version=1), "bob": user("bob")}
         assert reader.users(["ada", "bob"]) == expected
 
 

@@ -7,6 +7,7 @@ from variegate.cli.experiments import compare, replay, reproduce, sweep
 from variegate.cli.fetch import fetch
 from variegate.cli.inspect import inspect
 from variegate.cli.keys import keys
+from variegate.cli.loadtest import loadtest
 from variegate.cli.ratios import ratios
 from variegate.cli.serve import serve
 from variegate.cli.simulate import simulate
@@ -39,6 +40,7 @@ for _command in (
     build,
     inspect,
     serve,
+    loadtest,
     keys,
     replay,
     compare,

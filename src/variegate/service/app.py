@@ -92,14 +92,7 @@ def create_app(
     add_error_handlers(app)
     app.add_middleware(Guard, settings=settings, keys=keys, metrics=metrics, unlimited=PROBES)
     if settings.cors_origins:
-        # Around the guard, so that pages can read its refusals too.
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=settings.cors_origins,
-            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-            allow_headers=_SENT_HEADERS,
-            expose_headers=["x-request-id", "retry-after"],
-        )
+        _allow_pages(app, settings.cors_origins)
     _declare_keys(app)
     return app
 
@@ -163,6 +156,17 @@ def _yardstick() -> APIRouter:
         return Fine()
 
     return router
+
+
+def _allow_pages(app: FastAPI, origins: Sequence[str]) -> None:
+    # Around the guard, so that pages can read its refusals too.
+    app.add_middleware(
+        CORSMiddleware,
+        allow_origins=origins,
+        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+        allow_headers=_SENT_HEADERS,
+        expose_headers=["x-request-id", "retry-after"],
+    )
 
 
 def _declare_keys(app: FastAPI) -> None:

@@ -78,10 +78,10 @@ def error_answer(
     """Return the answer that tells of an error."""
     problem = {
         "code": CODES.get(status, f"status_{status}"),
-        "message": message,
+        "message": sendable(message),
         "request_id": request_id,
     }
-    body = sendable(json.dumps({"error": problem}, ensure_ascii=False, separators=(",", ":")))
+    body = json.dumps({"error": problem}, ensure_ascii=False, separators=(",", ":"))
     return Response(body, status, dict(headers or {}), "application/json")
 
 

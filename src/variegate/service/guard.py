@@ -128,18 +128,17 @@ class Guard:
         return None if self.buckets is None else self._limited(self.buckets, scope, call)
 
     def _identify(self, headers: dict[bytes, bytes], call: Call) -> None:
-        text = headers.get(b"authorization", b"")
-        if text[:7].lower() == b"bearer ":
-            text = text[7:]
-        elif b"x-api-key" in headers:
-            text = headers[b"x-api-key"]
-        if self.keys.was_filled:
-            if text:
-                call.key = self.keys.check(text.strip().decode("latin-1"))
-                call.refused = "bad_key"
+        """Find the caller's role, or why there is none."""
+        given = headers.get(b"authorization", b"")
+        text = given[7:] if given[:7].lower() == b"bearer " else headers.get(b"x-api-key")
+        if text is not None:
+            call.key = self.keys.check(text.strip().decode("latin-1"))
+            # A key that is unknown is not as good as none, even where none is needed: whoever
+            # sends it means another service.
+            call.refused = "bad_key"
             if call.key is not None:
                 call.role = "admin" if call.key.role == "admin" else "client"
-        elif self.is_open:
+        elif self.is_open and not self.keys.was_filled:
             if self.is_for_all or self._is_from_here(headers):
                 call.role = "admin"
             else:

@@ -47,9 +47,9 @@ def serve(settings: Settings, announce: Announce) -> None:
     announce
         Is told the address, once, when the service answers.
     """
-    configure_logs(settings.log_level, settings.log_format)
     check_exposure(settings)
     listener = bound_socket(settings)
+    configure_logs(settings.log_level, settings.log_format)
     address = address_of(listener)
 
     def tell() -> None:

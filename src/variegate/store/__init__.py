@@ -4,12 +4,14 @@ The event log is the truth; users' states and what lists have earned are views o
 beside it. SQLAlchemy is loaded when a store is opened, not before.
 """
 
-from variegate.store.batch import ITEMS_REVISION, KEYS_REVISION, Batch
+from variegate.store.batch import Batch
+from variegate.store.notes import CATALOGUE, ITEMS_REVISION, KEYS_REVISION
 from variegate.store.reader import Reader
 from variegate.store.rows import EventRow, ItemRow, KeyRow, SlateRow, UserRewards, UserRow
 from variegate.store.store import Store
 
 __all__ = [
+    "CATALOGUE",
     "ITEMS_REVISION",
     "KEYS_REVISION",
     "Batch",

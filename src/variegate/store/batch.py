@@ -2,16 +2,12 @@
 
 from collections.abc import Iterable, Sequence, Sized
 from operator import attrgetter
-from typing import Final
 
 from variegate.store import packing
+from variegate.store.notes import ITEMS_REVISION, KEYS_REVISION
 from variegate.store.reader import Reader
 from variegate.store.rows import EventRow, ItemRow, KeyRow, SlateRow, UserRow
 from variegate.store.texts import check_ids, check_text
-
-#: Numbers in `meta` that grow with every change of what they are named for
-ITEMS_REVISION: Final = "items_revision"
-KEYS_REVISION: Final = "keys_revision"
 
 
 class Batch(Reader):

@@ -8,6 +8,7 @@ from typing import Final
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from variegate.errors import StoreError
 from variegate.store.failures import Failures
 from variegate.store.statements import Statements
 from variegate.store.transaction import Transaction
@@ -76,7 +77,7 @@ class Database(ABC):
                 self._abandon(connection, error)
                 raise
 
-    def unusable(self, reason: str) -> Exception:
+    def unusable(self, reason: str) -> StoreError:
         """Return the error that says why this database cannot be used."""
         return self._failures.unusable(reason)
 

@@ -11,10 +11,8 @@ from typing import Final
 from sqlalchemy import Connection, inspect
 
 from variegate.store.database import Database
+from variegate.store.notes import SCHEMA
 from variegate.store.schema import TABLES
-
-#: The key in `meta` under which the number of the last step stands
-VERSION_KEY: Final = "schema"
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,8 @@ _FIRST_TABLES: Final = (
     "CREATE INDEX slates_by_user ON slates (user_id, id)",
     """CREATE INDEX slates_open ON slates (deadline)
         WHERE closed IS {false} AND deadline IS NOT NULL""",
-    "CREATE INDEX slates_answered ON slates (policy, user_id) WHERE answered IS {true}",
+    """CREATE INDEX slates_answered ON slates (policy, user_id, answered)
+        WHERE answered IS {true}""",
     """CREATE TABLE events (
         seq {counted}, time {real} NOT NULL, user_id {text} NOT NULL, slate_id {text},
         kind {text} NOT NULL, body TEXT NOT NULL)""",
@@ -114,7 +113,7 @@ def migrate(
             # Another process may have taken it meanwhile.
             if _version(database, connection) < step.number:
                 step.apply(connection)
-                kept = (VERSION_KEY, str(step.number))
+                kept = (SCHEMA, str(step.number))
                 connection.exec_driver_sql(database.statements.set_meta, kept)
 
 
@@ -124,11 +123,9 @@ def _version(database: Database, connection: Connection) -> int:
     names = TABLES.tables.keys() & found.get_table_names()
     if not names:
         return 0
-    if "meta" in names and {column["name"] for column in found.get_columns("meta")} == {
-        "key",
-        "value",
-    }:
-        value = connection.exec_driver_sql(database.statements.meta, (VERSION_KEY,)).scalar()
+    columns = {column["name"] for column in found.get_columns("meta")} if "meta" in names else set()
+    if columns == {"key", "value"}:
+        value = connection.exec_driver_sql(database.statements.meta, (SCHEMA,)).scalar()
         if value is not None and value.isdigit():
             return int(value)
     raise database.unusable("holds tables of something else: give the store a database of its own")

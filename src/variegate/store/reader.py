@@ -55,7 +55,9 @@ class Reader:
             rows = self._transaction.rows(self._sql.older_history, user, before, limit)
         return [slate_of(row) for row in rows]
 
-    def events(self, user: str | None = None, *, after_seq: int = 0, limit: int) -> list[EventRow]:
+    def events(
+        self, user: str | None = None, after_seq: int = 0, limit: int = 1000
+    ) -> list[EventRow]:
         """Return up to `limit` events in the order in which they were numbered.
 
         One user's events are numbered in the order in which they were kept. Those of several

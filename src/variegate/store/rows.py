@@ -1,11 +1,12 @@
-"""What the store keeps, one class a table, with JSON columns as Python objects."""
+"""What the store keeps, one class a table, with JSON columns as Python objects.
 
-from dataclasses import dataclass
+They are tuples: `row._replace(...)` is ten times as quick as a data class's.
+"""
+
 from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class UserRow:
+class UserRow(NamedTuple):
     """A user.
 
     Parameters
@@ -32,8 +33,7 @@ class UserRow:
     changed: float
 
 
-@dataclass(frozen=True, slots=True)
-class SlateRow:
+class SlateRow(NamedTuple):
     """A list that was given.
 
     Parameters
@@ -76,8 +76,7 @@ class SlateRow:
     answered: bool
 
 
-@dataclass(frozen=True, slots=True)
-class EventRow:
+class EventRow(NamedTuple):
     """Something that happened; the database gives `seq`, which is None before."""
 
     seq: int | None
@@ -88,8 +87,7 @@ class EventRow:
     body: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ItemRow:
+class ItemRow(NamedTuple):
     """An item; `data` is None while the item is as in the catalogue's file."""
 
     row: int
@@ -98,8 +96,7 @@ class ItemRow:
     data: dict[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRow:
+class KeyRow(NamedTuple):
     """A key to the service, of which only a hash is kept."""
 
     id: str

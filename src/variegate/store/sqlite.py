@@ -17,7 +17,7 @@ Identity: TypeAlias = tuple[int, int]
 
 #: Bytes to which a log that grew is cut again
 _LOG_SIZE: Final = 64 * 2**20
-_CACHE_KIB: Final = 16 * 1024
+_CACHE_KIB: Final = 8 * 1024
 
 
 class SqliteDatabase(Database):
@@ -145,8 +145,10 @@ def _with_log(connection: sqlite3.Connection) -> str:
         try:
             mode: str = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
         except sqlite3.OperationalError as error:
-            # Two that switch at once do not wait for each other, whatever the time-out.
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+            # Two that switch at once do not wait for each other, whatever the time-out. The last
+            # byte of a code is the kind of error, the others are its reason.
+            is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not is_busy or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
         else:

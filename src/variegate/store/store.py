@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from variegate.errors import MissingExtraError, StoreError
+from variegate.errors import MissingExtraError
 from variegate.store.batch import Batch
+from variegate.store.notes import SCHEMA
 from variegate.store.reader import Reader
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ class Store:
     def ping(self) -> None:
         """Raise StoreError if nothing can be read."""
         with self.reading() as reader:
-            if reader.meta("schema") is None:
-                raise StoreError("the store has lost its tables: restore it from a copy")
+            if reader.meta(SCHEMA) is None:
+                raise self._database.unusable("has lost what it held: restore it from a copy")
 
     def close(self) -> None:
         """Close all connections; the store is of no use after this."""

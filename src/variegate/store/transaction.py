@@ -1,7 +1,7 @@
 """Statements that are kept all together or not at all."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
@@ -10,6 +10,8 @@ from variegate.errors import ConflictError, StoreError
 from variegate.store.failures import Failures
 from variegate.store.packing import Values
 from variegate.store.statements import Statements
+
+Failure = TypeVar("Failure", StoreError, ConflictError, StoreError | ConflictError)
 
 
 class Transaction:
@@ -40,7 +42,7 @@ class Transaction:
 
     def conflict(self, message: str) -> ConflictError:
         """Return a ConflictError to raise; nothing of this transaction will be kept."""
-        return self._failed(ConflictError(message))  # type: ignore[return-value]
+        return self._failed(ConflictError(message))
 
     def check(self) -> None:
         """Raise again what went wrong before, if anything did."""
@@ -56,6 +58,6 @@ class Transaction:
         except SQLAlchemyError as error:
             raise self._failed(self._failures.error(error)) from None
 
-    def _failed(self, failure: StoreError | ConflictError) -> StoreError | ConflictError:
+    def _failed(self, failure: Failure) -> Failure:
         self._failure = failure
         return failure

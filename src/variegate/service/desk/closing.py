@@ -1,6 +1,6 @@
 """When the waiting for a list's feedback is over: sums are learnt, and silence may be."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from variegate.service.desk.ledger import Ledger
@@ -29,8 +29,8 @@ class Closing:
             ledger.teach(row, taught)
         done = [place in taught or was for place, was in enumerate(row.taught)]
         answered = row.answered
-        closed = replace(
-            with_rewards(row, rewards), closed=True, taught=done, answered=answered or bool(taught)
+        closed = with_rewards(row, rewards)._replace(
+            closed=True, taught=done, answered=answered or bool(taught)
         )
         body = {"taught": {str(place): reward for place, reward in taught.items()}}
         ledger.take(closed, "close", body)

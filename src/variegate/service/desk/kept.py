@@ -1,7 +1,7 @@
 """Policies of users who were here a moment ago, so that they are not made anew."""
 
 from collections import OrderedDict
-from typing import Final
+from typing import Final, NamedTuple
 
 from variegate.policies import Policy
 from variegate.store import UserRow
@@ -10,33 +10,46 @@ from variegate.store import UserRow
 MOST_KEPT: Final = 512
 
 
-class KeptPolicies:
-    """Policies by the user's very version: one that was changed elsewhere is not found.
+class _Kept(NamedTuple):
+    name: str
+    state: bytes | None
+    policy: Policy
 
-    What is not kept in the store must not be kept here: `put` is called after the commit.
+
+class KeptPolicies:
+    """Policies by what the store has of their users: one that was changed elsewhere is not found.
+
+    A policy that was taken may learn what is not kept in the end, so it is gone from here until
+    it is put back, after the commit.
     """
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._most = most
-        self._kept: OrderedDict[str, tuple[tuple[object, ...], Policy]] = OrderedDict()
+        self._revision = ""
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
 
-    def get(self, user: UserRow, revision: str) -> Policy | None:
-        """Return the policy of the user as it is in the store, under this revision of the items."""
-        kept = self._kept.get(user.id)
-        return kept[1] if kept is not None and kept[0] == _mark(user, revision) else None
+    def take(self, user: UserRow, revision: str) -> Policy | None:
+        """Return the policy of the user as the store has them, under this revision of the items."""
+        self._turn_to(revision)
+        kept = self._kept.pop(user.id, None)
+        # Not by the version: a user who was forgotten and came back counts anew.
+        if kept is None or kept.name != user.policy or kept.state != user.state:
+            return None
+        return kept.policy
 
     def put(self, user: UserRow, revision: str, policy: Policy) -> None:
-        """Keep a policy, and let the oldest go."""
-        self._kept[user.id] = _mark(user, revision), policy
-        self._kept.move_to_end(user.id)
+        """Keep the policy of a user that the store has so, and let the oldest go."""
+        self._turn_to(revision)
+        self._kept[user.id] = _Kept(user.policy, user.state, policy)
         if len(self._kept) > self._most:
             self._kept.popitem(last=False)
 
     def drop(self, user: str) -> None:
-        """Let a policy go that was changed and perhaps not kept."""
+        """Let a user's policy go."""
         self._kept.pop(user, None)
 
-
-def _mark(user: UserRow, revision: str) -> tuple[object, ...]:
-    # A user who was forgotten and came back counts from 0 again, but was made at another time.
-    return user.version, user.created, user.policy, revision
+    def _turn_to(self, revision: str) -> None:
+        if revision != self._revision:
+            # Each holds the whole catalogue that it was made over.
+            self._kept.clear()
+            self._revision = revision

@@ -1,15 +1,13 @@
 """What one transaction works on: users and slates as they are by now, and what it will write."""
 
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from variegate.errors import NotFoundError
 from variegate.policies import Policy
 from variegate.service.desk.arms import Arms
 from variegate.service.desk.kept import KeptPolicies
-from variegate.service.desk.packing import unpacked_slate
-from variegate.service.desk.relearning import relearnt
+from variegate.service.desk.relearning import learnt, served_user
 from variegate.service.desk.rules import Rules
 from variegate.service.desk.shelf import Shelf
 from variegate.store import Batch, EventRow, SlateRow, UserRow
@@ -41,18 +39,15 @@ class Ledger:
         kept: KeptPolicies,
         now: float,
     ) -> None:
-        self.shelf, self.arms, self.rules, self.now = shelf, arms, rules, now
+        self.arms, self.rules, self.now = arms, rules, now
         self._kept = kept
         self._batch = batch
         wanted = sorted(set(slates))
         owners = set(batch.owners(wanted).values()) if wanted else set()
-        named = set(users)
-        absent = named - batch.users(named).keys()
-        if absent:
-            batch.ensure_users([self._blank(user) for user in absent])
-        self._users = batch.lock_users(named | owners)
-        # Another process may have made them first, and given them something.
-        self._new = {user for user in absent if self._users[user].version == 0}
+        self._users, self._new = self._locked(set(users), owners)
+        # Only now, when nobody else can give these users anything: a list that another process
+        # gave them a moment ago may hold an item that came a moment before that.
+        self.stock: Final = shelf.as_of(batch)
         self._slates = batch.slates(wanted) if wanted else {}
         self._changed_users: set[str] = set()
         self._changed_slates: set[str] = set()
@@ -74,15 +69,19 @@ class Ledger:
         return found
 
     def policy(self, user: str) -> Policy:
-        """Return the user's policy, with what it has learnt by now."""
+        """Return the user's policy, with what it has learnt by now.
+
+        The user may be under another policy after this, one that is served.
+        """
         if user not in self._policies:
             row = self._users[user]
-            if row.policy not in self.arms.lines:
-                row = self._users[user] = self._moved(row)
-                self._changed_users.add(user)
-            known = self._kept.get(row, self.shelf.revision)
-            self._kept.drop(user)  # it may learn what is not kept in the end
-            self._policies[user] = known or self.arms.policy_of(row, self.shelf.catalogue)
+            policy = self._kept.take(row, self.stock.revision)
+            if policy is None:
+                # Not put down: it is worked out again if nothing else comes of this batch.
+                self._users[user], policy = served_user(
+                    self._batch, row, self.stock.catalogue, self.arms
+                )
+            self._policies[user] = policy
         return self._policies[user]
 
     def give(self, user: UserRow, slate: SlateRow) -> None:
@@ -97,14 +96,18 @@ class Ledger:
         self._changed_slates.add(slate.id)
         self._events.append(EventRow(None, self.now, slate.user_id, slate.id, kind, body))
 
-    def teach(self, slate: SlateRow, rewards: dict[int, float]) -> None:
-        """Let the slate's user learn rewards by position; after an error nothing has changed."""
+    def teach(self, slate: SlateRow, rewards: dict[int, float]) -> bool:
+        """Let the slate's user learn rewards by position.
+
+        Returns False, and nothing has changed, where their policy cannot learn from this slate.
+        """
         policy = self.policy(slate.user_id)
-        earned = [rewards.get(place, 0.0) for place in range(slate.k)]
-        policy.update(unpacked_slate(slate), earned, seen=sorted(rewards))
+        if not learnt(policy, slate, rewards):
+            return False
         user = self._users[slate.user_id]
-        self._users[user.id] = replace(user, state=policy.state().to_bytes(), changed=self.now)
+        self._users[user.id] = user._replace(state=policy.state().to_bytes(), changed=self.now)
         self._changed_users.add(user.id)
+        return True
 
     def write(self) -> None:
         """Write all that was put down."""
@@ -123,16 +126,24 @@ class Ledger:
     def remember(self) -> None:
         """Keep the policies for a while; call this once all was written and committed."""
         for user, policy in self._policies.items():
-            row = self._users[user]
-            if user in self._changed_users:
-                row = replace(row, version=row.version + 1)
-            self._kept.put(row, self.shelf.revision, policy)
+            self._kept.put(self._users[user], self.stock.revision, policy)
+
+    def _locked(self, named: set[str], owners: set[str]) -> tuple[dict[str, UserRow], set[str]]:
+        """Return the users, made where they are new, and which of them were made here."""
+        absent = named - self._batch.users(named).keys()
+        blanks = self._made(absent)
+        users = self._batch.lock_users(named | owners)
+        while absent := named - users.keys():  # another process forgot them in between
+            blanks |= self._made(absent)
+            users |= self._batch.lock_users(absent)
+        # Another process may have made them first, and given them something.
+        return users, {user for user, blank in blanks.items() if users[user] == blank}
+
+    def _made(self, users: set[str]) -> dict[str, UserRow]:
+        blanks = {user: self._blank(user) for user in users}
+        if blanks:
+            self._batch.ensure_users(list(blanks.values()))
+        return blanks
 
     def _blank(self, user: str) -> UserRow:
         return UserRow(user, self.arms.assigned(user), None, b"", 0, 0, self.now, self.now)
-
-    def _moved(self, user: UserRow) -> UserRow:
-        """Return a user whose policy is no longer served with a new one, learnt from the log."""
-        name = self.arms.assigned(user.id)
-        policy = relearnt(self._batch, user.id, self.arms.new_policy(name, self.shelf.catalogue))
-        return replace(user, policy=name, state=policy.state().to_bytes())

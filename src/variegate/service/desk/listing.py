@@ -1,7 +1,7 @@
 """Giving a list."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
@@ -39,8 +39,8 @@ class Wish:
 
 def give_list(ledger: Ledger, wish: Wish) -> dict[str, Any]:
     """Choose a list for a user, put it down, and return the answer."""
-    rules, user, policy = ledger.rules, ledger.user(wish.user), ledger.policy(wish.user)
-    user = ledger.user(wish.user)  # its policy may have been changed for one that is served
+    rules, policy = ledger.rules, ledger.policy(wish.user)
+    user = ledger.user(wish.user)
     shown = Shown(user.shown)
     remembered = shown.rows(ledger.now - rules.memory_days * DAY)
     free, again = _free(ledger, wish, remembered)
@@ -68,7 +68,7 @@ def give_list(ledger: Ledger, wish: Wish) -> dict[str, Any]:
     why = policy.explain(slate, dial=wish.dial) if wish.explain else None
     later = shown.with_list(slate.items, ledger.now, rules.memory)
     ledger.give(
-        replace(user, shown=later.to_bytes(), slates=user.slates + 1, changed=ledger.now), row
+        user._replace(shown=later.to_bytes(), slates=user.slates + 1, changed=ledger.now), row
     )
     return _answer(ledger, row, slate, why, again)
 
@@ -97,16 +97,16 @@ def _free(ledger: Ledger, wish: Wish, remembered: IndexArray) -> tuple[MaskArray
 
     Where fewer are left than were asked for, those shown longest ago come back.
     """
-    shelf = ledger.shelf
+    stock = ledger.stock
     _check_many("candidates", wish.candidates, ledger.rules.max_candidates)
     _check_many("exclude", wish.exclude, ledger.rules.max_candidates)
-    free = shelf.open.copy()
+    free = stock.open.copy()
     if wish.candidates is not None:
         among = np.zeros_like(free)
-        among[shelf.open_rows("candidates", wish.candidates)] = True
+        among[stock.rows("candidates", wish.candidates)] = True
         free &= among
     if wish.exclude:
-        free[shelf.open_rows("exclude", wish.exclude)] = False
+        free[stock.rows("exclude", wish.exclude)] = False
     if not free.any():
         raise InputError("`candidates` less `exclude` must leave an item that is not retired")
     again = np.zeros_like(free)
@@ -143,7 +143,7 @@ def _chosen(
 def _answer(
     ledger: Ledger, row: SlateRow, slate: Slate, why: Explanation | None, again: MaskArray
 ) -> dict[str, Any]:
-    titles = ledger.shelf.catalogue.titles
+    titles = ledger.stock.catalogue.titles
     items: list[dict[str, Any]] = [
         {"id": item, "title": titles[place], "score": score, "shown_before": seen}
         for item, place, score, seen in zip(

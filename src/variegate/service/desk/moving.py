@@ -2,7 +2,7 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -118,7 +118,7 @@ def _state_of(plain: Mapping[str, Any]) -> State:
 
 
 def _plain_slate(row: SlateRow) -> dict[str, Any]:
-    plain = asdict(row)
+    plain = row._asdict()
     del plain["user_id"]
     return {**plain, "items": list(row.items), "features": b64encode(row.features).decode()}
 

@@ -1,6 +1,7 @@
 """A slate as bytes: what a list taught with when it was shown, to the last digit."""
 
 import secrets
+import struct
 import time
 from typing import Final
 
@@ -8,42 +9,38 @@ import numpy as np
 
 from variegate.arrays import IndexArray
 from variegate.errors import StateError
-from variegate.policies import State
 from variegate.slate import Slate
 from variegate.store import SlateRow
 
-_KIND: Final = "slate"
+#: Raised when a slate of before can no longer be read as one of now.
+_FORMAT: Final = 1
+#: The format, the length, and how many features, distances and topics there are.
+_SIZES: Final = struct.Struct("<BHIII")
 #: Crockford's digits: no I, L, O or U, so that an id can be read aloud.
 _DIGITS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def packed_slate(slate: Slate) -> bytes:
-    """Return the rows, features and scores of a slate."""
-    arrays = {
-        "items": slate.items.astype(np.float64),
-        "relevance": slate.relevance,
-        "diversity": slate.diversity,
-        "scores": slate.scores,
-        "coverage": slate.coverage,
-    }
-    return State(_KIND, arrays).to_bytes()
+    """Return the rows, features and scores of a slate: four sizes, then a line for each item."""
+    widths = slate.relevance.shape[1], slate.diversity.shape[1], slate.coverage.shape[1]
+    lines = np.empty((len(slate), 2 + sum(widths)), dtype="<f8")
+    lines[:, 0], lines[:, 1] = slate.items, slate.scores
+    np.concatenate([slate.relevance, slate.diversity, slate.coverage], axis=1, out=lines[:, 2:])
+    return _SIZES.pack(_FORMAT, len(slate), *widths) + lines.tobytes()
 
 
 def unpacked_slate(row: SlateRow) -> Slate:
     """Return the slate of a row, with the features that it was shown with."""
-    found = State.from_bytes(row.features)
-    if found.policy != _KIND:
-        raise StateError(f"slate {row.id!r} holds {found.policy!r}, not a slate")
-    arrays = found.arrays
-    items: IndexArray = arrays["items"].astype(np.intp)
-    return Slate(
-        items,
-        row.items,
-        arrays["relevance"],
-        arrays["diversity"],
-        arrays["scores"],
-        arrays["coverage"],
-    )
+    if len(row.features) < _SIZES.size or row.features[0] != _FORMAT:
+        raise StateError(f"slate {row.id!r} is kept in a form that this variegate does not read")
+    _, k, d, m, c = _SIZES.unpack_from(row.features)
+    lines = np.frombuffer(row.features, dtype="<f8", offset=_SIZES.size)
+    if lines.size != k * (2 + d + m + c):
+        raise StateError(f"slate {row.id!r} is not as it was written: {lines.size} numbers")
+    table = lines.reshape(k, -1).astype(np.float64)
+    relevance, diversity, coverage = np.split(table[:, 2:], [d, d + m], axis=1)
+    items: IndexArray = table[:, 0].astype(np.intp)
+    return Slate(items, row.items, relevance, diversity, table[:, 1], coverage)
 
 
 def new_slate_id(now: float) -> str:

@@ -1,7 +1,7 @@
 """Every user's state from the log, held against what is kept."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -40,7 +40,7 @@ class Rebuilding:
         for row in batch.lock_users([self.user]).values():
             policy = from_log(batch, row, settler.shelf, settler.arms)
             state = policy.state().to_bytes()
-            batch.save_users([replace(row, state=state, policy=served(row, settler.arms))])
+            batch.save_users([row._replace(state=state, policy=served(row, settler.arms))])
         return {}
 
 

@@ -1,36 +1,76 @@
 """What a user has learnt, worked out anew from the log."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from variegate.catalogue import Catalogue
+from variegate.errors import InputError, StateError
 from variegate.policies import Policy
+from variegate.service.desk.arms import Arms
 from variegate.service.desk.packing import unpacked_slate
-from variegate.store import EventRow, Reader
+from variegate.store import EventRow, Reader, SlateRow, UserRow
 
 #: Events read at a time.
 _PAGE: Final = 500
 
 
+def served_user(
+    reader: Reader, user: UserRow, catalogue: Catalogue, arms: Arms
+) -> tuple[UserRow, Policy]:
+    """Return a user under a policy that is served, and that policy with what it has learnt.
+
+    Where the user's own is no longer served, or is one of another kind by now, what was learnt
+    is worked out anew from the log.
+    """
+    if user.policy in arms.lines:
+        try:
+            return user, arms.policy_of(user, catalogue)
+        except StateError:
+            pass
+    name = user.policy if user.policy in arms.lines else arms.assigned(user.id)
+    policy = relearnt(reader, user.id, arms.new_policy(name, catalogue))
+    return user._replace(policy=name, state=policy.state().to_bytes()), policy
+
+
 def relearnt(reader: Reader, user: str, policy: Policy) -> Policy:
     """Teach a new policy all that the log says was learnt, in the same order; return it."""
-    for event, rewards in lessons(reader, user):
-        assert event.slate_id is not None  # noqa: S101  lessons are always of a slate
-        slate = unpacked_slate(reader.slates([event.slate_id])[event.slate_id])
-        earned = [rewards.get(place, 0.0) for place in range(len(slate))]
-        policy.update(slate, earned, seen=sorted(rewards))
+    for row, rewards in lessons(reader, user):
+        learnt(policy, row, rewards)
     return policy
 
 
-def lessons(reader: Reader, user: str) -> Iterator[tuple[EventRow, dict[int, float]]]:
-    """Give each event of a user that taught, with the rewards by position, in order."""
-    for event in events_of(reader, user):
-        if event.body.get("taught"):
-            yield event, {int(at): float(reward) for at, reward in event.body["taught"].items()}
+def learnt(policy: Policy, row: SlateRow, rewards: dict[int, float]) -> bool:
+    """Teach rewards by position; return False, with nothing changed, where it cannot learn so.
+
+    A policy that a user was moved to may not know what to make of a list that another gave.
+    """
+    earned = [rewards.get(place, 0.0) for place in range(row.k)]
+    try:
+        policy.update(unpacked_slate(row), earned, seen=sorted(rewards))
+    except InputError:
+        return False
+    return True
+
+
+def lessons(reader: Reader, user: str) -> Iterator[tuple[SlateRow, dict[int, float]]]:
+    """Give each slate of a user that taught, with the rewards by position, in order."""
+    for page in _pages(reader, user):
+        told = [event for event in page if event.body.get("taught")]
+        slates = reader.slates([event.slate_id for event in told if event.slate_id is not None])
+        for event in told:
+            if event.slate_id in slates:
+                rewards = event.body["taught"].items()
+                yield slates[event.slate_id], {int(at): float(reward) for at, reward in rewards}
 
 
 def events_of(reader: Reader, user: str | None) -> Iterator[EventRow]:
     """Give every event of a user, or of all, in order."""
+    for page in _pages(reader, user):
+        yield from page
+
+
+def _pages(reader: Reader, user: str | None) -> Iterator[Sequence[EventRow]]:
     after = 0
     while page := reader.events(user=user, after_seq=after, limit=_PAGE):
-        yield from page
+        yield page
         after = page[-1].seq or 0

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
@@ -72,7 +72,7 @@ def take_report(ledger: Ledger, report: Report) -> dict[str, Any]:
         "status": status,
         "taught": {str(place): reward for place, reward in sorted(taught.items())},
     }
-    ledger.take(replace(changed, reports=reports), "feedback", body)
+    ledger.take(changed._replace(reports=reports), "feedback", body)
     return answer
 
 
@@ -93,14 +93,14 @@ def _outcome(
     }
     rewards = [fresh.get(place, reward) for place, reward in enumerate(row.rewards)]
     taught = [place in fresh or done for place, done in enumerate(row.taught)]
-    changed = replace(with_rewards(row, rewards), taught=taught)
+    changed = with_rewards(row, rewards)._replace(taught=taught)
     return changed, fresh, "learnt" if fresh else "known"
 
 
 def with_rewards(row: SlateRow, rewards: list[float | None]) -> SlateRow:
     """Return the slate with these rewards, and what they come to."""
     earned = sum(min(reward, 1.0) for reward in rewards if reward is not None)
-    return replace(row, rewards=rewards, earned=earned, answered=True)
+    return row._replace(rewards=rewards, earned=earned, answered=True)
 
 
 def _check_agrees(row: SlateRow, said: Mapping[int, float]) -> None:

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
+from threading import Lock
 from typing import Any, Final
 
 import numpy as np
@@ -17,8 +19,35 @@ REVISION: Final = "items_revision"
 _IDENTITY: Final = "catalogue"
 
 
+@dataclass(frozen=True, eq=False)
+class Stock:
+    """The items as of one revision; it never changes. Rows keep their numbers in later ones."""
+
+    catalogue: Catalogue
+    #: Which items are not retired, (L,)
+    open: MaskArray
+    revision: str
+
+    def row_of(self, item: str) -> int | None:
+        """Return the row of an item, retired or not, or None."""
+        try:
+            return int(self.catalogue.rows([item])[0])
+        except NotFoundError:
+            return None
+
+    def rows(self, name: str, ids: Iterable[str]) -> IndexArray:
+        """Return the rows of ids in a request, or raise NotFoundError for one that is not known."""
+        try:
+            return self.catalogue.rows(ids)
+        except NotFoundError as error:
+            raise NotFoundError(f"`{name}`: {error}") from None
+
+
 class Shelf:
-    """The live catalogue of one process. Rows keep their numbers whatever happens to items.
+    """The live catalogue of one process, for all of its threads.
+
+    Whoever works with it asks once, by `as_of`, and keeps to the answer: another thread may
+    take in a change at any moment.
 
     Parameters
     ----------
@@ -28,16 +57,27 @@ class Shelf:
 
     def __init__(self, base: Catalogue) -> None:
         self.base: Final = base
-        self.catalogue = base
-        self.open: MaskArray = np.ones(len(base), dtype=np.bool_)
-        self.revision = "0"
+        self._stock = Stock(base, np.ones(len(base), dtype=np.bool_), "0")
+        self._building = Lock()
 
-    def refresh(self, reader: Reader) -> None:
-        """Take in what any process changed since the last time."""
+    def as_of(self, reader: Reader) -> Stock:
+        """Return the items as the reader's transaction has them."""
         revision = reader.meta(REVISION) or "0"
-        if revision != self.revision:
-            self._take(reader.items())
-            self.revision = revision
+        if revision == self._stock.revision:
+            return self._stock
+        with self._building:
+            if revision == self._stock.revision:
+                return self._stock
+            stock = self.built(reader.items(), revision)
+            # A reader may have begun before the last change; a batch sees what there is.
+            if isinstance(reader, Batch) or int(revision) > int(self._stock.revision):
+                self._stock = stock
+            return stock
+
+    def install(self, stock: Stock) -> None:
+        """Take a stock that was built for a change; call this once the change is committed."""
+        with self._building:
+            self._stock = stock
 
     def check_identity(self, batch: Batch) -> None:
         """Tie a new store to this catalogue; raise DataError if it is tied to another."""
@@ -50,19 +90,8 @@ class Shelf:
                 f"{self.base}: serve that one, or give a new store with --store"
             )
 
-    def row_of(self, item: str) -> int:
-        """Return the row of an item, retired or not."""
-        return int(self.catalogue.rows([item])[0])
-
-    def open_rows(self, name: str, ids: Iterable[str]) -> IndexArray:
-        """Return the rows of ids in a request, or raise NotFoundError for one that is not known."""
-        try:
-            return self.catalogue.rows(ids)
-        except NotFoundError as error:
-            raise NotFoundError(f"`{name}`: {error}") from None
-
-    def _take(self, changes: Sequence[ItemRow]) -> None:
-        """Build the catalogue anew from the file's and the changes."""
+    def built(self, changes: Sequence[ItemRow], revision: str) -> Stock:
+        """Return the file's items with the changes, or raise InputError where they do not fit."""
         size = len(self.base)
         old = [row for row in changes if row.row < size and row.data is not None]
         new = [row for row in changes if row.row >= size]
@@ -73,7 +102,7 @@ class Shelf:
             catalogue = catalogue.extended(*columns_of(catalogue, new, new_items=True))
         is_open = np.ones(len(catalogue), dtype=np.bool_)
         is_open[[row.row for row in changes if row.retired]] = False
-        self.catalogue, self.open = catalogue, is_open
+        return Stock(catalogue, is_open, revision)
 
 
 def identity_of(catalogue: Catalogue) -> dict[str, Any]:

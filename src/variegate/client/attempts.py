@@ -1,0 +1,141 @@
+"""When a call is tried again, and after what pause; without any network of its own."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from math import isfinite
+from time import monotonic
+from typing import Final
+
+from variegate.client.call import Call, Outcome, Repeat, Reply, Silence
+from variegate.client.refusals import error_of, said_by
+from variegate.errors import InputError
+
+#: Seconds of the longest pause that was not asked for.
+_LONGEST: Final = 5.0
+#: A proxy's words for a service behind it that does not answer.
+_OUT_OF_REACH: Final = (502, 503, 504)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long, and how often.
+
+    Parameters
+    ----------
+    timeout
+        Seconds that the service may be silent.
+    retries
+        Attempts after the first.
+    deadline
+        Seconds for a call with all its attempts and pauses.
+    backoff
+        Seconds of the first pause, at most; it doubles with each attempt.
+    """
+
+    timeout: float
+    retries: int
+    deadline: float
+    backoff: float
+
+    def __post_init__(self) -> None:
+        for name in ("timeout", "deadline", "backoff"):
+            value = getattr(self, name)
+            if not (isfinite(value) and value > 0):
+                raise InputError(f"`{name}` must be a number of seconds above 0, got {value!r}")
+        if self.retries < 0:
+            raise InputError(f"`retries` must be at least 0, got {self.retries!r}")
+
+
+class Attempts:
+    """The attempts at one call.
+
+    Parameters
+    ----------
+    clock
+        Gives seconds that only grow.
+    draw
+        Gives a number from 0 to 1, by which clients that failed together come back apart.
+    """
+
+    def __init__(
+        self,
+        call: Call[object],
+        patience: Patience,
+        *,
+        clock: Callable[[], float] = monotonic,
+        draw: Callable[[], float] = random.random,
+    ) -> None:
+        self._call, self._patience = call, patience
+        self._clock, self._draw = clock, draw
+        self._end = clock() + patience.deadline
+        self._failed = 0
+        self._may_have_arrived = False
+
+    @property
+    def left(self) -> float:
+        """Seconds until the deadline."""
+        return self._end - self._clock()
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that the service may be silent in the next attempt."""
+        return max(min(self._patience.timeout, self.left), 0.001)
+
+    def judge(self, outcome: Outcome) -> Reply | float:
+        """Return the answer, or the seconds to wait for another attempt, or raise the error."""
+        if isinstance(outcome, Reply) and self._is_good(outcome):
+            return outcome
+        self._failed += 1
+        self._may_have_arrived |= not is_surely_undone(outcome)
+        error = error_of(outcome, self._call, self._failed)
+        if self._failed > self._patience.retries or not self._may_repeat(outcome):
+            raise error
+        longest = min(_LONGEST, self._patience.backoff * 2.0 ** min(self._failed - 1, 30))
+        pause = _asked_for(outcome) + self._draw() * longest
+        if pause >= self.left:
+            raise error
+        return pause
+
+    def _is_good(self, reply: Reply) -> bool:
+        was_removed = self._call.removes and self._may_have_arrived and reply.status == 404
+        return 200 <= reply.status < 300 or was_removed
+
+    def _may_repeat(self, outcome: Outcome) -> bool:
+        if isinstance(outcome, Reply) and outcome.status not in (429, *_OUT_OF_REACH):
+            return False
+        if self._call.repeat is Repeat.ALWAYS:
+            return True
+        return self._call.repeat is Repeat.UNSENT and is_surely_undone(outcome)
+
+
+def is_surely_undone(outcome: Outcome) -> bool:
+    """Whether the service did nothing of what it was asked for."""
+    if isinstance(outcome, Silence):
+        return outcome.unsent
+    # A proxy's 503 may be about a service that took the request and then fell silent.
+    return outcome.status not in _OUT_OF_REACH or bool(said_by(outcome))
+
+
+def _asked_for(outcome: Outcome) -> float:
+    text = outcome.retry_after if isinstance(outcome, Reply) else None
+    return 0.0 if text is None else seconds_of(text, datetime.now(UTC))
+
+
+def seconds_of(retry_after: str, now: datetime) -> float:
+    """Return the seconds that a Retry-After header asks for: a number, or until a date.
+
+    Examples
+    --------
+    >>> seconds_of("2", datetime.now(UTC)), seconds_of("soon", datetime.now(UTC))
+    (2.0, 0.0)
+    """
+    if retry_after.strip().isdecimal():
+        return float(retry_after)
+    try:
+        then = parsedate_to_datetime(retry_after)
+        return max((then - now).total_seconds(), 0.0)
+    except (TypeError, ValueError):
+        return 0.0  # nothing that can be understood: as if it were not there

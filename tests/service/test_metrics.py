@@ -1,0 +1,107 @@
+"""What /metrics tells."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from fastapi import APIRouter
+
+from tests.service.shell import calling, numbers
+from variegate.service.access import client_router
+from variegate.service.metrics import CONTENT_TYPE, Metrics
+from variegate.store import Store
+
+
+def routes() -> APIRouter:
+    router = client_router()
+
+    @router.get("/users/{user}")
+    async def user(user: str) -> str:
+        return user
+
+    return router
+
+
+def test_requests_are_counted_by_template_method_and_status(store: Store) -> None:
+    client = calling(store, routes())
+    for path in ("/v1/users/a", "/v1/users/b", "/v1/none", "/v1/neither"):
+        client.get(path)
+    client.post("/v1/users/a")
+
+    found = numbers(client)
+
+    said = 'variegate_requests_total{{method="{}",route="{}",status="{}"}}'
+    assert found[said.format("GET", "/v1/users/{user}", 200)] == 2
+    assert found[said.format("POST", "/v1/users/{user}", 405)] == 1
+    assert found[said.format("GET", "unmatched", 404)] == 2
+    assert found['variegate_request_seconds_count{route="/v1/users/{user}"}'] == 3
+
+
+def test_methods_of_ones_own_are_counted_as_one(store: Store) -> None:
+    client = calling(store)
+    for method in ("BREW", "STEAM"):
+        client.request(method, "/v1/ping")
+
+    said = 'variegate_requests_total{method="other",route="/v1/ping",status="405"}'
+    assert numbers(client)[said] == 2
+
+
+def test_page_is_what_prometheus_reads(store: Store) -> None:
+    answer = calling(store).get("/metrics")
+
+    assert answer.headers["content-type"] == CONTENT_TYPE
+    assert "# TYPE variegate_recommend_seconds histogram" in answer.text
+    assert "process_resident_memory_bytes" in answer.text
+    assert "_created" not in answer.text
+
+
+def test_core_adds_its_own_numbers() -> None:
+    metrics = Metrics()
+    metrics.recommend_seconds.observe(0.0015)
+    metrics.learn_seconds.observe(0.3)
+    metrics.batch_size.observe(5)
+    for count in (metrics.slates, metrics.feedback, metrics.new_users, metrics.store_errors):
+        count.inc()
+
+    text = metrics.text().decode()
+
+    assert 'variegate_recommend_seconds_bucket{le="0.001"} 0.0' in text
+    assert 'variegate_recommend_seconds_bucket{le="0.002"} 1.0' in text
+    assert "variegate_learn_seconds_sum 0.3" in text
+    assert 'variegate_batch_operations_bucket{le="8.0"} 1.0' in text
+    for name in ("slates", "feedback", "new_users", "store_errors"):
+        assert f"variegate_{name}_total 1.0" in text
+
+
+def test_two_services_in_a_process_count_apart() -> None:
+    one, other = Metrics(), Metrics()
+    one.slates.inc()
+
+    assert "variegate_slates_total 0.0" in other.text().decode()
+
+
+def test_processes_put_their_numbers_together(tmp_path: Path) -> None:
+    code = (
+        "from variegate.service.metrics import Metrics\n"
+        "metrics = Metrics()\n"
+        "metrics.slates.inc()\n"
+        "metrics.answered('/v1/ping', 'GET', 200, 0.001)\n"
+        "print(metrics.text().decode())\n"
+    )
+    environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+
+    texts = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    ]
+
+    assert "variegate_slates_total 1.0" in texts[0]
+    assert "variegate_slates_total 2.0" in texts[1]
+    assert 'variegate_request_seconds_count{route="/v1/ping"} 2.0' in texts[1]
