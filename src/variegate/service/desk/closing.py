@@ -14,24 +14,22 @@ class Closing:
     slate: str
 
     def apply(self, ledger: Ledger) -> dict[str, Any]:
-        """Close the slate, unless another process has."""
-        row, rules = ledger.slate(self.slate), ledger.rules
-        if row.closed or row.deadline is None or ledger.now <= row.deadline:
-            return {}
-        silence = rules.default_reward
+        """Close the slate, unless another process has; say whether that was done."""
+        row, silence = ledger.slate(self.slate), ledger.rules.default_reward
+        if row.closed or row.deadline is None or ledger.now < row.deadline:
+            return {"closed": False}
         rewards = [silence if reward is None else reward for reward in row.rewards]
         taught = {
-            place: min(reward, 1.0)
+            place: reward
             for place, reward in enumerate(rewards)
             if reward is not None and not row.taught[place]
         }
-        if taught:
-            ledger.teach(row, taught)
-        done = [place in taught or was for place, was in enumerate(row.taught)]
-        answered = row.answered
-        closed = with_rewards(row, rewards)._replace(
-            closed=True, taught=done, answered=answered or bool(taught)
-        )
+        closed = row._replace(closed=True)
+        if taught and ledger.teach(row, taught):
+            done = [place in taught or was for place, was in enumerate(row.taught)]
+            closed = with_rewards(row, rewards)._replace(closed=True, taught=done)
+        else:
+            taught = {}
         body = {"taught": {str(place): reward for place, reward in taught.items()}}
         ledger.take(closed, "close", body)
-        return {}
+        return {"closed": True}

@@ -15,7 +15,7 @@ from variegate.service.desk.packing import current_time
 from variegate.service.desk.reporting import Report, check_rewards
 from variegate.service.desk.rules import Rules
 from variegate.service.desk.settling import Observe, Settler
-from variegate.service.desk.shelf import Shelf
+from variegate.service.desk.shelf import Shelf, Stock
 from variegate.service.desk.stocking import Retiring, Stocking
 from variegate.service.desk.viewing import known_user, slate_view, titles_of, user_view
 from variegate.service.desk.writer import MOST, Writer
@@ -58,11 +58,11 @@ class Desk:
         self.arms, self.rules, self.store = arms, rules, store
         with store.batch() as batch:
             self.shelf.check_identity(batch)
-            self.shelf.refresh(batch)
-        for name in arms.names:
-            arms.new_policy(name, catalogue)  # a policy that does not fit is found here, not later
+            stock = self.shelf.as_of(batch)
+        for name in arms.names:  # a policy that does not fit is found here, not later
+            arms.new_policy(name, stock.catalogue)
         self._settler: Final = Settler(store, self.shelf, arms, rules, clock=clock, observe=observe)
-        self._writer: Final = Writer(self._settler, self.close_due, patience=patience)
+        self._writer: Final = Writer(self._settler, self._close_some, patience=patience)
 
     def start(self) -> None:
         """Begin to answer."""
@@ -107,7 +107,7 @@ class Desk:
 
     def close_due(self) -> None:
         """Close the lists whose waiting is over."""
-        while self._settler.close_due(MOST) == MOST:
+        while self._close_some():
             pass
 
     def user(self, user: str) -> Answer:
@@ -118,10 +118,10 @@ class Desk:
     def history(self, user: str, limit: int, before: str | None) -> Answer:
         """Return a user's last lists, the newest first."""
         with self.store.reading() as reader:
-            self.shelf.refresh(reader)
+            catalogue = self.shelf.as_of(reader).catalogue
             known_user(reader, user)
             rows = reader.history(user, limit, before)
-        titles = titles_of(self.shelf, rows)
+        titles = titles_of(catalogue, rows)
         return {
             "user": user,
             "slates": [slate_view(row, titles) for row in rows],
@@ -130,7 +130,8 @@ class Desk:
 
     def items(self, search: str, limit: int, after: int) -> Answer:
         """Return items whose title or id has `search` in it, from the row `after` on."""
-        catalogue, wanted = self._shelf_now().catalogue, search.casefold()
+        stock, wanted = self._stock(), search.casefold()
+        catalogue = stock.catalogue
         found = []
         for row in range(after, len(catalogue)):
             if (
@@ -142,19 +143,18 @@ class Desk:
                     break
         full = len(found) == limit and found[-1] + 1 < len(catalogue)
         return {
-            "items": [self._short(row) for row in found],
+            "items": [_short(stock, row) for row in found],
             "total": len(catalogue),
             "next": found[-1] + 1 if full else None,
         }
 
     def item(self, item: str) -> Answer:
         """Return all that is known of an item."""
-        shelf = self._shelf_now()
-        try:
-            row = shelf.row_of(item)
-        except NotFoundError:
-            raise NotFoundError(f"no item {item!r}") from None
-        return {**self._short(row), **item_values(shelf.catalogue, row)}
+        stock = self._stock()
+        row = stock.row_of(item)
+        if row is None:
+            raise NotFoundError(f"no item {item!r}")
+        return {**_short(stock, row), **item_values(stock.catalogue, row)}
 
     def comparison(self) -> Answer:
         """Return the policies side by side."""
@@ -172,8 +172,7 @@ class Desk:
         while True:
             # No transaction spans a pause of whoever reads.
             with self.store.reading() as reader:
-                self.shelf.refresh(reader)
-                users = exported(reader, self.shelf, after)
+                users = exported(reader, self.shelf.as_of(reader), after)
             if not users:
                 return
             yield from users
@@ -181,9 +180,10 @@ class Desk:
 
     def catalogue(self) -> Answer:
         """Return what items are described by."""
-        catalogue = self._shelf_now().catalogue
+        stock = self._stock()
+        catalogue = stock.catalogue
         return {
-            "items": int(self.shelf.open.sum()),
+            "items": int(stock.open.sum()),
             "features": list(catalogue.feature_names),
             "distances": [h.name for h in catalogue.distances],
             "attributes": list(catalogue.attributes),
@@ -196,16 +196,18 @@ class Desk:
         with self.store.reading() as reader:
             return ask(reader)
 
-    def _shelf_now(self) -> Shelf:
+    def _stock(self) -> Stock:
         with self.store.reading() as reader:
-            self.shelf.refresh(reader)
-        return self.shelf
+            return self.shelf.as_of(reader)
 
-    def _short(self, row: int) -> Answer:
-        catalogue = self.shelf.catalogue
-        return {
-            "id": catalogue.ids[row],
-            "title": catalogue.titles[row],
-            "attributes": plain_attributes(catalogue, row),
-            "retired": not bool(self.shelf.open[row]),
-        }
+    def _close_some(self) -> bool:
+        return self._settler.close_due(MOST) == MOST
+
+
+def _short(stock: Stock, row: int) -> Answer:
+    return {
+        "id": stock.catalogue.ids[row],
+        "title": stock.catalogue.titles[row],
+        "attributes": plain_attributes(stock.catalogue, row),
+        "retired": not bool(stock.open[row]),
+    }

@@ -1,9 +1,11 @@
 """Forgetting a user wholly."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from variegate.errors import NotFoundError
+from variegate.service.desk.alone import Done
 from variegate.store import Batch
 
 
@@ -14,8 +16,9 @@ class Forgetting:
     user: str
     alone: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, _settler: Any) -> dict[str, Any]:
+    def apply_alone(self, batch: Batch, settler: Any) -> Done:
         """Delete everything, or raise NotFoundError."""
         if not batch.forget_user(self.user):
             raise NotFoundError(f"no user {self.user!r}")
-        return {"user": self.user, "forgotten": True}
+        answer = {"user": self.user, "forgotten": True}
+        return Done(answer, partial(settler.kept.drop, self.user))

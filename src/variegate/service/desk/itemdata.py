@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from variegate.arrays import FloatArray
+from variegate.arrays import FloatArray, check_numbers
 from variegate.catalogue import Catalogue
 from variegate.distances import Distance, distance_of_values
-from variegate.errors import InputError, NotFoundError
+from variegate.errors import InputError
 from variegate.store import ItemRow
 
 
@@ -28,12 +28,15 @@ def plain_attributes(catalogue: Catalogue, row: int) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, (list, tuple, set, frozenset)):
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value, key=str)
+    if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
     if isinstance(value, np.generic):
         value = value.item()
-    is_number = isinstance(value, float) and not np.isfinite(value)
-    return None if is_number else value
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, (str, int, float)) else str(value)
 
 
 def _value(h: Distance, row: int) -> Any:
@@ -48,27 +51,31 @@ def _value(h: Distance, row: int) -> Any:
 def item_data(catalogue: Catalogue, wish: Mapping[str, Any]) -> dict[str, Any]:
     """Return a new or changed item's data, checked against the catalogue, as the store keeps it."""
     data = {**wish, "features": _vector(catalogue, wish.get("features"))}
-    unknown = set(data.get("attributes") or {}) - set(catalogue.attributes)
-    if unknown:
-        raise InputError(
-            f"`attributes` must be among {sorted(catalogue.attributes)}, got {sorted(unknown)}"
-        )
-    row = ItemRow(0, "?", False, data)
-    _distances(catalogue, [row])
+    own = [h.name for h in catalogue.distances if not h.on_features]
+    _check_names("attributes", data, list(catalogue.attributes))
+    _check_names("distances", data, own)
+    _distances(catalogue, [ItemRow(0, "?", False, data)])
     return data
+
+
+def _check_names(part: str, data: Mapping[str, Any], known: Sequence[str]) -> None:
+    unknown = sorted(set(data.get(part) or {}) - set(known))
+    if unknown:
+        raise InputError(f"`{part}` must be among {sorted(known)}, got {unknown[0]!r}")
 
 
 def _vector(catalogue: Catalogue, features: Any) -> list[float]:
     if isinstance(features, Mapping):
-        unknown = set(features) - set(catalogue.feature_names)
-        if unknown:
-            raise NotFoundError(f"`features`: no feature {sorted(unknown)[0]!r} in {catalogue}")
-        return [float(features.get(name, 0.0)) for name in catalogue.feature_names]
-    if not isinstance(features, Sequence) or len(features) != catalogue.d:
+        _check_names("features", {"features": features}, catalogue.feature_names)
+        features = [features.get(name, 0.0) for name in catalogue.feature_names]
+    vector = check_numbers("features", features, ndim=1)
+    if len(vector) != catalogue.d:
         raise InputError(
-            f"`features` must be {catalogue.d} numbers, or numbers by the features' names"
+            f"`features` must be {catalogue.d} numbers, or numbers by the features' names, "
+            f"got {len(vector)}"
         )
-    return [float(number) for number in features]
+    numbers: list[float] = vector.tolist()
+    return numbers
 
 
 def columns_of(

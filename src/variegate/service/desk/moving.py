@@ -9,8 +9,9 @@ import numpy as np
 
 from variegate.errors import ConflictError, DataError, VariegateError
 from variegate.policies import State
+from variegate.service.desk.alone import Done
 from variegate.service.desk.relearning import events_of
-from variegate.service.desk.shelf import Shelf
+from variegate.service.desk.shelf import Stock
 from variegate.service.desk.shown import Shown
 from variegate.store import Batch, EventRow, Reader, SlateRow, UserRow
 
@@ -19,14 +20,14 @@ FORMAT: Final = 1
 _PAGE: Final = 50
 
 
-def exported(reader: Reader, shelf: Shelf, after: str | None) -> list[dict[str, Any]]:
+def exported(reader: Reader, stock: Stock, after: str | None) -> list[dict[str, Any]]:
     """Return the users after one, up to a number, as objects that JSON can hold."""
-    return [exported_user(reader, shelf, user) for user in reader.all_users(after, _PAGE)]
+    return [exported_user(reader, stock, user) for user in reader.all_users(after, _PAGE)]
 
 
-def exported_user(reader: Reader, shelf: Shelf, user: UserRow) -> dict[str, Any]:
+def exported_user(reader: Reader, stock: Stock, user: UserRow) -> dict[str, Any]:
     """Return one user: what was learnt, shown, given and answered."""
-    ids = shelf.catalogue.ids
+    ids = stock.catalogue.ids
     return {
         "variegate": FORMAT,
         "user": user.id,
@@ -60,22 +61,24 @@ class Importing:
     replace: bool = False
     alone: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, settler: Any) -> dict[str, Any]:
+    def apply_alone(self, batch: Batch, settler: Any) -> Done:
         """Keep them all."""
+        stock = settler.shelf.as_of(batch)
         for number, line in enumerate(self.users, start=1):
             try:
-                self._take(batch, settler.shelf, line)
+                self._take(batch, stock, line)
             except (KeyError, TypeError, ValueError, IndexError) as error:
                 if isinstance(error, VariegateError):
                     raise
                 raise DataError(f"user {number}: not as it was exported: {error!r}"[:300]) from None
-        return {"imported": len(self.users)}
+        # A policy that is remembered of somebody who was replaced has another state: not found.
+        return Done({"imported": len(self.users)})
 
-    def _take(self, batch: Batch, shelf: Shelf, line: Mapping[str, Any]) -> None:
+    def _take(self, batch: Batch, stock: Stock, line: Mapping[str, Any]) -> None:
         if line.get("variegate") != FORMAT:
             given = line.get("variegate")
             raise DataError(f"user {line.get('user')!r} must be of format {FORMAT}, got {given!r}")
-        user = _user_of(line, shelf)
+        user = _user_of(line, stock)
         if batch.users([user.id]):
             if not self.replace:
                 raise ConflictError(f"user {user.id!r} is here already: ask to replace them")
@@ -92,8 +95,10 @@ class Importing:
         )
 
 
-def _user_of(line: Mapping[str, Any], shelf: Shelf) -> UserRow:
-    shown = [(shelf.row_of(str(item)), int(second)) for item, second in line["shown"]]
+def _user_of(line: Mapping[str, Any], stock: Stock) -> UserRow:
+    rows = stock.rows("shown", [str(item) for item, _second in line["shown"]]).tolist()
+    seconds = [int(second) for _item, second in line["shown"]]
+    shown = list(zip(rows, seconds, strict=True))
     state = None if line["state"] is None else _state_of(line["state"]).to_bytes()
     return UserRow(
         id=str(line["user"]),

@@ -6,7 +6,9 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from variegate.catalogue import Catalogue
 from variegate.policies import Policy, State
+from variegate.service.desk.alone import Done
 from variegate.service.desk.arms import Arms
 from variegate.service.desk.relearning import relearnt
 from variegate.service.desk.shelf import Shelf
@@ -35,13 +37,14 @@ class Rebuilding:
     user: str
     alone: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, settler: Any) -> dict[str, Any]:
+    def apply_alone(self, batch: Batch, settler: Any) -> Done:
         """Keep the state anew, unless the user is gone."""
         for row in batch.lock_users([self.user]).values():
-            policy = from_log(batch, row, settler.shelf, settler.arms)
+            catalogue = settler.shelf.as_of(batch).catalogue
+            policy = from_log(batch, row, catalogue, settler.arms)
             state = policy.state().to_bytes()
             batch.save_users([row._replace(state=state, policy=served(row, settler.arms))])
-        return {}
+        return Done({})
 
 
 def checked(
@@ -51,9 +54,9 @@ def checked(
     wrong: list[str] = []
     largest, count = 0.0, 0
     with store.reading() as reader:
-        shelf.refresh(reader)
+        catalogue = shelf.as_of(reader).catalogue
         for row in each_user(reader):
-            difference = _difference(reader, row, shelf, arms)
+            difference = _difference(reader, row, catalogue, arms)
             largest = max(largest, difference)
             if difference > TOLERANCE:
                 wrong.append(row.id)
@@ -70,9 +73,9 @@ def each_user(reader: Reader) -> Iterator[UserRow]:
         after = page[-1].id
 
 
-def from_log(reader: Reader, row: UserRow, shelf: Shelf, arms: Arms) -> Policy:
+def from_log(reader: Reader, row: UserRow, catalogue: Catalogue, arms: Arms) -> Policy:
     """Return the user's policy as the log has it."""
-    return relearnt(reader, row.id, arms.new_policy(served(row, arms), shelf.catalogue))
+    return relearnt(reader, row.id, arms.new_policy(served(row, arms), catalogue))
 
 
 def served(row: UserRow, arms: Arms) -> str:
@@ -80,9 +83,9 @@ def served(row: UserRow, arms: Arms) -> str:
     return row.policy if row.policy in arms.lines else arms.assigned(row.id)
 
 
-def _difference(reader: Reader, row: UserRow, shelf: Shelf, arms: Arms) -> float:
-    told = from_log(reader, row, shelf, arms).state()
-    blank = arms.new_policy(served(row, arms), shelf.catalogue).state()
+def _difference(reader: Reader, row: UserRow, catalogue: Catalogue, arms: Arms) -> float:
+    told = from_log(reader, row, catalogue, arms).state()
+    blank = arms.new_policy(served(row, arms), catalogue).state()
     kept = blank if row.state is None else State.from_bytes(row.state)
     if kept.policy != told.policy or kept.arrays.keys() != told.arrays.keys():
         return np.inf

@@ -45,25 +45,25 @@ def take_report(ledger: Ledger, report: Report) -> dict[str, Any]:
     said = {_place(places, item): float(reward) for item, reward in report.rewards.items()}
     looked = _looked(report, places)
     content = _content(said, looked)
-    key = report.event if report.event is not None else f"#{content}"
+    key = f"#{content}" if report.event is None else f"={report.event}"
     known = row.reports.get(key)
     if known is not None:
         if known["content"] != content:
             raise ConflictError(
-                f"`event` {key!r} reported something else of slate {row.id!r} before"
+                f"`event` {report.event!r} reported something else of slate {row.id!r} before"
             )
         answer: dict[str, Any] = known["answer"]
         return answer
     if len(row.reports) >= MOST_REPORTS:
         raise ConflictError(f"slate {row.id!r} has {MOST_REPORTS} reports: it takes no more")
     changed, taught, status = _outcome(ledger, row, said, looked)
+    if taught and not ledger.teach(row, taught):
+        changed, taught, status = row, {}, "late"
     answer = {
         "slate_id": row.id,
         "status": status,
         "learnt": [row.items[place] for place in sorted(taught)],
     }
-    if taught:
-        ledger.teach(row, taught)
     reports = {**row.reports, key: {"content": content, "answer": answer}}
     body = {
         "rewards": dict(report.rewards),
@@ -80,27 +80,29 @@ def _outcome(
     ledger: Ledger, row: SlateRow, said: Mapping[int, float], looked: frozenset[int]
 ) -> tuple[SlateRow, dict[int, float], str]:
     """Return the slate with the report in it, the rewards to learn now, and what to call that."""
-    late = row.deadline is not None and ledger.now > row.deadline
-    if row.closed or (late and ledger.rules.late == "drop"):
+    late = row.closed or (row.deadline is not None and ledger.now > row.deadline)
+    if late and ledger.rules.late == "drop":
         return row, {}, "late"
-    if ledger.rules.aggregation == "sum":
+    if ledger.rules.aggregation == "sum" and not row.closed:
         return with_rewards(row, _summed(row, said, looked)), {}, "kept"
-    _check_agrees(row, said)
+    if not row.closed:  # what was learnt from silence does not contradict what is said of it later
+        _check_agrees(row, said)
     fresh = {
         place: said.get(place, 0.0)
         for place in sorted(looked | said.keys())
         if row.rewards[place] is None
     }
+    if row.closed and not fresh:
+        return row, {}, "late"
     rewards = [fresh.get(place, reward) for place, reward in enumerate(row.rewards)]
     taught = [place in fresh or done for place, done in enumerate(row.taught)]
-    changed = with_rewards(row, rewards)._replace(taught=taught)
-    return changed, fresh, "learnt" if fresh else "known"
+    return with_rewards(row, rewards)._replace(taught=taught), fresh, "learnt" if fresh else "known"
 
 
 def with_rewards(row: SlateRow, rewards: list[float | None]) -> SlateRow:
     """Return the slate with these rewards, and what they come to."""
-    earned = sum(min(reward, 1.0) for reward in rewards if reward is not None)
-    return row._replace(rewards=rewards, earned=earned, answered=True)
+    told = [reward for reward in rewards if reward is not None]
+    return row._replace(rewards=rewards, earned=sum(told, 0.0), answered=bool(told))
 
 
 def _check_agrees(row: SlateRow, said: Mapping[int, float]) -> None:
@@ -116,7 +118,9 @@ def _check_agrees(row: SlateRow, said: Mapping[int, float]) -> None:
 
 def _summed(row: SlateRow, said: Mapping[int, float], looked: frozenset[int]) -> list[float | None]:
     return [
-        (reward or 0.0) + said.get(place, 0.0) if place in said or place in looked else reward
+        min((reward or 0.0) + said.get(place, 0.0), 1.0)
+        if place in said or place in looked
+        else reward
         for place, reward in enumerate(row.rewards)
     ]
 

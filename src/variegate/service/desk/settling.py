@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, Final
 
-from variegate.errors import ConflictError, InputError, NotFoundError, StateError, VariegateError
+from variegate.errors import ConflictError, DataError, InputError, NotFoundError, StateError
+from variegate.service.desk.alone import Done
 from variegate.service.desk.arms import Arms
 from variegate.service.desk.closing import Closing
 from variegate.service.desk.kept import KeptPolicies
@@ -17,7 +18,7 @@ from variegate.service.desk.shelf import Shelf
 from variegate.store import Store
 
 #: What an operation can be refused for without harm to the others of its batch.
-REFUSALS: Final = (InputError, NotFoundError, ConflictError, StateError)
+REFUSALS: Final = (InputError, DataError, NotFoundError, ConflictError, StateError)
 #: Called with the name of a kind of work and the seconds, or the number, that it took.
 Observe = Callable[[str, float], None]
 
@@ -45,7 +46,7 @@ class Settler:
     ) -> None:
         self.store, self.shelf, self.arms, self.rules = store, shelf, arms, rules
         self.clock, self._observe = clock, observe
-        self._kept = KeptPolicies()
+        self.kept = KeptPolicies()
 
     def __call__(self, operations: Sequence[Any]) -> list[Any]:
         """Return each operation's answer, or the error it was refused with, once all is kept."""
@@ -53,7 +54,6 @@ class Settler:
         if len(operations) == 1 and getattr(operations[0], "alone", False):
             return [self._alone(operations[0])]
         with self.store.batch() as batch:
-            self.shelf.refresh(batch)
             ledger = Ledger(
                 batch,
                 [one.user for one in operations if isinstance(one, Wish)],
@@ -61,7 +61,7 @@ class Settler:
                 shelf=self.shelf,
                 arms=self.arms,
                 rules=self.rules,
-                kept=self._kept,
+                kept=self.kept,
                 now=self.clock(),
             )
             outcomes = [self._attempt(one, ledger) for one in operations]
@@ -70,14 +70,13 @@ class Settler:
         return outcomes
 
     def close_due(self, most: int) -> int:
-        """Close the slates whose waiting is over; return how many."""
+        """Close up to `most` slates whose waiting is over; return how many that were."""
         if not self.rules.closes:
             return 0
         with self.store.reading() as reader:
             due = reader.due(self.clock(), most)
-        if due:
-            self([Closing(slate) for slate, _user in due])
-        return len(due)
+        outcomes = self([Closing(slate) for slate, _user in due]) if due else []
+        return sum(isinstance(one, dict) and one["closed"] for one in outcomes)
 
     def _attempt(self, operation: Any, ledger: Ledger) -> Any:
         start = perf_counter()
@@ -93,12 +92,8 @@ class Settler:
         """Do an operation that has the transaction to itself; refused, it leaves nothing."""
         try:
             with self.store.batch() as batch:
-                self.shelf.refresh(batch)
-                answer = operation.apply_alone(batch, self)
-            with self.store.reading() as reader:
-                self.shelf.refresh(reader)
-        except VariegateError as error:
-            if isinstance(error, REFUSALS):
-                return error
-            raise
-        return answer
+                done: Done = operation.apply_alone(batch, self)
+        except REFUSALS as error:
+            return error
+        done.then()
+        return done.answer

@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, Final
 
 from variegate.errors import ConflictError, InputError, NotFoundError
+from variegate.service.desk.alone import Done
 from variegate.service.desk.itemdata import item_data, item_values
-from variegate.service.desk.shelf import Shelf
+from variegate.service.desk.shelf import REVISION, Stock
 from variegate.store import Batch, ItemRow
+
+#: Whoever changes items writes here first, and so waits for whoever did before.
+_TURN: Final = "items_turn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,30 +29,25 @@ class Stocking:
     items: Sequence[Mapping[str, Any]]
     alone: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, settler: Any) -> dict[str, Any]:
+    def apply_alone(self, batch: Batch, settler: Any) -> Done:
         """Keep all of them, or none."""
-        shelf: Shelf = settler.shelf
-        kept = {row.id: row for row in batch.items()}
-        new: list[ItemRow] = []
+        stock, kept = _with_turn(batch, settler)
+        ids = [str(wish["id"]) for wish in self.items]
+        _check_distinct(ids)
         changed: list[ItemRow] = []
-        seen: set[str] = set()
-        for wish in self.items:
-            item = str(wish["id"])
-            if item in seen:
-                raise InputError(f"`items` must have distinct ids, got {item!r} twice")
-            seen.add(item)
-            known = _known(shelf, item)
-            data = item_data(shelf.catalogue, _complete(shelf, known, wish))
-            if known is None:
-                new.append(ItemRow(len(shelf.catalogue) + len(new), item, False, data))
-            elif item in kept:
-                changed.append(ItemRow(known, item, False, data))
-            else:
-                new.append(ItemRow(known, item, False, data))
-        _check_room(new, shelf)
-        batch.add_items(new)
+        added: list[ItemRow] = []
+        size = len(stock.catalogue)
+        for item, wish in zip(ids, self.items, strict=True):
+            row = stock.row_of(item)
+            data = item_data(stock.catalogue, _complete(stock, row, item, wish))
+            if row is None:
+                _check_new(item)
+                row, size = size, size + 1
+            (changed if item in kept else added).append(ItemRow(row, item, False, data))
+        batch.add_items(added)
         batch.change_items(changed)
-        return {"items": [str(wish["id"]) for wish in self.items]}
+        later = _tried(batch, settler)
+        return Done({"items": ids}, partial(settler.shelf.install, later))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,45 +57,61 @@ class Retiring:
     item: str
     alone: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, settler: Any) -> dict[str, Any]:
+    def apply_alone(self, batch: Batch, settler: Any) -> Done:
         """Retire the item, or raise NotFoundError; retiring it again changes nothing."""
-        shelf: Shelf = settler.shelf
-        row = _known(shelf, self.item)
+        stock, kept = _with_turn(batch, settler)
+        row = stock.row_of(self.item)
         if row is None:
             raise NotFoundError(f"no item {self.item!r}")
-        kept = {one.id: one for one in batch.items()}.get(self.item)
-        if shelf.open.sum() == 1 and shelf.open[row]:
+        if stock.open.sum() == 1 and stock.open[row]:
             raise ConflictError("the last item cannot be retired: add another first")
-        if kept is None:
+        known = kept.get(self.item)
+        if known is None:
             batch.add_items([ItemRow(row, self.item, True, None)])
-        elif not kept.retired:
-            batch.change_items([ItemRow(row, self.item, True, kept.data)])
-        return {"id": self.item, "retired": True}
+        elif not known.retired:
+            batch.change_items([known._replace(retired=True)])
+        return Done({"id": self.item, "retired": True})
 
 
-def _known(shelf: Shelf, item: str) -> int | None:
-    try:
-        return shelf.row_of(item)
-    except NotFoundError:
-        return None
+def _with_turn(batch: Batch, settler: Any) -> tuple[Stock, dict[str, ItemRow]]:
+    """Return the items, and those that the store has, which nobody else can change meanwhile."""
+    batch.set_meta(_TURN, "")
+    return settler.shelf.as_of(batch), {row.id: row for row in batch.items()}
 
 
-def _complete(shelf: Shelf, row: int | None, wish: Mapping[str, Any]) -> dict[str, Any]:
+def _tried(batch: Batch, settler: Any) -> Stock:
+    """Return the items as they will be, once every policy has given a list of them.
+
+    What cannot be served must not be kept: no process could start with it.
+    """
+    stock: Stock = settler.shelf.built(batch.items(), batch.meta(REVISION) or "0")
+    for name in settler.arms.names:
+        policy = settler.arms.new_policy(name, stock.catalogue)
+        policy.recommend(1, candidates=stock.open, rng=0)
+    return stock
+
+
+def _complete(stock: Stock, row: int | None, item: str, wish: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is asked for, with what is known of the item where nothing is."""
     given = {name: wish[name] for name in wish if name != "id" and wish[name] is not None}
     if row is None:
         if "features" not in given:
-            raise InputError(f"`features` must be given for the new item {wish['id']!r}")
+            raise InputError(f"`features` must be given for the new item {item!r}")
         return given
-    known = item_values(shelf.catalogue, row)
+    known = item_values(stock.catalogue, row)
     for name in ("attributes", "distances"):
         given[name] = {**known[name], **given.get(name, {})}
     return {**known, **given}
 
 
-def _check_room(new: Sequence[ItemRow], shelf: Shelf) -> None:
-    for row in new:
-        if len(row.id) > 200 or not row.id.isprintable() or not row.id:
-            raise InputError(f"`id` must be 1 to 200 printable characters, got {row.id[:50]!r}")
-        if row.row < len(shelf.base) and row.id != shelf.base.ids[row.row]:
-            raise ConflictError(f"item {row.id!r} is not where it was: try again")
+def _check_distinct(ids: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for item in ids:
+        if item in seen:
+            raise InputError(f"`items` must have distinct ids, got {item!r} twice")
+        seen.add(item)
+
+
+def _check_new(item: str) -> None:
+    if not (item.isprintable() and 1 <= len(item) <= 200):
+        raise InputError(f"`id` must be 1 to 200 printable characters, got {item[:50]!r}")

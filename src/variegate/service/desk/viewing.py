@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from variegate.catalogue import Catalogue
 from variegate.errors import NotFoundError
 from variegate.policies import Policy
 from variegate.service.desk.arms import Arms
+from variegate.service.desk.relearning import served_user
 from variegate.service.desk.shelf import Shelf
 from variegate.session.beliefs import Belief, taste_of, variety_of
 from variegate.session.words import likes_in_words, variety_in_words
@@ -22,10 +24,9 @@ def known_user(reader: Reader, user: str) -> UserRow:
 
 def user_view(reader: Reader, user: str, shelf: Shelf, arms: Arms) -> dict[str, Any]:
     """Return what was learnt of a user."""
-    shelf.refresh(reader)
+    catalogue = shelf.as_of(reader).catalogue
     row = known_user(reader, user)
-    served = row.policy in arms.lines
-    policy = arms.policy_of(row, shelf.catalogue) if served else None
+    policy = served_user(reader, row, catalogue, arms)[1] if row.policy in arms.lines else None
     return {
         "user": row.id,
         "policy": row.policy,
@@ -75,11 +76,11 @@ def slate_view(row: SlateRow, titles: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def titles_of(shelf: Shelf, rows: Sequence[SlateRow]) -> dict[str, str]:
+def titles_of(catalogue: Catalogue, rows: Sequence[SlateRow]) -> dict[str, str]:
     """Return the title of each item in these lists."""
     items = sorted({item for row in rows for item in row.items})
-    places = shelf.catalogue.rows(items).tolist()
-    return {item: shelf.catalogue.titles[at] for item, at in zip(items, places, strict=True)}
+    places = catalogue.rows(items).tolist()
+    return {item: catalogue.titles[at] for item, at in zip(items, places, strict=True)}
 
 
 def _belief(belief: Belief) -> dict[str, Any]:

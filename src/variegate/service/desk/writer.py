@@ -43,7 +43,8 @@ class Writer:
         Does operations in one transaction; returns an outcome for each, an error where one was
         refused. If it raises, none was done.
     tick
-        Is called every second or so, in the same thread.
+        Is called every second or so, in the same thread; returns whether there is more to do,
+        which is then done in turns with what comes.
     patience
         Seconds after which an operation that still waits is not begun any more.
     """
@@ -51,7 +52,7 @@ class Writer:
     def __init__(
         self,
         settle: Callable[[Sequence[Any]], Sequence[Outcome]],
-        tick: Callable[[], None],
+        tick: Callable[[], bool],
         *,
         patience: float,
     ) -> None:
@@ -79,18 +80,18 @@ class Writer:
         return await future
 
     def _run(self) -> None:
-        ticked = monotonic()
+        ticked, more = monotonic(), False
         while not self._stopping or not self._queue.empty():
-            batch = self._next_batch()
+            batch = self._next_batch(0.0 if more else TICK)
             if batch:
                 self._do(batch)
-            if monotonic() - ticked > TICK:
-                self._tick_safely()
+            if more or monotonic() - ticked > TICK:
+                more = self._tick_safely()
                 ticked = monotonic()
 
-    def _next_batch(self) -> list[_Waiting]:
+    def _next_batch(self, seconds: float) -> list[_Waiting]:
         try:
-            first = self._queue.get(timeout=TICK)
+            first = self._queue.get(timeout=seconds)
         except Empty:
             return []
         batch = [] if first is None else [first]
@@ -133,13 +134,14 @@ class Writer:
             _log.exception("a batch of %d failed: each is tried alone", len(group))
             return [self._settled([one])[0] for one in group]
 
-    def _tick_safely(self) -> None:
+    def _tick_safely(self) -> bool:
         try:
-            self._tick()
+            return self._tick()
         except StoreError as error:
             _log.warning("the store is away: %s", error)
         except Exception:
             _log.exception("what time brings about failed; it is tried again")
+        return False
 
 
 def _groups(batch: list[_Waiting]) -> list[list[_Waiting]]:

@@ -1,0 +1,34 @@
+"""One service for all tests of the clients that only talk to it, each with users of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.client.asking import Asking
+from tests.client.serving import Stumbling, service, stumbling
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the address of a service over the bundled films."""
+    with service(tmp_path_factory.mktemp("service")) as url:
+        yield url
+
+
+@pytest.fixture
+def proxy(address: str) -> Iterator[Stumbling]:
+    """Return a proxy in front of the service that misbehaves as it is told."""
+    with stumbling(address) as made:
+        yield made
+
+
+@pytest.fixture(params=["sync", "async"])
+def ask(request: pytest.FixtureRequest, address: str) -> Asking:
+    """Return what asks the service through one of the clients."""
+    return Asking(request.param, address)
+
+
+@pytest.fixture
+def user(request: pytest.FixtureRequest) -> str:
+    """Return a user that no other test knows."""
+    return f"user of {request.node.name}"

@@ -1,0 +1,194 @@
+"""When a call is tried again: every rule, without a network and without a clock."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from variegate.client.attempts import Attempts, Patience, is_surely_undone, seconds_of
+from variegate.client.call import Call, Outcome, Repeat, Reply, Silence
+from variegate.errors import (
+    ConflictError,
+    InputError,
+    NotFoundError,
+    StoreError,
+    VariegateError,
+)
+
+OURS = b'{"error": {"code": "x", "message": "the words", "request_id": "r-7"}}'
+LOST, REFUSED = Silence("ReadTimeout", unsent=False), Silence("ConnectError", unsent=True)
+BUSY = Reply(503, OURS)
+
+
+class Clock:
+    """Seconds that pass when they are told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def attempts_at(
+    repeat: Repeat = Repeat.ALWAYS,
+    *,
+    removes: bool = False,
+    draw: float = 1.0,
+    clock: Clock | None = None,
+) -> Attempts:
+    call = Call("GET", "/x", lambda _body: None, repeat=repeat, removes=removes)
+    patience = Patience(timeout=10.0, retries=8, deadline=100.0, backoff=0.1)
+    return Attempts(call, patience, clock=clock or Clock(), draw=lambda: draw)
+
+
+def test_an_answer_is_the_end() -> None:
+    assert attempts_at().judge(Reply(201, b"{}")) == Reply(201, b"{}")
+
+
+def test_pauses_double_up_to_a_limit() -> None:
+    attempts = attempts_at()
+
+    assert [attempts.judge(LOST) for _ in range(8)] == pytest.approx(
+        [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
+    )
+
+
+@pytest.mark.parametrize("draw", [0.0, 0.25])
+def test_pauses_are_drawn_from_nothing_up(draw: float) -> None:
+    assert attempts_at(draw=draw).judge(LOST) == pytest.approx(0.1 * draw)
+
+
+def test_the_service_can_ask_for_a_pause() -> None:
+    assert attempts_at(draw=0.5).judge(Reply(503, OURS, "7")) == pytest.approx(7.05)
+
+
+def test_a_pause_beyond_the_deadline_is_not_waited_for() -> None:
+    with pytest.raises(StoreError, match=r"^the words \(request r-7\)$"):
+        attempts_at().judge(Reply(429, OURS, "100"))
+
+
+def test_attempts_are_counted() -> None:
+    attempts = attempts_at()
+    for _ in range(8):
+        attempts.judge(REFUSED)
+
+    with pytest.raises(StoreError, match=r"^no answer to GET /x: ConnectError \(9 attempts\)$"):
+        attempts.judge(REFUSED)
+
+
+def test_the_timeout_shrinks_with_what_is_left() -> None:
+    clock = Clock()
+    attempts = attempts_at(clock=clock)
+    before = attempts.timeout
+    clock.now = 97.0
+
+    assert (before, attempts.timeout) == (10.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("repeat", "outcome", "again"),
+    [
+        (Repeat.ALWAYS, LOST, True),
+        (Repeat.ALWAYS, REFUSED, True),
+        (Repeat.ALWAYS, BUSY, True),
+        (Repeat.ALWAYS, Reply(429, b""), True),
+        (Repeat.ALWAYS, Reply(502, b"<html>"), True),
+        (Repeat.ALWAYS, Reply(504, b"<html>"), True),
+        (Repeat.ALWAYS, Reply(500, OURS), False),
+        (Repeat.ALWAYS, Reply(422, OURS), False),
+        (Repeat.UNSENT, LOST, False),
+        (Repeat.UNSENT, REFUSED, True),
+        (Repeat.UNSENT, BUSY, True),
+        (Repeat.UNSENT, Reply(429, b""), True),
+        (Repeat.UNSENT, Reply(503, b"<html>"), False),
+        (Repeat.UNSENT, Reply(502, b"<html>"), False),
+        (Repeat.NEVER, REFUSED, False),
+        (Repeat.NEVER, BUSY, False),
+    ],
+)
+def test_what_is_tried_again(repeat: Repeat, outcome: Outcome, again: bool) -> None:
+    attempts = attempts_at(repeat)
+    try:
+        paused = isinstance(attempts.judge(outcome), float)
+    except VariegateError:
+        paused = False
+
+    assert paused is again
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, InputError),
+        (401, InputError),
+        (403, InputError),
+        (404, NotFoundError),
+        (409, ConflictError),
+        (413, InputError),
+        (422, InputError),
+        (500, StoreError),
+    ],
+)
+def test_each_status_has_its_error(status: int, kind: type[VariegateError]) -> None:
+    with pytest.raises(kind, match=r"the words \(request r-7\)$"):
+        attempts_at().judge(Reply(status, OURS))
+
+
+@pytest.mark.parametrize("status", [302, 404, 500])
+def test_an_answer_that_is_not_the_services_is_said_to_be_none(status: int) -> None:
+    with pytest.raises(VariegateError, match=rf"status {status} .* `url` must be the address"):
+        attempts_at().judge(Reply(status, b"<html>"))
+
+
+def test_what_is_gone_after_a_lost_removal_was_removed() -> None:
+    attempts = attempts_at(removes=True)
+    attempts.judge(LOST)
+
+    assert attempts.judge(Reply(404, OURS)) == Reply(404, OURS)
+
+
+@pytest.mark.parametrize("before", [REFUSED, BUSY])
+def test_what_is_gone_without_a_removal_was_never_there(before: Outcome) -> None:
+    attempts = attempts_at(removes=True)
+    attempts.judge(before)
+
+    with pytest.raises(NotFoundError):
+        attempts.judge(Reply(404, OURS))
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("0", 0.0),
+        (" 12 ", 12.0),
+        ("Mon, 01 Jun 2026 12:00:30 GMT", 30.0),
+        ("Mon, 01 Jun 2026 11:00:00 GMT", 0.0),
+        ("Mon, 01 Jun 2026 12:00:30 -0000", 0.0),
+        ("-3", 0.0),
+        ("soon", 0.0),
+        ("", 0.0),
+    ],
+)
+def test_a_pause_is_a_number_or_a_date(text: str, seconds: float) -> None:
+    assert seconds_of(text, datetime(2026, 6, 1, 12, tzinfo=UTC)) == seconds
+
+
+def test_only_what_was_refused_or_not_sent_is_surely_undone() -> None:
+    assert is_surely_undone(REFUSED)
+    assert is_surely_undone(BUSY)
+    assert not is_surely_undone(LOST)
+    assert not is_surely_undone(Reply(503, b""))
+
+
+@pytest.mark.parametrize("name", ["timeout", "deadline", "backoff"])
+@pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
+def test_seconds_must_be_above_0(name: str, value: float) -> None:
+    good = {"timeout": 1.0, "retries": 1, "deadline": 1.0, "backoff": 1.0}
+
+    with pytest.raises(InputError, match=rf"`{name}` must be a number of seconds above 0"):
+        Patience(**{**good, name: value})  # type: ignore[arg-type]
+
+
+def test_retries_must_not_be_below_0() -> None:
+    with pytest.raises(InputError, match="`retries` must be at least 0, got -1"):
+        Patience(1.0, -1, 1.0, 1.0)
