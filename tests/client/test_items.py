@@ -32,7 +32,7 @@ def test_an_item_comes_with_its_data(ask: Asking) -> None:
 
 def test_an_item_can_be_added_changed_and_retired(ask: Asking, user: str) -> None:
     like = ask("item", "tt0078748")
-    new = f"new {ask.kind}"
+    new = f"new/{ask.kind} ?"
     data = {"features": like.features, "distances": like.distances, "attributes": like.attributes}
 
     assert ask("add_items", [{"id": new, "title": "Alien 9", **data}]) == (new,)

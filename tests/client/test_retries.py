@@ -11,8 +11,16 @@ from variegate.errors import StoreError
 
 @pytest.mark.parametrize(
     "stumbles",
-    [["drop"], ["cut"], ["cut short"], ["503"], ["429"], ["busy"], ["bad gateway"]]
-    + [["cut", "503", "drop", "cut short"]],
+    [
+        ["drop"],
+        ["cut"],
+        ["cut short"],
+        ["503"],
+        ["429"],
+        ["busy"],
+        ["bad gateway"],
+        ["cut", "503", "drop", "cut short"],
+    ],
     ids=lambda stumbles: ", ".join(stumbles),
 )
 def test_feedback_through_stumbles_is_applied_once(

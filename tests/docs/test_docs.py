@@ -21,7 +21,13 @@ from tests.docs.documents import (
 )
 from variegate import POLICIES, SEARCHES, distances
 
-WITH_BLOCKS = [path for path in GUIDES if any(block.language == "python" for block in blocks(path))]
+#: Its blocks need a service: `test_http.py` runs them.
+SERVED = ROOT / "docs" / "client.md"
+WITH_BLOCKS = [
+    path
+    for path in GUIDES
+    if path != SERVED and any(block.language == "python" for block in blocks(path))
+]
 INDEX, PAPER = ROOT / "docs" / "index.md", ROOT / "docs" / "paper.md"
 MAKERS = [
     name

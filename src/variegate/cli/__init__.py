@@ -11,6 +11,7 @@ from variegate.cli.loadtest import loadtest
 from variegate.cli.ratios import ratios
 from variegate.cli.serve import serve
 from variegate.cli.simulate import simulate
+from variegate.cli.soak import soak
 from variegate.cli.stats import stats
 from variegate.cli.try_ import try_
 from variegate.errors import VariegateError
@@ -41,6 +42,7 @@ for _command in (
     inspect,
     serve,
     loadtest,
+    soak,
     keys,
     replay,
     compare,

@@ -12,15 +12,22 @@ from variegate.errors import InputError
 T = TypeVar("T")
 
 
-def quoted(name: str, text: object) -> str:
+def quoted(name: str, text: object, *, slashes: bool = False) -> str:
     """Return an id as a path has it, or raise InputError.
+
+    Parameters
+    ----------
+    slashes
+        Whether the route takes ids with a slash in them.
 
     Examples
     --------
     >>> quoted("user", "ana b?"), quoted("user", "..")
     ('ana%20b%3F', '%2E%2E')
     """
-    if not isinstance(text, str) or not text or "/" in text:
+    if not isinstance(text, str) or not text:
+        raise InputError(f"`{name}` must be text, got {text!r:.80}")
+    if "/" in text and not slashes:
         raise InputError(f"`{name}` must be text without /, got {text!r:.80}")
     if not text.strip("."):
         return "%2E" * len(text)  # dots alone would lead up the path

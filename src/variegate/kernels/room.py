@@ -2,20 +2,26 @@
 
 from collections.abc import Callable
 from threading import local
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from variegate.arrays import FloatArray
 from variegate.kernels.layout import BLOCK
 
 Single: TypeAlias = NDArray[np.float32]
 #: What z alone decides, by blocks: theta . z, the squares of G z, what z adds to the others
 Parts: TypeAlias = tuple[Single, Single, Single]
-#: The sums of distances, the scores, the top score of each block
-Room: TypeAlias = tuple[Single, Single, Single]
+#: What `loops.exact` remembers of items: rows, how far their sums go, numbers
+Memo: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]
+#: The sums of distances, the scores, the top score of each block, what is known exactly
+Room: TypeAlias = tuple[Single, Single, Single, Memo]
 #: Places, their data and sizes, their parts, room for them, and 0 where a place is filled
 Spare: TypeAlias = tuple[NDArray[np.intp], tuple[Single, Single], Parts, Room, Single]
+
+#: Items that are remembered exactly: near the best there are rarely more.
+MOST_KNOWN: Final = 2048
 
 _kept = local()
 
@@ -25,7 +31,14 @@ def new_room(m: int, blocks: int) -> tuple[Parts, Room]:
     flat = [np.empty((blocks, BLOCK), dtype=np.float32) for _ in range(3)]
     deep = [np.empty((blocks, m, BLOCK), dtype=np.float32) for _ in range(2)]
     tops = np.empty(blocks, dtype=np.float32)
-    return (flat[0], flat[1], deep[0]), (deep[1], flat[2], tops)
+    return (flat[0], flat[1], deep[0]), (deep[1], flat[2], tops, _new_memo(m, blocks))
+
+
+def _new_memo(m: int, blocks: int) -> Memo:
+    # Two rows that fall on one place only cost time.
+    places = min(blocks * BLOCK, MOST_KNOWN)
+    rows = np.full(places, -1, dtype=np.int64)
+    return rows, np.zeros(places, dtype=np.int64), np.zeros((places, 2 + 2 * m))
 
 
 def new_spare(m: int, width: int, blocks: int) -> Spare:

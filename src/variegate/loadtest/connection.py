@@ -28,6 +28,8 @@ class Connection(asyncio.Protocol):
     async def ask(self, request: bytes) -> tuple[int, bytes]:
         """Send a request; return the status and the body of the answer."""
         assert self._transport is not None  # noqa: S101 - it is connected once it is made
+        if self._transport.is_closing():  # what is written now would never be answered
+            raise ConnectionResetError("the service hung up")
         self._waiting = asyncio.get_running_loop().create_future()
         self._transport.write(request)
         return await self._waiting

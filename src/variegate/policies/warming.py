@@ -8,6 +8,7 @@ import numpy as np
 
 from variegate.catalogue import Catalogue
 from variegate.distances import jaccard
+from variegate.policies.base import Policy
 from variegate.policies.registry import POLICIES, make_policy
 
 
@@ -15,10 +16,15 @@ def warm() -> None:
     """Let every policy make a list and learn from it, on a catalogue of few items."""
     shop = _few_items()
     for name in POLICIES:
-        policy = make_policy(name, shop)
-        slate = policy.recommend(3, rng=0)
-        policy.update(slate, [1, 0, 0])
-        policy.recommend(3, rng=0)
+        warm_policy(make_policy(name, shop))
+
+
+def warm_policy(policy: Policy) -> None:
+    """Let a policy, which is of no other use after this, make a list and learn from it."""
+    k = min(3, len(policy.catalogue))
+    slate = policy.recommend(k, rng=0)
+    policy.update(slate, [1.0] + [0.0] * (k - 1))
+    policy.recommend(k, rng=0)
 
 
 def _few_items() -> Catalogue:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from variegate.catalogue import Catalogue
-from variegate.policies.warming import warm
+from variegate.policies.warming import warm_policy
 from variegate.service.app import create_app
 from variegate.service.desk import Arms, Desk, Rules
 from variegate.service.metrics import Metrics
@@ -20,8 +20,9 @@ def build_app(settings: Settings) -> FastAPI:
 
     The service closes the store when it stops.
     """
-    catalogue = catalogue_of(settings)
-    warm()  # the first user does not wait for the compiler
+    catalogue, arms = catalogue_of(settings), arms_of(settings)
+    for name in arms.names:
+        warm_policy(arms.new_policy(name, catalogue))  # no user waits for the compiler
     store, metrics = Store.open(settings.store), Metrics()
     try:
         desk = desk_of(settings, catalogue, store, metrics)

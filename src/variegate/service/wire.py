@@ -10,9 +10,13 @@ _TEXT = r"^[^\x00-\x1f\x7f]+$"
 Id = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_TEXT)]
 UserId = Annotated[str, Path(min_length=1, max_length=200, pattern=_TEXT)]
 Number = Annotated[FiniteFloat, Field(ge=-1e6, le=1e6)]
-Plain = str | int | FiniteFloat | bool | None
+#: The limit makes pydantic look whether UTF-8 can write it.
+Text = Annotated[str, StringConstraints(max_length=10_000)]
+Plain = Text | Annotated[int, Field(ge=-(2**63), lt=2**63)] | FiniteFloat | bool | None
 #: What an attribute or a distance's value can be
 Value = Plain | list[Plain]
+#: The same in an answer: a catalogue's file has other limits.
+Told = str | int | float | bool | None | list[str | int | float | bool | None]
 
 
 class Body(BaseModel):
@@ -27,10 +31,10 @@ class DialBody(Body):
     scale: Annotated[FiniteFloat, Field(ge=0, le=1e6)] = Field(
         1.0, description="Multiplies the learnt wish for variety: 0 none, 1 as learnt, 2 double."
     )
-    floor: Number | dict[str, Number] | None = Field(
+    floor: Number | dict[Text, Number] | None = Field(
         None, description="The least weight of variety, for all distances or by a distance's name."
     )
-    ceiling: Number | dict[str, Number] | None = Field(
+    ceiling: Number | dict[Text, Number] | None = Field(
         None, description="The most, in the same way."
     )
 
@@ -38,7 +42,9 @@ class DialBody(Body):
 class SlateBody(Body):
     """What list a user shall get. Everything can be left out."""
 
-    k: int | None = Field(None, ge=1, description="Items in the list, at most.", examples=[5])
+    k: int | None = Field(
+        None, ge=1, le=10_000, description="Items in the list, at most.", examples=[5]
+    )
     candidates: list[Id] | None = Field(None, description="Ids to choose from; all if left out.")
     exclude: list[Id] = Field([], description="Ids not to choose.")
     diversity: DialBody | None = Field(None, description="The diversity dial.")
@@ -70,10 +76,10 @@ class ItemBody(Body):
     attributes: dict[Id, Value] | None = None
     features: (
         Annotated[list[Number], Field(max_length=100_000)]
-        | Annotated[dict[str, Number], Field(max_length=100_000)]
+        | Annotated[dict[Text, Number], Field(max_length=100_000)]
         | None
     ) = Field(None, description="All of them in order, or by name, those left out being 0.")
-    distances: dict[str, Value] | None = Field(
+    distances: dict[Text, Value] | None = Field(
         None, description="A value for each distance that has data of its own."
     )
 
@@ -122,7 +128,8 @@ class FeedbackAnswer(BaseModel):
 
     slate_id: str
     status: Literal["learnt", "kept", "known", "late"] = Field(
-        description="learnt; kept until the waiting is over; known already; or too late to count."
+        description="learnt; kept until the waiting is over; known already; or late, so that it "
+        "does not count."
     )
     learnt: list[str] = Field(description="Ids that this report taught something of.")
 
@@ -205,7 +212,7 @@ class ItemAnswer(BaseModel):
 
     id: str
     title: str
-    attributes: dict[str, Value]
+    attributes: dict[str, Told]
     retired: bool
 
 
@@ -213,7 +220,7 @@ class WholeItemAnswer(ItemAnswer):
     """An item with all its data."""
 
     features: list[float]
-    distances: dict[str, Value]
+    distances: dict[str, Told]
 
 
 class ItemsAnswer(BaseModel):

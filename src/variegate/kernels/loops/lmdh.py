@@ -17,46 +17,14 @@ import numpy as np
 from numba import njit
 
 from variegate.kernels.loops.choosing import add_products, add_squares
-from variegate.kernels.loops.distances import add_block_distances, pair_distance
+from variegate.kernels.loops.distances import add_block_distances
+from variegate.kernels.loops.exact import exact_score
 from variegate.kernels.loops.precision import prepared
 from variegate.kernels.loops.pruning import bound, gather, possible
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 #: Where no number is nan, the higher of two takes one instruction.
 FAST_FINITE = FAST | {"nnan"}
-
-
-@njit(cache=True, nogil=True)
-def exact_score(item, above, n, items, belief, factor, x):
-    """Return mu of one item below the first n of `above`, in double precision; fills x (m,)."""
-    z, (eta, G, alpha) = items.z_rows[item], belief
-    d, m = len(z), len(x)
-    for c in range(m):
-        s, e = items.starts[c], items.starts[c] + items.widths[c]
-        total = 0.0
-        for p in above[:n]:
-            total += pair_distance(
-                items.h_rows[item, s:e],
-                items.h_rows[p, s:e],
-                items.kinds[c],
-                items.sizes[c, item],
-                items.sizes[c, p],
-                items.scales[c],
-            )
-        x[c] = total * factor
-    mean, variance = 0.0, 0.0
-    for i in range(d):
-        mean += eta[i] * z[i]
-    for c in range(m):
-        mean += eta[d + c] * x[c]
-    for i in range(d + m):
-        part = 0.0
-        for j in range(min(i + 1, d)):
-            part += G[i, j] * z[j]
-        for c in range(i + 1 - d):
-            part += G[i, d + c] * x[c]
-        variance += part * part
-    return mean + alpha * sqrt(variance)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -135,9 +103,10 @@ def scan(last, items, data, closed, belief, factor, parts, room, first, stop):
     """Score the blocks from `first` up to `stop`; return the highest score of a candidate.
 
     `last` is the row picked last, -1 at the start of a list. `data` are the blocks of h and of
-    the sizes; `room` has the sums of distances, the scores, and the top score of each block.
+    the sizes; `room` has the sums of distances, the scores, the top score of each block, and
+    what `exact_score` keeps.
     """
-    (h, sizes), (mean, square, cross), (sums, scores, tops) = data, parts, room
+    (h, sizes), (mean, square, cross), (sums, scores, tops, _memo) = data, parts, room
     m, lanes = len(items.kinds), mean.shape[1]
     work, other = np.empty(lanes, dtype=np.float32), np.empty(lanes, dtype=np.float32)
     eta, G, alpha = belief
@@ -176,7 +145,9 @@ def decide(n, best, items, rows, closed, belief, factor, room, answer):
 
     `rows` gives the row of each place in the blocks; `best` is the least score to look at.
     """
-    (_sums, scores, tops), (chosen, values, x) = room, answer
+    (_sums, scores, tops, memo), (chosen, values, x) = room, answer
+    if n == 0:
+        memo[0][:] = -1
     lanes, gains, place = scores.shape[1], np.empty(x.shape[1]), -1
     values[n] = -np.inf
     for b in range(len(tops)):
@@ -185,7 +156,7 @@ def decide(n, best, items, rows, closed, belief, factor, room, answer):
         for a in range(lanes):
             at = b * lanes + a
             if scores[b, a] + closed[at] >= best:
-                score = exact_score(rows[at], chosen, n, items, belief, factor, gains)
+                score = exact_score(rows[at], chosen, n, items, belief, factor, memo, gains)
                 if score > values[n]:
                     place, chosen[n], values[n] = at, rows[at], score
                     x[n] = gains
@@ -245,9 +216,9 @@ def winners(parts, closed, single, reach, slack, k, high, places):
 @njit(cache=True, nogil=True)
 def list_of_few(items, count, data, closed, belief, factors, slack, parts, spare, answer):
     """Fill `answer` from the first `count` places of `spare`, laid out side by side."""
-    places, (h, sizes), (mean, square, cross), (sums, scores, tops), shut = spare
+    places, (h, sizes), (mean, square, cross), (sums, scores, tops, memo), shut = spare
     used = -(-count // mean.shape[1])
     data_of_few, parts_of_few = (h[:used], sizes[:used]), (mean[:used], square[:used], cross[:used])
-    room = sums[:used], scores[:used], tops[:used]
+    room = sums[:used], scores[:used], tops[:used], memo
     gather(places, count, data, parts, closed, data_of_few, parts_of_few, shut)
     fill_list(items, data_of_few, places, shut, belief, factors, slack, parts_of_few, room, answer)

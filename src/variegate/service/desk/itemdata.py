@@ -9,6 +9,7 @@ from variegate.arrays import FloatArray, check_numbers
 from variegate.catalogue import Catalogue
 from variegate.distances import Distance, distance_of_values
 from variegate.errors import InputError
+from variegate.kernels.layout import LARGEST
 from variegate.store import ItemRow
 
 
@@ -54,8 +55,19 @@ def item_data(catalogue: Catalogue, wish: Mapping[str, Any]) -> dict[str, Any]:
     own = [h.name for h in catalogue.distances if not h.on_features]
     _check_names("attributes", data, list(catalogue.attributes))
     _check_names("distances", data, own)
-    _distances(catalogue, [ItemRow(0, "?", False, data)])
+    _check_size("features", np.array(data["features"]))
+    for name, h in _distances(catalogue, [ItemRow(0, "?", False, data)]).items():
+        _check_size(f"distances.{name}", h.rows)
     return data
+
+
+def _check_size(field: str, numbers: FloatArray) -> None:
+    """Raise InputError for a number with which nobody's lists would be compiled any more."""
+    largest = float(np.abs(numbers).max(initial=0.0))
+    if largest > LARGEST:
+        raise InputError(
+            f"`{field}` must be numbers of at most {LARGEST:g} in size, got {largest:g}"
+        )
 
 
 def _check_names(part: str, data: Mapping[str, Any], known: Sequence[str]) -> None:

@@ -34,9 +34,10 @@ def unpacked_slate(row: SlateRow) -> Slate:
     if len(row.features) < _SIZES.size or row.features[0] != _FORMAT:
         raise StateError(f"slate {row.id!r} is kept in a form that this variegate does not read")
     _, k, d, m, c = _SIZES.unpack_from(row.features)
+    size = len(row.features) - _SIZES.size
+    if k != len(row.items) or size != 8 * k * (2 + d + m + c):
+        raise StateError(f"slate {row.id!r} is not as it was written: {size} bytes")
     lines = np.frombuffer(row.features, dtype="<f8", offset=_SIZES.size)
-    if lines.size != k * (2 + d + m + c):
-        raise StateError(f"slate {row.id!r} is not as it was written: {lines.size} numbers")
     table = lines.reshape(k, -1).astype(np.float64)
     relevance, diversity, coverage = np.split(table[:, 2:], [d, d + m], axis=1)
     items: IndexArray = table[:, 0].astype(np.intp)

@@ -6,11 +6,13 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from variegate.arrays import FloatArray
 from variegate.catalogue import Catalogue
+from variegate.errors import StateError
 from variegate.policies import Policy, State
 from variegate.service.desk.alone import Done
 from variegate.service.desk.arms import Arms
-from variegate.service.desk.relearning import relearnt
+from variegate.service.desk.relearning import lessons, relearnt
 from variegate.service.desk.shelf import Shelf
 from variegate.store import Batch, Reader, Store, UserRow
 
@@ -24,7 +26,7 @@ class Check:
     """What became of a comparison of all users."""
 
     users: int
-    #: The users whose state is not what the log says
+    #: The users whose state is not what the log says, or whose log says something twice
     wrong: tuple[str, ...]
     #: The largest difference of any number
     largest: float
@@ -84,15 +86,36 @@ def served(row: UserRow, arms: Arms) -> str:
 
 
 def _difference(reader: Reader, row: UserRow, catalogue: Catalogue, arms: Arms) -> float:
-    told = from_log(reader, row, catalogue, arms).state()
-    blank = arms.new_policy(served(row, arms), catalogue).state()
-    kept = blank if row.state is None else State.from_bytes(row.state)
+    """Return by how much the user's state is not what the log says."""
+    if row.policy not in arms.lines:
+        return 0.0  # it will be learnt anew from the log
+    if _taught_twice(reader, row.id):
+        return np.inf
+    blank = arms.new_policy(row.policy, catalogue)
+    try:
+        kept = blank.state() if row.state is None else State.from_bytes(row.state)
+    except StateError:
+        return np.inf
+    told = relearnt(reader, row.id, blank).state()
     if kept.policy != told.policy or kept.arrays.keys() != told.arrays.keys():
         return np.inf
-    return max(
-        (
-            float(np.abs(kept.arrays[name] - told.arrays[name]).max(initial=0.0))
-            for name in told.arrays
-        ),
-        default=0.0,
-    )
+    return max((_apart(kept.arrays[name], told.arrays[name]) for name in told.arrays), default=0.0)
+
+
+def _apart(ours: FloatArray, theirs: FloatArray) -> float:
+    if ours.size == theirs.size == 0:
+        return 0.0
+    if ours.shape != theirs.shape:
+        return np.inf
+    largest = float(np.abs(ours - theirs).max())
+    return np.inf if np.isnan(largest) else largest
+
+
+def _taught_twice(reader: Reader, user: str) -> bool:
+    seen: set[tuple[str, int]] = set()
+    for slate, rewards in lessons(reader, user):
+        places = {(slate.id, place) for place in rewards}
+        if places & seen:
+            return True
+        seen |= places
+    return False

@@ -47,7 +47,7 @@ def learnt(policy: Policy, row: SlateRow, rewards: dict[int, float]) -> bool:
     earned = [rewards.get(place, 0.0) for place in range(row.k)]
     try:
         policy.update(unpacked_slate(row), earned, seen=sorted(rewards))
-    except InputError:
+    except (InputError, StateError):
         return False
     return True
 

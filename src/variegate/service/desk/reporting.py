@@ -111,8 +111,8 @@ def _check_agrees(row: SlateRow, said: Mapping[int, float]) -> None:
         if known is not None and known != reward:
             raise ConflictError(
                 f"item {row.items[place]!r} of slate {row.id!r} has earned {known} already, got "
-                f"{reward}: the first counts; name only what was looked at in `seen`, or serve "
-                "with --aggregation sum"
+                f"{reward}: the first counts; name only what was looked at in `seen`, or let "
+                "the service sum (its setting `aggregation`)"
             )
 
 

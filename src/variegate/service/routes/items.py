@@ -51,7 +51,7 @@ def _client_routes(desk: Desk) -> APIRouter:
         return answered(desk.items(search, limit, after))
 
     @router.get(
-        "/items/{item}",
+        "/items/{item:path}",
         response_class=Response,
         responses=answer_of(WholeItemAnswer, "The item."),
     )
@@ -74,14 +74,18 @@ def _admin_routes(desk: Desk) -> APIRouter:
         return answered(await desk.stock(wishes))
 
     @router.put(
-        "/items/{item}", response_class=Response, responses=answer_of(StockedAnswer, "It is there.")
+        "/items/{item:path}",
+        response_class=Response,
+        responses=answer_of(StockedAnswer, "It is there."),
     )
     async def put(item: ItemId, body: ItemBody) -> Response:
         """Add or change one item; a retired one comes back."""
         return answered(await desk.stock([{"id": item, **body.model_dump(exclude_none=True)}]))
 
     @router.delete(
-        "/items/{item}", response_class=Response, responses=answer_of(RetiredAnswer, "It is gone.")
+        "/items/{item:path}",
+        response_class=Response,
+        responses=answer_of(RetiredAnswer, "It is gone."),
     )
     async def retire(item: ItemId) -> Response:
         """Retire an item: it is in no list any more. What was learnt from it stays learnt."""

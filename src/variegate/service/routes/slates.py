@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Path, Response
 
 from variegate.policies import Dial
-from variegate.service.access import client_router
 from variegate.service.desk import Desk, Report, Wish
+from variegate.service.lean import lean_router
 from variegate.service.routes.answers import answer_of, answered
 from variegate.service.wire import (
     DialBody,
@@ -22,7 +22,7 @@ SlateId = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[0-9A-Za-z
 
 def slate_routes(desk: Desk) -> list[APIRouter]:
     """Return the routes that give lists and take feedback."""
-    router = client_router(tags=["lists"])
+    router = lean_router(tags=["lists"])
 
     @router.post(
         "/users/{user}/slates",

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
@@ -85,7 +86,9 @@ def _admin_routes(desk: Desk) -> APIRouter:
     @router.get("/export", response_class=StreamingResponse, responses=_LINES_ANSWER)
     def export() -> StreamingResponse:
         """Return every user, one line of JSON each: all that is known of them."""
-        return StreamingResponse(_lines(desk), media_type=LINES)
+        lines = _lines(desk)
+        first = next(lines, b"")  # a store that is away is told by a status, not a broken answer
+        return StreamingResponse(chain([first], lines), media_type=LINES)
 
     @router.post(
         "/import",
@@ -104,7 +107,7 @@ def _admin_routes(desk: Desk) -> APIRouter:
 
 def _lines(desk: Desk) -> Iterator[bytes]:
     for user in desk.exported():
-        text = json.dumps(user, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = json.dumps(user, allow_nan=False, separators=(",", ":"))
         yield text.encode() + b"\n"
 
 

@@ -1,0 +1,129 @@
+"""What a store has, held against what its clients were told."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from variegate.loadtest.soak.notebook import Notebook, Sent
+from variegate.service.desk import Arms, Shelf
+from variegate.service.desk.rebuilding import checked, each_user
+from variegate.service.desk.relearning import events_of
+from variegate.store import EventRow, Reader, SlateRow, Store, UserRow
+
+_PAGE: Final = 500
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was found.
+
+    Parameters
+    ----------
+    unasked
+        Reports that are in the log though nobody was told so; each is there whole.
+    largest
+        The largest difference of a number in a state from its rebuild.
+    facts
+        What is wrong, a line each; none if all is well.
+    """
+
+    users: int
+    slates: int
+    events: int
+    unasked: int
+    largest: float
+    facts: tuple[str, ...]
+
+
+def audited(store: Store, notebook: Notebook, shelf: Shelf, arms: Arms) -> Audit:
+    """Compare all that the store has with what was acknowledged, and with itself."""
+    with store.reading() as reader:
+        users = list(each_user(reader))
+        slates = {row.id: row for user in users for row in _slates_of(reader, user.id)}
+        events = list(events_of(reader, None))
+    log: dict[Sent, list[EventRow]] = defaultdict(list)
+    for event in events:
+        log[Sent.of_event(event.slate_id, event.body)].append(event)
+    check = checked(store, shelf, arms)
+    facts = [
+        *_about_lists(notebook, slates),
+        *_about_reports(notebook, log, slates),
+        *_about_positions(events, slates),
+        *_about_users(users, slates, events),
+        *(f"user {user!r}: the state is not what the log says" for user in check.wrong),
+    ]
+    unasked = sum(report not in notebook.acknowledged for report in log)
+    return Audit(len(users), len(slates), len(events), unasked, check.largest, tuple(facts))
+
+
+def _slates_of(reader: Reader, user: str) -> Iterator[SlateRow]:
+    before: str | None = None
+    while page := reader.history(user, _PAGE, before):
+        yield from page
+        before = page[-1].id
+
+
+def _about_lists(notebook: Notebook, slates: Mapping[str, SlateRow]) -> Iterator[str]:
+    for slate, given in notebook.slates.items():
+        row = slates.get(slate)
+        if row is None:
+            yield f"slate {slate} was given, and is lost"
+        elif (row.user_id, row.items) != given:
+            yield f"slate {slate} is not the one that was given"
+
+
+def _about_reports(
+    notebook: Notebook, log: Mapping[Sent, Sequence[EventRow]], slates: Mapping[str, SlateRow]
+) -> Iterator[str]:
+    for report, answer in notebook.acknowledged.items():
+        told = log.get(report, ())
+        if not told:
+            yield f"a report on {report.slate} was acknowledged, and is lost"
+        elif report.slate in slates and _answer(told[0], slates[report.slate]) != answer:
+            yield f"a report on {report.slate} was answered otherwise than the log has it"
+    for report, told in log.items():
+        if len(told) > 1:
+            yield f"a report on {report.slate} is in the log {len(told)} times"
+        if report not in notebook.acknowledged and report not in notebook.doubtful:
+            yield f"a report on {report.slate} is in the log, and nobody sent it"
+
+
+def _about_positions(events: Sequence[EventRow], slates: Mapping[str, SlateRow]) -> Iterator[str]:
+    taught: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for event in events:
+        lessons = event.body["taught"].items()
+        taught[event.slate_id or ""] += [(int(place), reward) for place, reward in lessons]
+    reports = Counter(event.slate_id for event in events)
+    for slate in sorted(taught.keys() - slates.keys()):
+        yield f"the log tells of slate {slate}, which is not there"
+    for slate, row in slates.items():
+        lessons = dict(taught[slate])
+        if len(lessons) < len(taught[slate]):
+            yield f"slate {slate}: a position has taught twice"
+        if [place in lessons for place in range(row.k)] != row.taught:
+            yield f"slate {slate}: what has taught is not what the log says"
+        if [lessons.get(place) for place in range(row.k)] != row.rewards:
+            yield f"slate {slate}: the rewards are not what the log says"
+        if len(row.reports) != reports[slate]:
+            yield f"slate {slate} has {len(row.reports)} reports, and the log {reports[slate]}"
+
+
+def _about_users(
+    users: Sequence[UserRow], slates: Mapping[str, SlateRow], events: Sequence[EventRow]
+) -> Iterator[str]:
+    lists = Counter(row.user_id for row in slates.values())
+    reports = Counter(event.user_id for event in events)
+    for user in users:
+        if user.slates != lists[user.id]:
+            yield f"user {user.id!r} counts {user.slates} lists, and has {lists[user.id]}"
+        # Each list and each report changes the user once, or once together with others.
+        if not 1 <= user.version <= lists[user.id] + reports[user.id]:
+            yield f"user {user.id!r} cannot have changed {user.version} times"
+
+
+def _answer(event: EventRow, row: SlateRow) -> dict[str, object]:
+    """Return the answer to a report as the log tells it."""
+    places = sorted(int(place) for place in event.body["taught"])
+    learnt = [row.items[place] for place in places]
+    return {"slate_id": row.id, "status": event.body["status"], "learnt": learnt}

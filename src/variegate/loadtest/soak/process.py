@@ -1,0 +1,96 @@
+"""A service in processes of its own, which can be killed at any moment."""
+
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection as Pipe
+from time import perf_counter
+from typing import Final
+from urllib.parse import urlsplit
+
+from variegate.errors import StoreError
+from variegate.service.settings import Settings
+
+#: Seconds to start, and to answer what is under way when told to stop.
+_PATIENCE: Final = 60.0
+
+# A process that has everything imported makes the others by forking: back in a fraction of the
+# time, so that the same minute has ten times as many kills.
+_processes = get_context("forkserver")
+_processes.set_forkserver_preload(["variegate.loadtest.soak.loaded"])
+
+
+class Process:
+    """A service that answers, until it is killed or stopped.
+
+    Parameters
+    ----------
+    settings
+        Of the service.
+    folder
+        For what it leaves lying about when it is killed.
+    """
+
+    def __init__(self, settings: Settings, folder: str) -> None:
+        begun = perf_counter()
+        receiving, sending = _processes.Pipe(duplex=False)
+        handed = settings.model_dump_json(), folder, sending
+        self._process = _processes.Process(target=_serve, args=handed)
+        self._process.start()
+        sending.close()
+        with receiving:
+            try:
+                # Whoever ends without a word closes the pipe, and that is an answer too.
+                told = receiving.recv() if receiving.poll(_PATIENCE) else ""
+            except EOFError:
+                told = ""
+        if not told:
+            self._process.kill()
+            raise StoreError("the service did not start: what it printed says why")
+        parts = urlsplit(told.split()[3])
+        self.address: Final = parts.hostname or "", parts.port or 0
+        self.pid: Final = self._process.pid or 0
+        #: Seconds until it answered
+        self.seconds: Final = perf_counter() - begun
+
+    def kill(self) -> None:
+        """Kill all of its processes at once: none of them can do anything about it."""
+        if self._process.is_alive():
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def ask_to_stop(self) -> None:
+        """Let it finish what is under way and end."""
+        if self._process.is_alive():
+            os.kill(self.pid, signal.SIGTERM)
+
+    def wait(self) -> int | None:
+        """Return its exit code when it has ended; None if it does not in time."""
+        self._process.join(_PATIENCE)
+        return self._process.exitcode
+
+
+@contextmanager
+def started(settings: Settings, folder: str) -> Iterator[Process]:
+    """Give a service, and kill what is left of it in the end."""
+    process = Process(settings, folder)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _serve(settings: str, folder: str, sending: Pipe) -> None:
+    from variegate.service.run import serve
+
+    os.setsid()  # the leader of a group: one signal reaches all
+    # Where workers look for it: multiprocessing has opened it under another number.
+    os.dup2(sys.stdin.fileno(), 0)
+    sys.stdin = os.fdopen(0)
+    tempfile.tempdir = folder
+    os.environ["TMPDIR"] = folder
+    serve(Settings.model_validate_json(settings), sending.send)

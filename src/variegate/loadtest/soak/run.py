@@ -1,0 +1,123 @@
+"""Kill after kill: load, SIGKILL, a new start on the same store, and a look at what it has."""
+
+import asyncio
+import random
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from variegate.catalogue import Catalogue
+from variegate.errors import InputError
+from variegate.loadtest.soak.audit import Audit, audited
+from variegate.loadtest.soak.clients import crowd_of, loaded
+from variegate.loadtest.soak.notebook import Notebook
+from variegate.loadtest.soak.process import Process, started
+from variegate.loadtest.soak.results import Kill, Plan, Soak
+from variegate.service.assembly import arms_of, catalogue_of
+from variegate.service.desk import Shelf
+from variegate.service.settings import Settings
+from variegate.store import Store
+
+#: Two kinds of policies, for their states are of two kinds.
+_POLICIES: Final = {"lmdh": "lmdh:ridge=1,exploration=0.3", "c2ucb": "c2ucb"}
+_ITEMS: Final = 60
+
+
+class _Ending(NamedTuple):
+    load: float
+    under_way: int
+
+
+def soaked(url: str, plan: Plan, tell: Callable[[Kill], None] = lambda _kill: None) -> Soak:
+    """Kill a service on the empty store at `url` as the plan says, and say what it kept.
+
+    It ends with the first kill after which anything is wrong.
+    """
+    check_empty(url)
+    with tempfile.TemporaryDirectory(prefix="variegate-soak-") as folder:
+        settings = settings_of(url, Path(folder), workers=plan.workers)
+        soak, look = Soak(), Looking(settings)
+        ending: _Ending | None = None
+        for number in range(plan.kills + 1):
+            with started(settings, folder) as process:
+                if ending is not None:
+                    kill = _kill(number, ending, process.seconds, soak, look)
+                    tell(kill)
+                if soak.wrong:
+                    break
+                if number < plan.kills:
+                    ending = _killed_under_load(process, soak, plan, number)
+                else:
+                    _stopped_under_load(process, soak, plan, number)
+        soak.last = look(soak.notebook)
+        soak.wrong = [*soak.notebook.problems, *soak.last.facts]
+    return soak
+
+
+def settings_of(url: str, folder: Path, *, workers: int = 1) -> Settings:
+    """Return settings for a service over few items, which are put into `folder`."""
+    rng = np.random.default_rng(0)
+    features = rng.uniform(-1.0, 1.0, (_ITEMS, 4))
+    path = folder / "items.npz"
+    Catalogue(range(_ITEMS), features, ["cosine", "euclidean"]).save(path)
+    return Settings(
+        catalogue=str(path),
+        store=url,
+        port=0,
+        workers=workers,
+        k=5,
+        policies=_POLICIES,
+        log_level="error",
+    )
+
+
+class Looking:
+    """Audits a service's store, without the service."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._url, self._arms = settings.store, arms_of(settings)
+        self._catalogue = catalogue_of(settings)
+
+    def __call__(self, notebook: Notebook) -> Audit:
+        """Hold the store against what clients were told."""
+        # Not left open: after a kill the next service must find its way by itself, and a file
+        # that somebody else has open would be found in order.
+        with Store.open(self._url, create=False) as store:
+            return audited(store, notebook, Shelf(self._catalogue), self._arms)
+
+
+def check_empty(url: str) -> None:
+    """Make the store at `url` if there is none; raise InputError if somebody uses it."""
+    with Store.open(url) as store, store.reading() as reader:
+        users = reader.counts()["users"]
+    if users:
+        raise InputError(f"`store` must be an empty one, got one with {users} users")
+
+
+def _kill(number: int, ending: _Ending, back: float, soak: Soak, look: Looking) -> Kill:
+    book = soak.notebook
+    told = len(book.slates), len(book.acknowledged)
+    kill = Kill(number, *ending, back, *told, look(book))
+    soak.kills.append(kill)
+    soak.wrong = [*book.problems, *kill.audit.facts]
+    return kill
+
+
+def _killed_under_load(process: Process, soak: Soak, plan: Plan, number: int) -> _Ending:
+    rng = random.Random(f"{plan.seed}:{number}")  # noqa: S311 - nobody's secret
+    seconds = rng.uniform(plan.shortest, plan.longest)
+    crowd = crowd_of(process.address, soak.notebook, plan, number)
+    under_way = asyncio.run(loaded(crowd, lambda: asyncio.sleep(seconds), process.kill))
+    process.wait()
+    return _Ending(seconds, under_way)
+
+
+def _stopped_under_load(process: Process, soak: Soak, plan: Plan, number: int) -> None:
+    crowd = crowd_of(process.address, soak.notebook, plan, number)
+    asyncio.run(loaded(crowd, lambda: asyncio.sleep(plan.longest), process.ask_to_stop))
+    code = process.wait()
+    if code != 0:
+        soak.notebook.problems.append(f"told to stop, the service ended with code {code}")

@@ -1,0 +1,74 @@
+"""Routes that are asked all the time, without what FastAPI does for routes of every kind.
+
+OpenAPI sees them as any other: path and body are declared in the signature. What is left out is
+the general machinery between the two, which takes longer than to work out a list.
+"""
+
+from collections.abc import Sequence
+from inspect import signature
+from typing import Any, Final
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import TypeAdapter, ValidationError
+from starlette.types import Receive, Scope, Send
+
+from variegate.service.access import ClientRoute, admit
+from variegate.service.errors import ERROR_ANSWERS
+
+_JSON: Final = (b"application/json", b"")
+
+
+class LeanRoute(ClientRoute):
+    """A route with one value in its path and a JSON body; its endpoint takes those two."""
+
+    def __init__(self, path: str, endpoint: Any, **options: Any) -> None:
+        super().__init__(path, endpoint, **options)
+        (self._name, of_path), (_, of_body) = signature(endpoint).parameters.items()
+        self._path_value: TypeAdapter[str] = TypeAdapter(of_path.annotation)
+        self._body: TypeAdapter[Any] = TypeAdapter(of_body.annotation)
+        self._needs_body = of_body.default is of_body.empty
+        self.app = self._answer
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        admit(scope["call"], self.needs)
+        request = Request(scope, receive, send)
+        raw = await request.body()
+        value = self._read("path", self._path_value.validate_python, scope["path_params"])
+        body = self._parsed(request, raw) if raw or self._needs_body else None
+        response = await self.endpoint(value, body)
+        await response(scope, receive, send)
+
+    def _parsed(self, request: Request, raw: bytes) -> Any:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind.encode() not in _JSON:
+            raise HTTPException(415, f"the body must be application/json, got {kind[:80]!r}")
+        try:
+            return self._body.validate_json(raw)
+        except ValidationError as error:
+            raise _refusal("body", error) from None
+
+    def _read(self, place: str, validate: Any, given: dict[str, Any]) -> str:
+        try:
+            value: str = validate(given[self._name])
+        except ValidationError as error:
+            raise _refusal(place, error, self._name) from None
+        return value
+
+
+def lean_router(*, prefix: str = "/v1", tags: Sequence[str] = ()) -> APIRouter:
+    """Return a router whose routes are lean and need a key of any role."""
+    kind: type[APIRoute] = LeanRoute
+    return APIRouter(prefix=prefix, tags=list(tags), route_class=kind, responses={**ERROR_ANSWERS})
+
+
+def _refusal(place: str, error: ValidationError, *names: str) -> Exception:
+    """Return the error that FastAPI would raise."""
+    problems = error.errors(include_url=False)
+    if problems[0]["type"] == "json_invalid":
+        why = problems[0].get("ctx", {}).get("error", "it is not")
+        return HTTPException(400, f"the body must be JSON: {why}")
+    return RequestValidationError(
+        [{**problem, "loc": (place, *names, *problem["loc"])} for problem in problems]
+    )

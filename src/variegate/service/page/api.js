@@ -1,0 +1,106 @@
+/** The service over HTTP: keys, time limits, and whether it is there at all. */
+
+import { askForKey, currentKey } from "./key.js";
+
+const FIRST_WAIT = 700;
+const LONGEST_WAIT = 8000;
+const AWAY_STATUSES = [502, 503, 504];
+
+/** The service answered, and the answer is no. Status 0: it did not answer in time. */
+export class Refusal extends Error {
+  constructor(status, words) {
+    super(words);
+    this.status = status;
+  }
+}
+
+/** The service cannot be reached. `connection` tells when it is back. */
+export class Away extends Error {
+  constructor() {
+    super("The service is away.");
+  }
+}
+
+/** Tells "away" and "back". */
+export const connection = new EventTarget();
+let isAway = false;
+
+export const get = (path, options) => request("GET", path, undefined, options);
+export const post = (path, body, options) => request("POST", path, body, options);
+/** Return text as a part of a path. */
+export const part = encodeURIComponent;
+
+async function request(method, path, body, { seconds = 15 } = {}) {
+  const answer = await reached(method, path, body, seconds);
+  if (answer.status === 401 && (await askForKey(await wordsOf(answer)))) {
+    return request(method, path, body, { seconds });
+  }
+  if (answer.status === 429 && seconds > 1) {
+    await pause(1000 * Math.min(Number(answer.headers.get("retry-after")) || 1, 5));
+    return request(method, path, body, { seconds: seconds / 2 });
+  }
+  if (AWAY_STATUSES.includes(answer.status)) throw lost();
+  found();
+  if (!answer.ok) throw new Refusal(answer.status, await wordsOf(answer));
+  return answer.json();
+}
+
+async function reached(method, path, body, seconds) {
+  const headers = {};
+  const key = currentKey();
+  if (key) headers.authorization = `Bearer ${key}`;
+  if (body !== undefined) headers["content-type"] = "application/json";
+  try {
+    return await fetch(`/v1${path}`, {
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: AbortSignal.timeout(1000 * seconds),
+    });
+  } catch (error) {
+    if (error.name === "TimeoutError") throw new Refusal(0, "The service took too long to answer.");
+    throw lost();
+  }
+}
+
+async function wordsOf(answer) {
+  try {
+    const { error } = await answer.clone().json();
+    return sentence(error.message);
+  } catch {
+    return `The service answered ${answer.status}.`;
+  }
+}
+
+function sentence(words) {
+  return `${words[0].toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? "" : "."}`;
+}
+
+function lost() {
+  if (!isAway) {
+    isAway = true;
+    connection.dispatchEvent(new Event("away"));
+    untilReady();
+  }
+  return new Away();
+}
+
+function found() {
+  if (!isAway) return;
+  isAway = false;
+  connection.dispatchEvent(new Event("back"));
+}
+
+async function untilReady() {
+  for (let wait = FIRST_WAIT; isAway; wait = Math.min(1.6 * wait, LONGEST_WAIT)) {
+    await pause(wait);
+    try {
+      const answer = await fetch("/readyz", { signal: AbortSignal.timeout(3000) });
+      if (answer.ok) found();
+    } catch {
+      // Still away; the loop goes on.
+    }
+  }
+}
+
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));

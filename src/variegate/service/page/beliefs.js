@@ -1,0 +1,71 @@
+/** Weights with their intervals as bars with whiskers, which move to where they are learnt to be. */
+
+import { el, readable, setVars, signed } from "./dom.js";
+
+/**
+ * Make a chart of beliefs in `host`; return what draws them anew.
+ *
+ * Rows are kept by name, so that one that grows stronger is seen to rise.
+ */
+export function beliefBars(host, { most, colourOf, empty }) {
+  const sentence = el("p", { class: "belief-words" });
+  const list = el("ul", { class: "beliefs" });
+  const ends = el("p", { class: "belief-ends", "aria-hidden": "true" },
+    el("span", {}, "less of it"), el("span", {}, "more of it"));
+  const rows = new Map();
+  host.replaceChildren(sentence, list, ends);
+
+  return function draw(words, beliefs) {
+    const isEmpty = !beliefs?.some(({ weight }) => weight !== 0);
+    sentence.textContent = isEmpty ? empty : words;
+    host.classList.toggle("nothing-yet", isEmpty);
+    const shown = isEmpty ? [] : strongest(beliefs, most);
+    const reach = Math.max(0.05, ...shown.flatMap(({ low, high }) => [Math.abs(low), Math.abs(high)]));
+    for (const [name, row] of rows) {
+      if (shown.some((one) => one.name === name)) continue;
+      rows.delete(name);
+      row.remove();
+    }
+    shown.forEach((belief, place) => {
+      if (!rows.has(belief.name)) {
+        rows.set(belief.name, emptyRow(belief, colourOf?.(belief.name)));
+        list.append(rows.get(belief.name));
+      }
+      move(rows.get(belief.name), belief, place, reach);
+    });
+    // Reading order is the order one sees; moving a node that is in place already is avoided,
+    // since it would cut its transition short.
+    shown.forEach(({ name }, place) => {
+      if (list.children[place] !== rows.get(name)) list.insertBefore(rows.get(name), list.children[place]);
+    });
+  };
+}
+
+function strongest(beliefs, most) {
+  return [...beliefs].sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight)).slice(0, most);
+}
+
+function emptyRow({ name }, colour) {
+  return el("li", { class: "belief", vars: colour ? { "--colour": colour } : {} },
+    el("span", { class: "belief-name" }, readable(name)),
+    el("span", { class: "belief-track", "aria-hidden": "true" },
+      el("span", { class: "belief-bar" }), el("span", { class: "belief-whisker" })),
+    el("span", { class: "number" }, ""),
+    el("span", { class: "unseen" }, ""));
+}
+
+function move(row, { weight, low, high }, place, reach) {
+  const at = (number) => 50 + (50 * number) / reach;
+  const isSure = low > 0 || high < 0;
+  row.classList.toggle("sure", isSure);
+  row.classList.toggle("against", weight < 0);
+  setVars(row, {
+    "--place": place,
+    "--from": `${Math.min(50, at(weight))}%`,
+    "--width": `${Math.abs(at(weight) - 50)}%`,
+    "--low": `${at(low)}%`,
+    "--span": `${at(high) - at(low)}%`,
+  });
+  row.children[2].textContent = signed(weight);
+  row.children[3].textContent = `, between ${signed(low)} and ${signed(high)}${isSure ? "" : ", not sure yet"}`;
+}

@@ -1,0 +1,97 @@
+/** Side by side: one of the person's lists, and what another policy would have shown instead. */
+
+import { choice, counted, el, readable, short } from "./dom.js";
+import { attributesOf, facts, remember } from "./items.js";
+import { allPolicies, attempt, besideList, listChoice, noLists, pastLists, policyOptions } from "./lists.js";
+import { poster } from "./poster.js";
+import { now } from "./sitting.js";
+import { distanceColour } from "./why.js";
+
+const FAVOURITES = ["logrank", "mmr", "c2ucb"];
+const chosen = { policy: null, slate: null };
+let turn = 0;
+
+/** Show the view with the latest list. */
+export const show = (host) => attempt(host, () => load(host));
+
+async function load(host) {
+  const [lists, known] = await Promise.all([pastLists(), allPolicies()]);
+  if (lists.length === 0) return host.replaceChildren(noLists());
+  const others = known.filter(({ name }) => name !== now().slate?.policy);
+  const names = others.map(({ name }) => name);
+  if (!names.includes(chosen.policy)) chosen.policy = FAVOURITES.find((name) => names.includes(name)) ?? names[0];
+  chosen.slate = lists.at(-1).slate_id;
+  const body = el("div", { class: "beside-body", "aria-live": "polite" });
+  const redraw = () => attempt(body, () => draw(body, lists));
+  host.replaceChildren(
+    el("div", { class: "controls" },
+      choice("Against", policyOptions(others), chosen.policy, (name) => {
+        chosen.policy = name;
+        redraw();
+      }),
+      listChoice(lists, chosen.slate, (id) => {
+        chosen.slate = id;
+        redraw();
+      })),
+    body,
+  );
+  await redraw();
+}
+
+async function draw(body, lists) {
+  turn += 1;
+  const mine = turn;
+  body.setAttribute("aria-busy", "true");
+  const own = lists.find(({ slate_id: id }) => id === chosen.slate);
+  const [other, attributes] = await Promise.all([
+    besideList(own.slate_id, chosen.policy),
+    attributesOf(own.items.map(({ id }) => id)),
+  ]);
+  if (mine !== turn) return; // another choice was made meanwhile
+  remember(other.items);
+  const items = own.items.map((item) => ({ ...item, attributes: attributes.get(item.id) }));
+  const shared = new Set(items.map(({ id }) => id).filter((id) => other.items.some((one) => one.id === id)));
+  body.removeAttribute("aria-busy");
+  body.replaceChildren(
+    el("p", { class: "beside-words" }, inWords(own.spread, other, shared.size, items.length)),
+    el("div", { class: "beside-columns" },
+      column("What you were shown", own.policy, items, own.spread, shared),
+      column("What it would have shown", other.label || other.policy, other.items, other.spread, shared)),
+  );
+}
+
+function inWords(spread, other, same, count) {
+  const names = Object.keys(spread).filter((name) => name in other.spread);
+  const gap = (name) => spread[name] - other.spread[name];
+  const more = names.filter((name) => gap(name) > 0.05).map(readable);
+  const less = names.filter((name) => gap(name) < -0.05).map(readable);
+  const parts = [
+    more.length ? `more varied in ${more.join(", ")}` : "",
+    less.length ? `less varied in ${less.join(", ")}` : "",
+  ].filter(Boolean);
+  const both = same ? `${counted(same, "item")} of ${count} in both.` : "No item in both.";
+  return `${both} Yours is ${parts.join(" and ") || "about as varied"}.`;
+}
+
+function column(title, policy, items, spread, shared) {
+  return el("section", { class: "panel" },
+    el("p", { class: "eyebrow" }, title),
+    el("h2", {}, policy),
+    el("dl", { class: "spreads" }, Object.entries(spread).map(([name, number], index) =>
+      el("div", {}, el("dt", {}, readable(name)), el("dd", { class: "number" }, short(number)),
+        el("dd", { class: "meter-track", "aria-hidden": "true" }, el("span", {
+          class: "meter-fill",
+          vars: { "--colour": distanceColour(index), "--share": `${100 * Math.min(1, Math.max(0, number))}%` },
+        }))))),
+    el("ol", { class: "rows" }, items.map((item) => row(item, shared.has(item.id)))));
+}
+
+function row(item, isShared) {
+  const { labels, line } = facts(item.attributes);
+  return el("li", { class: "item-row" },
+    el("span", { class: "thumb" }, poster(item)),
+    el("span", { class: "item-words" }, el("b", {}, item.title), el("span", {}, [line, ...labels.slice(0, 2)].filter(Boolean).join(" · "))),
+    el("span", { class: "badges" },
+      item.reward > 0 ? el("span", { class: "badge picked" }, "picked") : null,
+      isShared ? el("span", { class: "badge" }, "in both") : null));
+}

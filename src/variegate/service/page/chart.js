@@ -1,0 +1,101 @@
+/** Charts of our own: axes, lines, bands and bars as SVG, drawn to the width there is. */
+
+import { el, setVars, shape, short } from "./dom.js";
+
+const LEFT = 40;
+const RIGHT = 10;
+const TOP = 10;
+const BOTTOM = 22;
+
+/** Draw in `host` whenever its width changes; return what draws anew for new data. */
+export function fitted(host, draw) {
+  let width = 0;
+  const redraw = () => width > 0 && host.replaceChildren(draw(width));
+  new ResizeObserver(([entry]) => {
+    const measured = Math.round(entry.contentRect.width);
+    if (measured === width) return;
+    width = measured;
+    redraw();
+  }).observe(host);
+  return redraw;
+}
+
+/** Return an empty chart with its axes, and the functions that place numbers in it. */
+export function frame({ width, height, x, y, label, xWords = short, yWords = short, xTicks = 5, yTicks = 3 }) {
+  const across = (number) => LEFT + ((number - x[0]) / (x[1] - x[0] || 1)) * (width - LEFT - RIGHT);
+  const up = (number) => height - BOTTOM - ((number - y[0]) / (y[1] - y[0] || 1)) * (height - TOP - BOTTOM);
+  const svg = shape("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
+  for (const tick of ticks(y[0], y[1], yTicks)) {
+    svg.append(
+      shape("line", { class: tick === 0 ? "zero" : "grid", x1: LEFT, x2: width - RIGHT, y1: up(tick), y2: up(tick) }),
+      shape("text", { class: "tick-words", x: LEFT - 6, y: up(tick) + 3.5, "text-anchor": "end" }, yWords(tick)),
+    );
+  }
+  for (const tick of ticks(x[0], x[1], xTicks)) {
+    svg.append(shape("text", { class: "tick-words", x: across(tick), y: height - 5, "text-anchor": "middle" }, xWords(tick)));
+  }
+  return { svg, across, up };
+}
+
+/** Return a line through points; a number that is missing leaves a gap. */
+export function line({ across, up }, xs, ys, colour, kind = "line") {
+  let d = "";
+  let isOn = false;
+  xs.forEach((x, index) => {
+    const isThere = Number.isFinite(ys[index]);
+    if (isThere) d += `${isOn ? "L" : "M"}${across(x).toFixed(1)} ${up(ys[index]).toFixed(1)}`;
+    isOn = isThere;
+  });
+  return coloured(shape("path", { class: kind, d }), colour);
+}
+
+/** Return the area between two lines. */
+export function band({ across, up }, xs, lows, highs, colour) {
+  const there = xs.map((x, index) => `${across(x).toFixed(1)} ${up(highs[index]).toFixed(1)}`);
+  const back = xs.map((x, index) => `${across(x).toFixed(1)} ${up(lows[index]).toFixed(1)}`).reverse();
+  return coloured(shape("path", { class: "band", d: `M${[...there, ...back].join("L")}Z` }), colour);
+}
+
+/** Return a bar from 0 up to a number. */
+export function bar({ across, up }, from, to, number, colour) {
+  const [left, right] = [across(from), across(to)];
+  const gap = Math.min(1.5, (right - left) / 6);
+  const [top, bottom] = [up(Math.max(0, number)), up(Math.min(0, number))];
+  return coloured(
+    shape("rect", { class: "bar", x: left + gap, width: Math.max(1, right - left - 2 * gap), y: top, height: Math.max(0, bottom - top), rx: 1.5 }),
+    colour,
+  );
+}
+
+/** Return round numbers from low to high, about as many as asked for. */
+export function ticks(low, high, count) {
+  const span = high - low;
+  if (!(span > 0)) return [low];
+  const rough = span / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((times) => times * power >= rough - 1e-12);
+  const found = [];
+  for (let tick = Math.ceil(low / step - 1e-9) * step; tick <= high + 1e-9 * span; tick += step) {
+    found.push(Number(tick.toFixed(10)));
+  }
+  return found;
+}
+
+/** Return the least and the greatest of numbers, with 0 among them if asked. */
+export function reach(numbers, withZero = true) {
+  const there = numbers.filter(Number.isFinite);
+  if (withZero || there.length === 0) there.push(0);
+  const [low, high] = [Math.min(...there), Math.max(...there)];
+  return low === high ? [low, low + 1] : [low, high];
+}
+
+/** Return the words beside colours; pairs of name and colour. */
+export function legend(pairs) {
+  return el("div", { class: "legend" }, pairs.map(([name, colour, kind = ""]) =>
+    el("span", { class: "key" }, el("span", { class: `swatch ${kind}`, vars: { "--colour": colour } }), name)));
+}
+
+function coloured(element, colour) {
+  setVars(element, { "--colour": colour });
+  return element;
+}

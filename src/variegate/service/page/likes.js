@@ -1,0 +1,13 @@
+/** What it thinks you like: the strongest of the learnt preferences. */
+
+import { beliefBars } from "./beliefs.js";
+
+/** Make the panel; return what draws it from what was learnt. */
+export function likesPanel(host) {
+  const draw = beliefBars(host, {
+    most: 8,
+    empty: "Nothing yet. Pick what you like and ask for the next ten: your preferences appear here, "
+      + "with how sure it is of each.",
+  });
+  return (learnt) => draw(learnt?.words.likes, learnt?.relevance);
+}

@@ -1,0 +1,55 @@
+/** The lists a person got, and what other policies would have shown in their place. */
+
+import { Refusal, get, part } from "./api.js";
+import { choice, el, note } from "./dom.js";
+import { now } from "./sitting.js";
+
+const MOST_LISTS = 60;
+let policies = null;
+
+/** Return the person's lists, the oldest first; those that were taken back are left out. */
+export async function pastLists() {
+  try {
+    const { slates } = await get(`/users/${part(now().user)}/history?limit=${MOST_LISTS}`);
+    return slates.filter(({ closed, answered }) => answered || !closed).reverse();
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 404) return [];
+    throw error;
+  }
+}
+
+/** Return the list that another policy would have shown, taught by the same picks. */
+export const besideList = (slate, policy) =>
+  get(`/users/${part(now().user)}/beside?policy=${part(policy)}&slate=${part(slate)}`, { seconds: 60 });
+
+/** Return the policies that can work on this catalogue. */
+export async function allPolicies() {
+  policies ??= await get("/policies");
+  return policies;
+}
+
+/** Return pairs for a choice of policies. */
+export const policyOptions = (known) => known.map(({ name, label }) => [name, label || name]);
+
+/** Return a choice among lists, the newest first. */
+export function listChoice(lists, chosen, onchange) {
+  const words = ({ earned, answered }, index) =>
+    `List ${index + 1}${answered ? `, ${earned} picked` : ", open"}`;
+  const options = lists.map((list, index) => [list.slate_id, words(list, index)]).reverse();
+  return choice("List", options, chosen, onchange);
+}
+
+/** Return the note that stands where there are no lists yet. */
+export const noLists = () =>
+  note("There is nothing to compare yet. Answer a list or two first.", el("a", { href: "#/try" }, "Try it"));
+
+/** Do work for a view; where it fails, say so in its place with a way to try again. */
+export async function attempt(host, work) {
+  try {
+    await work();
+  } catch (error) {
+    if (!error.message) throw error;
+    const again = el("button", { type: "button", class: "quiet", onclick: () => attempt(host, work) }, "Try again");
+    host.replaceChildren(note(error.message, again));
+  }
+}

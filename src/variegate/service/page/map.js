@@ -1,0 +1,126 @@
+/** The catalogue in two dimensions, with lists drawn on it. */
+
+import { get } from "./api.js";
+import { choice, counted, el, shape, setVars, short } from "./dom.js";
+import { allPolicies, attempt, besideList, listChoice, noLists, pastLists, policyOptions } from "./lists.js";
+import { drawDots, nearest } from "./dots.js";
+
+const OWN = "var(--accent)";
+const OTHER = "var(--against)";
+let catalogue = null;
+let places = null;
+
+/** Show the map with the latest list. */
+export const show = (host) => attempt(host, () => load(host));
+
+async function load(host) {
+  catalogue ??= await get("/map", { seconds: 60 });
+  places ??= new Map(catalogue.ids.map((id, index) => [id, index]));
+  const [lists, policies] = await Promise.all([pastLists(), allPolicies()]);
+  const state = { list: lists.at(-1) ?? null, other: null };
+  const map = mapElement(state);
+  const controls = lists.length === 0 ? null : el("div", { class: "controls" },
+    listChoice(lists, state.list.slate_id, (id) => {
+      state.list = lists.find(({ slate_id: one }) => one === id);
+      compare(state.policy);
+    }),
+    choice("And beside it", [["", "nothing"], ...policyOptions(policies)], "", compare));
+  const side = el("div", { class: "map-side" });
+
+  async function compare(policy) {
+    state.policy = policy;
+    state.other = null;
+    await attempt(side, async () => {
+      if (policy) state.other = await besideList(state.list.slate_id, policy);
+      map.draw();
+      describe(side, state);
+    });
+  }
+
+  host.replaceChildren(controls ?? noLists(), el("div", { class: "map-columns" }, map.element, side));
+  describe(side, state);
+}
+
+function describe(side, { list, other }) {
+  const groups = el("section", { class: "panel" }, el("h2", {}, "Colours"),
+    el("div", { class: "legend tall" }, catalogue.groups.map((name, index) =>
+      el("span", { class: "key" }, el("span", { class: "swatch round", vars: { "--colour": groupColour(index) } }), name))),
+    el("p", { class: "hint" }, `${counted(catalogue.ids.length, "item")}. The two directions hold `
+      + `${short(100 * catalogue.explained, 0)} % of all differences.`));
+  side.replaceChildren(...[
+    list && listPanel("Your list", list, OWN),
+    other && listPanel(other.label || other.policy, other, OTHER),
+    groups,
+  ].filter(Boolean));
+}
+
+function listPanel(title, { items, spread }, colour) {
+  return el("section", { class: "panel" },
+    el("h2", {}, el("span", { class: "swatch", vars: { "--colour": colour } }), " ", title),
+    el("p", { class: "hint" }, Object.entries(spread).map(([name, number]) => `${name} ${short(number)}`).join(" · ")),
+    el("ol", { class: "numbered" }, items.map((item) => el("li", {}, item.title))));
+}
+
+function mapElement(state) {
+  const canvas = el("canvas", { role: "img", "aria-label": `A map of ${counted(catalogue.ids.length, "item")}; items alike lie close together` });
+  const over = shape("svg", { class: "map-lists", "aria-hidden": "true" });
+  const tip = el("div", { class: "tip", hidden: true });
+  const element = el("div", { class: "map", onpointermove: point, onpointerleave: () => { tip.hidden = true; } }, canvas, over, tip);
+  let size = { width: 0, height: 0 };
+  const spot = (index) => [
+    (0.5 + 0.47 * catalogue.x[index]) * size.width,
+    (0.5 - 0.46 * catalogue.y[index]) * size.height,
+  ];
+
+  function draw() {
+    if (!size.width) return;
+    drawDots(canvas, size, catalogue, spot, groupColour);
+    over.replaceChildren(...[[state.other, OTHER], [state.list, OWN]].flatMap(([list, colour]) => outline(list, colour, spot)));
+  }
+
+  function point(event) {
+    const box = element.getBoundingClientRect();
+    const at = [event.clientX - box.left, event.clientY - box.top];
+    const index = nearest(catalogue.ids.length, spot, at, 14);
+    tip.hidden = index === null;
+    if (index === null) return;
+    tip.textContent = catalogue.titles[index];
+    const [x, y] = spot(index);
+    setVars(tip, { left: `${Math.min(x, size.width - 40)}px`, top: `${y}px` });
+    tip.classList.toggle("leftwards", x > size.width / 2);
+  }
+
+  new ResizeObserver(([{ contentRect }]) => {
+    size = { width: contentRect.width, height: contentRect.height };
+    draw();
+  }).observe(element);
+  addEventListener("themechange", draw);
+  return { element, draw };
+}
+
+/** Return a list's items as numbered spots with the area they span. */
+function outline(list, colour, spot) {
+  const found = (list?.items ?? []).map((item, order) => ({ order, title: item.title, index: places.get(item.id) }))
+    .filter(({ index }) => index !== undefined);
+  const area = shape("polygon", { class: "hull", points: hull(found.map(({ index }) => spot(index))).map((one) => one.join(",")).join(" ") });
+  const spots = found.map(({ order, index }) => {
+    const [x, y] = spot(index);
+    return shape("g", { class: "spot", transform: `translate(${x} ${y})` },
+      shape("circle", { r: 10 }), shape("text", { "text-anchor": "middle", dy: "0.36em" }, String(order + 1)));
+  });
+  for (const one of [area, ...spots]) setVars(one, { "--colour": colour });
+  return [area, ...spots];
+}
+
+/** Return the corners of the smallest area without dents around points (monotone chain). */
+function hull(points) {
+  const sorted = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const turnsIn = (o, a, b) => (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0]) <= 0;
+  const half = (ordered) => ordered.reduce((chain, point) => {
+    while (chain.length > 1 && turnsIn(chain.at(-2), chain.at(-1), point)) chain.pop();
+    return [...chain, point];
+  }, []).slice(0, -1);
+  return sorted.length < 3 ? sorted : [...half(sorted), ...half(sorted.reverse())];
+}
+
+const groupColour = (index) => (catalogue.groups[index] === "other" ? "var(--group-other)" : `var(--group-${1 + (index % 8)})`);

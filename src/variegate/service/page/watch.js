@@ -1,0 +1,152 @@
+/** Watch: a simulated person with known taste, and what is learnt of them running to the truth. */
+
+import { get, part } from "./api.js";
+import { band, fitted, frame, legend, line, reach } from "./chart.js";
+import { choice, el, isStill, readable, short } from "./dom.js";
+import { allPolicies, attempt, policyOptions } from "./lists.js";
+import { distanceColour } from "./why.js";
+
+const ROUNDS = 300;
+const SECONDS = 7;
+const asked = { policy: null, seed: 0 };
+let player = null;
+
+/** Show the view, and play. */
+export const show = (host) => attempt(host, () => load(host));
+/** Stop playing: nobody looks. */
+export const hide = () => player?.pause();
+
+async function load(host) {
+  player?.pause();
+  const policies = (await allPolicies()).filter(({ learns }) => learns);
+  asked.policy ??= (policies.find(({ served }) => served) ?? policies[0]).name;
+  const body = el("div", { class: "watch-body" });
+  const again = () => attempt(body, () => run(body));
+  if (!host.querySelector(".watch-body")) {
+    host.replaceChildren(
+      el("div", { class: "controls" },
+        choice("Learns with", policyOptions(policies), asked.policy, (name) => {
+          asked.policy = name;
+          again();
+        }),
+        el("button", { type: "button", class: "quiet tall", onclick: () => {
+          asked.seed += 1;
+          again();
+        } }, "Somebody else")),
+      body,
+    );
+    await again();
+  }
+}
+
+async function run(body) {
+  player?.pause();
+  body.setAttribute("aria-busy", "true");
+  const story = await get(`/watch?seed=${asked.seed}&rounds=${ROUNDS}&policy=${part(asked.policy)}`, { seconds: 120 });
+  body.removeAttribute("aria-busy");
+  const state = { last: story.at.length - 1 };
+  const charts = [...story.distances.map((name, index) => betaPanel(story, state, name, index)), regretPanel(story, state)];
+  const told = el("p", { class: "watch-told" });
+  player = makePlayer(story.at, (last) => {
+    state.last = last;
+    for (const chart of charts) chart.draw();
+    told.replaceChildren(...tell(story, last));
+  });
+  body.replaceChildren(
+    el("div", { class: "watch-bar" }, player.element, told),
+    el("section", { class: "panel watch-person" }, el("h2", {}, `Person ${asked.seed + 1}`), el("p", {}, story.theta_words)),
+    el("div", { class: "watch-charts" }, charts.map(({ element }) => element)),
+    shownLists(story),
+  );
+  if (isStill()) player.go(story.at.length - 1);
+  else player.play();
+}
+
+function tell({ at, regret, uniform_regret: random, reward }, last) {
+  const saved = random[last] > 0 ? 1 - regret[last] / random[last] : 0;
+  return [el("b", {}, `List ${at[last]}`), ` · ${short(reward[last])} picks an item so far · `,
+    saved > 0 ? `${short(100 * saved, 0)} % less missed than with random lists` : "no better than random lists yet"];
+}
+
+function betaPanel(story, state, name, index) {
+  const [learnt, low, high] = [story.learnt[index], story.low[index], story.high[index]];
+  const colour = distanceColour(index);
+  const settled = Math.floor(learnt.length / 12);
+  const y = reach([story.beta[index], ...low.slice(settled), ...high.slice(settled), ...learnt]);
+  return panel(`Wish for variety of ${readable(name)}`, `true ${short(story.beta[index])}`, (width) => {
+    const upTo = (numbers) => numbers.slice(0, state.last + 1).map((one) => Math.max(y[0], Math.min(y[1], one)));
+    const label = `Learnt weight of ${name}: ${short(learnt[state.last])}, true ${short(story.beta[index])}`;
+    const chart = frame({ width, height: 190, x: [0, story.at.at(-1)], y, label });
+    const xs = upTo(story.at.map((_, i) => i)).map((_, i) => story.at[i]);
+    chart.svg.append(
+      band(chart, xs, upTo(low), upTo(high), colour),
+      line(chart, [0, story.at.at(-1)], [story.beta[index], story.beta[index]], "var(--ink)", "dashed"),
+      line(chart, xs, upTo(learnt), colour),
+    );
+    return chart.svg;
+  });
+}
+
+function regretPanel(story, state) {
+  const y = reach([...story.regret, ...story.uniform_regret]);
+  const made = panel("Picks missed against the best list", "added up", (width) => {
+    const xs = story.at.slice(0, state.last + 1);
+    const label = `Picks missed so far: ${short(story.regret[state.last])}, with random lists ${short(story.uniform_regret[state.last])}`;
+    const chart = frame({ width, height: 190, x: [0, story.at.at(-1)], y, label });
+    chart.svg.append(
+      line(chart, xs, story.uniform_regret, "var(--strong-line)", "dashed"),
+      line(chart, xs, story.regret, "var(--accent)"),
+    );
+    return chart.svg;
+  });
+  made.element.append(legend([[story.policy, "var(--accent)"], ["random lists", "var(--strong-line)", "dashed"]]));
+  made.element.classList.add("wide");
+  return made;
+}
+
+function panel(title, aside, draw) {
+  const room = el("div", { class: "chart-room tall" });
+  const element = el("section", { class: "panel" }, el("h2", {}, title, el("span", { class: "aside" }, aside)), room);
+  return { element, draw: fitted(room, draw) };
+}
+
+function shownLists({ shown }) {
+  if (!shown?.length) return null;
+  const word = (index) => (index === 0 ? "At first" : index === shown.length - 1 ? "At last" : "On the way");
+  return el("div", { class: "watch-lists" }, shown.map((titles, index) =>
+    el("section", { class: "panel" }, el("h2", {}, word(index)), el("ol", { class: "numbered" }, titles.map((title) => el("li", {}, title))))));
+}
+
+/** Return a play button with a slider over the kept rounds. */
+function makePlayer(at, onmove) {
+  let timer = 0;
+  const button = el("button", { type: "button", class: "primary", onclick: () => (timer ? pause() : play()) }, "Play");
+  const slider = el("input", { type: "range", min: 0, max: at.length - 1, value: 0, "aria-label": "Round", oninput: () => {
+    pause();
+    go(Number(slider.value));
+  } });
+
+  function go(last) {
+    slider.value = last;
+    slider.setAttribute("aria-valuetext", `list ${at[last]}`);
+    onmove(last);
+  }
+  function pause() {
+    cancelAnimationFrame(timer);
+    timer = 0;
+    button.textContent = "Play";
+  }
+  function play() {
+    const from = Number(slider.value) >= at.length - 1 ? 0 : Number(slider.value);
+    const began = performance.now();
+    button.textContent = "Pause";
+    const step = (time) => {
+      const last = Math.min(at.length - 1, from + Math.floor(((time - began) / (1000 * SECONDS)) * at.length));
+      go(Math.max(0, last));
+      if (last < at.length - 1) timer = requestAnimationFrame(step);
+      else pause();
+    };
+    timer = requestAnimationFrame(step);
+  }
+  return { element: el("div", { class: "player" }, button, slider), play, pause, go };
+}

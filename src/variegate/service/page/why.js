@@ -1,0 +1,90 @@
+/** Why an item is in the list: the parts of its score as one bar, the same scale for all of a list. */
+
+import { byId, el, readable, setVars, short, shape, signed } from "./dom.js";
+import { everything } from "./items.js";
+import { poster } from "./poster.js";
+
+/** Return the parts of a score in the order they are drawn, each with its colour. */
+export function partsOf(explanation) {
+  if (!explanation) return [];
+  return [
+    { name: "your taste", amount: explanation.relevance, colour: "var(--taste)" },
+    ...Object.entries(explanation.diversity).map(([name, amount], index) => ({
+      name: `variety of ${readable(name)}`,
+      amount,
+      colour: distanceColour(index),
+    })),
+    { name: "finding out", amount: explanation.exploration, colour: "var(--finding)" },
+  ];
+}
+
+/** Return the colour of a distance, the same in every drawing of the page. */
+export const distanceColour = (index) => `var(--distance-${1 + (index % 6)})`;
+
+/** Return how far the bars of a list reach to either side of nothing. */
+export function scaleOf(items) {
+  const reach = (sign) =>
+    Math.max(0, ...items.map(({ explanation }) =>
+      partsOf(explanation).reduce((sum, { amount }) => sum + Math.max(0, sign * amount), 0)));
+  const [up, down] = [reach(1), reach(-1)];
+  return { up, down, whole: up + down || 1 };
+}
+
+/** Return the stacked bar: what counts for the item to the right of nothing, against it to the left. */
+export function whyBar(explanation, scale) {
+  const zero = (100 * scale.down) / scale.whole;
+  const ends = { 1: zero, [-1]: zero };
+  const pieces = partsOf(explanation).filter(({ amount }) => amount !== 0).map(({ amount, colour }) => {
+    const sign = Math.sign(amount);
+    const width = (100 * Math.abs(amount)) / scale.whole;
+    const x = sign > 0 ? ends[1] : ends[-1] - width;
+    ends[sign] += sign * width;
+    const piece = shape("rect", { x: `${x}%`, width: `${width}%`, height: "100%", class: "why-piece" });
+    setVars(piece, { fill: colour });
+    return piece;
+  });
+  const line = zero > 0 && shape("line", { class: "why-zero", x1: `${zero}%`, x2: `${zero}%`, y1: "0", y2: "100%" });
+  return shape("svg", { class: "why-bar", "aria-hidden": "true" }, pieces, line || null);
+}
+
+/** Fill the legend under a list. */
+export function drawLegend(host, items) {
+  const parts = partsOf(items[0]?.explanation);
+  host.replaceChildren(...(parts.length ? [el("span", { class: "legend-title" }, "Why each is here:")] : []), ...parts.map(key));
+}
+
+/** Open the sheet that tells all about an item and its place. */
+export function openWhy(item, place, scale) {
+  const parts = partsOf(item.explanation);
+  const largest = Math.max(...parts.map(({ amount }) => Math.abs(amount)), 1e-9);
+  const rows = parts.map(({ name, amount, colour }) =>
+    el("li", { class: "why-row" }, key({ name, colour }),
+      el("span", { class: "why-track" }, el("span", {
+        class: amount < 0 ? "why-amount against" : "why-amount",
+        vars: { "--share": `${(50 * Math.abs(amount)) / largest}%`, "--colour": colour },
+      })),
+      el("span", { class: "number" }, signed(amount, 3))));
+  byId("why-body").replaceChildren(
+    el("div", { class: "why-head" }, el("div", { class: "why-picture" }, poster(item)),
+      el("div", {}, el("p", { class: "eyebrow" }, `Number ${place + 1} in the list`),
+        el("h2", { id: "why-title" }, item.title), el("p", { class: "why-words" }, inWords(parts)))),
+    whyBar(item.explanation, scale),
+    el("ul", { class: "why-rows" }, rows,
+      el("li", { class: "why-row total" }, el("span", {}, "together"), el("span"), el("span", { class: "number" }, short(item.score, 3)))),
+    el("dl", { class: "facts" }, everything(item.attributes).map(([name, words]) =>
+      el("div", {}, el("dt", {}, name), el("dd", {}, words)))),
+  );
+  byId("why").showModal();
+}
+
+function inWords(parts) {
+  const strongest = parts.filter(({ amount }) => amount > 0).sort((a, b) => b.amount - a.amount)[0];
+  if (!strongest) return "Nothing speaks for it more than for others.";
+  if (strongest.name === "finding out") return "Mostly to find out: too little is known yet of how you like such items.";
+  if (strongest.name === "your taste") return "Mostly because it is to your taste.";
+  return `Mostly for ${strongest.name}: it differs from the items above it.`;
+}
+
+function key({ name, colour }) {
+  return el("span", { class: "key" }, el("span", { class: "swatch", vars: { "--colour": colour } }), name);
+}

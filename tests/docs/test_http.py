@@ -1,0 +1,79 @@
+"""The pages on the service: their commands run, in order, and are answered as they say."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+from tests.docs.documents import ROOT, blocks, name_of, rows
+from tests.docs.likeness import differences, missing_lines
+from tests.docs.shell import WRITTEN, commands, service, terminal
+
+HTTP, README, CLIENT = ROOT / "docs" / "http.md", ROOT / "README.md", ROOT / "docs" / "client.md"
+needs_curl = pytest.mark.skipif(
+    not (shutil.which("curl") and shutil.which("bash")),
+    reason="NOT RUN: curl and bash are needed for the commands of docs/http.md and README.md",
+)
+
+
+def unlike(shown: str, language: str, real: str) -> list[str]:
+    """Return where a block is not what came."""
+    if language == "text":
+        return missing_lines(shown, real)
+    return differences(json.loads(shown), json.loads(real.splitlines()[0]))
+
+
+@needs_curl
+@pytest.mark.slow
+def test_commands_are_answered_as_shown() -> None:
+    wrong = []
+    with terminal() as shell:
+        for command, answer in commands(HTTP):
+            real = shell.run(command.text)
+            assert answer is not None, f"no answer is shown below {command.text}"
+            found = unlike(answer.text, answer.language, real)
+            wrong += [f"docs/http.md:{answer.lines_above}: {difference}" for difference in found]
+    assert wrong == []
+
+
+@needs_curl
+@pytest.mark.slow
+def test_the_calls_of_the_readme_show_that_it_learns() -> None:
+    with terminal() as shell:
+        ((command, _),) = commands(README)
+        printed = shell.run(command.text)
+        again = shell.run(f"curl -s -X POST http://{WRITTEN}/v1/users/ana/slates")
+    slate, told, words = re.findall(r'\{"slate_id":"\w+","user".*?\]\}|\{.*?\}|"words":.*', printed)
+
+    assert [item["title"] for item in json.loads(slate)["items"]].count("Seven Samurai") == 1
+    assert json.loads(told)["status"] == "learnt"
+    assert "Perhaps you like Japan, Animation, " in words
+    assert json.loads(again)["items"][0]["title"] == "The Hidden Fortress"
+    assert "The Hidden Fortress" in README.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_python_blocks_of_the_client_page_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": "client"}
+    python = [block for block in blocks(CLIENT) if block.language == "python"]
+    with service() as (_, address):
+        for block in python:
+            source = "\n" * block.lines_above + block.text.replace(WRITTEN, address)
+            exec(compile(source, name_of(CLIENT), "exec"), namespace)  # noqa: S102
+        with urlopen(f"http://{address}/openapi.json") as answer:
+            paths = json.load(answer)["paths"]
+
+    assert len(python) >= 5
+    assert "Perhaps you like Japan" in namespace["ana"].learnt.words.likes
+    served = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+    listed = {
+        route for row in rows(HTTP, "Every route") for route in re.findall(r"`(.+?)`", row[0])
+    }
+    assert listed - {"GET /docs", "GET /openapi.json"} == served

@@ -1,0 +1,63 @@
+"""Stores for the core of the service: SQLite, and for tests that take `any_store` PostgreSQL too."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.postgres import Postgres, PostgresUnavailableError, fresh_database, postgres_server
+from tests.service.desk.shop import Shop
+from variegate.policies.warming import warm
+from variegate.store import Store
+
+#: Opens a new store of a kind
+Opening = Callable[[str], Store]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled() -> None:
+    warm()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    try:
+        with postgres_server() as server:
+            yield server
+    except PostgresUnavailableError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def url_of(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """Give the address of a new store of a kind."""
+    numbers = iter(range(100))
+
+    def address(kind: str) -> str:
+        if kind == "postgres":
+            return fresh_database(request.getfixturevalue("postgres"))
+        return f"sqlite:///{tmp_path / f'store{next(numbers)}.db'}?durability=normal"
+
+    return address
+
+
+@pytest.fixture
+def opening(url_of: Callable[[str], str]) -> Iterator[Opening]:
+    with ExitStack() as stack:
+        yield lambda kind: stack.enter_context(Store.open(url_of(kind)))
+
+
+@pytest.fixture
+def store(opening: Opening) -> Store:
+    return opening("sqlite")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def any_store(request: pytest.FixtureRequest, opening: Opening) -> Store:
+    return opening(request.param)
+
+
+@pytest.fixture
+def shop(store: Store) -> Shop:
+    return Shop(store)

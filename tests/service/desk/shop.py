@@ -1,0 +1,154 @@
+"""A small shop to try the core of the service on, with a clock that goes when told."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from variegate.catalogue import Catalogue
+from variegate.distances import difference, euclidean, hamming, jaccard
+from variegate.service.desk import Arms, Desk, Report, Rules, Wish
+from variegate.service.desk.forgetting import Forgetting
+from variegate.service.desk.moving import Importing
+from variegate.service.desk.rebuilding import Check, checked
+from variegate.service.desk.settling import Settler
+from variegate.service.desk.stocking import Retiring, Stocking
+from variegate.store import EventRow, SlateRow, Store, UserRow
+
+NOON = 1_700_000_000.0
+GENRES = ("drama", "war", "comedy", "crime", "anime")
+LMDH = {"lmdh": "lmdh:ridge=1,exploration=0.3"}
+
+
+def catalogue(items: int = 24, seed: int = 7) -> Catalogue:
+    """Return items with a distance of every kind that the service takes data for."""
+    rng = np.random.default_rng(seed)
+    years = rng.integers(1950, 2020, items).tolist()
+    sets = [sorted({GENRES[i] for i in rng.integers(0, 5, 2)}) for _ in range(items)]
+    return Catalogue(
+        [f"i{number}" for number in range(items)],
+        rng.normal(size=(items, 4)),
+        [
+            "cosine",
+            jaccard(sets, name="genres"),
+            difference(years, name="years"),
+            hamming([("fr", "jp", "us")[i] for i in rng.integers(0, 3, items)], name="country"),
+            euclidean(rng.normal(size=(items, 2)), scale=3.0, name="place"),
+        ],
+        titles=[f"Film {number}" for number in range(items)],
+        attributes={"year": years, "genres": sets},
+        feature_names=["fast", "sad", "loud", "long"],
+    )
+
+
+class Clock:
+    """Seconds since 1970, as a test has it."""
+
+    def __init__(self, now: float = NOON) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Shop:
+    """The core over a store: what `Desk` does, without its thread.
+
+    Parameters
+    ----------
+    rules
+        Those of `Rules` that are not the default.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        policies: Mapping[str, str] = LMDH,
+        *,
+        split: Mapping[str, float] | None = None,
+        items: Catalogue | None = None,
+        clock: Clock | None = None,
+        **rules: Any,
+    ) -> None:
+        self.items = items or catalogue()
+        self.store, self.clock = store, clock or Clock()
+        self.rules = Rules(**{"k": 4, **rules})
+        self.arms = Arms(policies, split or {}, self.rules.seed)
+        self.desk = Desk(self.items, store, self.arms, self.rules, clock=self.clock)
+        self.settler = Settler(store, self.desk.shelf, self.arms, self.rules, clock=self.clock)
+
+    def all(self, *operations: Any) -> list[Any]:
+        """Return what becomes of operations in one transaction."""
+        return self.settler(operations)
+
+    def do(self, operation: Any) -> dict[str, Any]:
+        """Return the answer, or raise the refusal."""
+        (outcome,) = self.settler([operation])
+        if isinstance(outcome, Exception):
+            raise outcome
+        answer: dict[str, Any] = outcome
+        return answer
+
+    def give(self, user: str = "ann", **wish: Any) -> dict[str, Any]:
+        return self.do(Wish(user, **wish))
+
+    def ids(self, user: str = "ann", **wish: Any) -> list[str]:
+        return [item["id"] for item in self.give(user, **wish)["items"]]
+
+    def tell(
+        self,
+        slate: str,
+        rewards: Mapping[str, float],
+        seen: Sequence[str] | None = None,
+        event: str | None = None,
+    ) -> dict[str, Any]:
+        return self.do(Report(slate, rewards, None if seen is None else tuple(seen), event))
+
+    def click(self, user: str = "ann", place: int = 0, **wish: Any) -> dict[str, Any]:
+        """Give a list whose item at `place` is liked; return the list."""
+        given = self.give(user, **wish)
+        self.tell(given["slate_id"], {given["items"][place]["id"]: 1.0})
+        return given
+
+    def stock(self, *items: Mapping[str, Any]) -> dict[str, Any]:
+        return self.do(Stocking(items))
+
+    def retire(self, item: str) -> dict[str, Any]:
+        return self.do(Retiring(item))
+
+    def forget(self, user: str = "ann") -> dict[str, Any]:
+        return self.do(Forgetting(user))
+
+    def take_in(self, lines: Sequence[Mapping[str, Any]], *, replace: bool = False) -> None:
+        self.do(Importing(lines, replace))
+
+    def close(self, seconds: float) -> None:
+        """Let time pass, and do what it brings about."""
+        self.clock.now += seconds
+        self.desk.close_due()
+
+    def check(self) -> Check:
+        return checked(self.store, self.desk.shelf, self.arms)
+
+    def user(self, user: str = "ann") -> UserRow:
+        with self.store.reading() as reader:
+            return reader.users([user])[user]
+
+    def slate(self, slate: str) -> SlateRow:
+        with self.store.reading() as reader:
+            return reader.slates([slate])[slate]
+
+    def events(self, user: str | None = None) -> list[EventRow]:
+        with self.store.reading() as reader:
+            return reader.events(user, limit=10_000)
+
+
+def new_item(name: str = "new", **data: Any) -> dict[str, Any]:
+    """Return an item that the catalogue takes; its genre, its country are new to it."""
+    return {
+        "id": name,
+        "title": f"The {name}",
+        "features": [9.0, 9.0, 9.0, 9.0],
+        "distances": {"genres": ["opera"], "years": 2031, "country": "is", "place": [5.0, -5.0]},
+        **data,
+    }

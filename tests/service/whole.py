@@ -1,0 +1,52 @@
+"""The real service in this process: a small shop, its desk, its routes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from fastapi import FastAPI
+
+from variegate import Catalogue
+from variegate.distances import difference, hamming, jaccard
+from variegate.service.app import create_app
+from variegate.service.assembly import desk_of
+from variegate.service.desk import Desk
+from variegate.service.metrics import Metrics
+from variegate.service.routes import desk_routes
+from variegate.service.settings import Settings
+from variegate.store import Store
+
+ITEMS = 12
+
+
+def shop() -> Catalogue:
+    """Return twelve items with a distance of every kind that takes values of its own."""
+    rng = np.random.default_rng(5)
+    return Catalogue(
+        [f"item-{number}" for number in range(ITEMS)],
+        rng.uniform(-0.5, 0.5, (ITEMS, 3)),
+        [
+            "cosine",
+            jaccard([["tea"], ["rye", "jam"], ["tea", "jam"]] * 4, name="kinds"),
+            hamming(["red", "green"] * 6, name="colour"),
+            difference(np.linspace(1.0, 9.0, ITEMS), name="price"),
+        ],
+        titles=[f"Item {number}" for number in range(ITEMS)],
+        attributes={"maker": ["us", "them"] * 6},
+    )
+
+
+@contextmanager
+def service(folder: Path, **settings: Any) -> Iterator[tuple[FastAPI, Desk]]:
+    """Give an application that answers everybody, and its desk; stop both in the end."""
+    said = Settings(store=f"sqlite:///{folder}/whole.db", allow_anonymous=True, k=3, **settings)
+    with Store.open(said.store) as store:
+        metrics = Metrics()
+        desk = desk_of(said, shop(), store, metrics)
+        desk.start()
+        try:
+            yield create_app(said, store=store, routers=desk_routes(desk), metrics=metrics), desk
+        finally:
+            desk.stop()
