@@ -149,9 +149,14 @@ class Catalogue:
         self, candidates: ArrayLike | None = None, exclude: ArrayLike | None = None
     ) -> MaskArray:
         """Return the same as `candidates`, as one yes or no for each item, (L,)."""
-        free = np.ones(len(self), dtype=np.bool_)
-        if candidates is not None:
-            free[:] = False
+        if candidates is None:
+            free = np.ones(len(self), dtype=np.bool_)
+        elif getattr(candidates, "dtype", None) == np.bool_ and np.shape(candidates) == (
+            len(self),
+        ):
+            free = np.array(candidates)
+        else:
+            free = np.zeros(len(self), dtype=np.bool_)
             free[selected_rows("candidates", candidates, len(self))] = True
         if exclude is not None:
             free[selected_rows("exclude", exclude, len(self))] = False

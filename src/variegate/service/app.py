@@ -18,6 +18,7 @@ from variegate.service.docs import add_docs
 from variegate.service.errors import add_error_handlers
 from variegate.service.guard import Guard
 from variegate.service.keys import KeyRing, KeyStore
+from variegate.service.lean import Shortcut
 from variegate.service.metrics import CONTENT_TYPE, Metrics
 from variegate.service.settings import Settings
 
@@ -90,6 +91,7 @@ def create_app(
         app.router.routes.extend(router.routes)
     add_docs(app)
     add_error_handlers(app)
+    app.add_middleware(Shortcut, routes=app.routes)
     app.add_middleware(Guard, settings=settings, keys=keys, metrics=metrics, unlimited=PROBES)
     if settings.cors_origins:
         _allow_pages(app, settings.cors_origins)

@@ -44,6 +44,12 @@ def build_app(settings: Settings) -> FastAPI:
     )
 
 
+def check_startable(settings: Settings) -> None:
+    """Raise what would keep every process of the service from starting."""
+    with Store.open(settings.store) as store:
+        desk_of(settings, catalogue_of(settings), store, Metrics())
+
+
 def catalogue_of(settings: Settings) -> Catalogue:
     """Return the catalogue of the settings, or the bundled films."""
     if settings.catalogue is not None:
@@ -81,5 +87,8 @@ def _observer(metrics: Metrics) -> Callable[[str, float], None]:
         "recommend": metrics.recommend_seconds.observe,
         "learn": metrics.learn_seconds.observe,
         "batch": metrics.batch_size.observe,
+        "slates": metrics.slates.inc,
+        "feedback": metrics.feedback.inc,
+        "new_users": metrics.new_users.inc,
     }
     return lambda name, value: tell[name](value)

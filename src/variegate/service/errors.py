@@ -2,7 +2,8 @@
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -48,6 +49,8 @@ CODES: Final[Mapping[int, str]] = {
     500: "internal",
     503: "unavailable",
 }
+#: What pydantic puts between the names where a field takes several kinds.
+_KIND: Final = re.compile(r"constrained-\w+|(list|dict|nullable|function-\w+)\[.*\]")
 INTERNAL: Final = "something went wrong here, not with your request: the log says what"
 
 
@@ -87,10 +90,16 @@ def error_answer(
 
 def add_error_handlers(app: FastAPI) -> None:
     """Let each error that a route raises on purpose become its answer."""
-    app.add_exception_handler(VariegateError, _on_own_error)
-    app.add_exception_handler(HTTPException, _on_refusal)
-    app.add_exception_handler(RequestValidationError, _on_invalid_request)
-    app.add_exception_handler(RecursionError, _on_deep_nesting)
+    for kind, handle in _HANDLERS.items():
+        app.add_exception_handler(kind, handle)
+
+
+async def answer_to(request: Request, error: Exception) -> Response:
+    """Return what the handlers above make of an error; one that none is for is raised again."""
+    for kind, handle in _HANDLERS.items():
+        if isinstance(error, kind):
+            return await handle(request, error)
+    raise error
 
 
 async def _on_own_error(request: Request, error: Exception) -> Response:
@@ -124,11 +133,26 @@ async def _on_invalid_request(request: Request, error: Exception) -> Response:
         why = problems[0].get("ctx", {}).get("error", "")
         return _answer(request, 400, f"the body must be JSON: {why} at character {place}")
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return _answer(request, 422, complaint(problems[0]) + more)
+    return _answer(request, 422, complaint(_nearest(problems)) + more)
 
 
 async def _on_deep_nesting(request: Request, _: Exception) -> Response:
     return _answer(request, 400, "the body must be JSON that is nested less deeply")
+
+
+_HANDLERS: Final[Mapping[type[Exception], Callable[[Request, Any], Awaitable[Response]]]] = {
+    VariegateError: _on_own_error,
+    HTTPException: _on_refusal,
+    RequestValidationError: _on_invalid_request,
+    RecursionError: _on_deep_nesting,
+}
+
+
+def _nearest(problems: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the first problem; of a field that takes several kinds, that of the kind that came."""
+    first = _named(problems[0]["loc"])
+    of_first = (problem for problem in problems if _named(problem["loc"]) == first)
+    return next((one for one in of_first if not one["type"].endswith("_type")), problems[0])
 
 
 def complaint(problem: Mapping[str, Any]) -> str:
@@ -149,7 +173,7 @@ def complaint(problem: Mapping[str, Any]) -> str:
 
 
 def _named(place: Sequence[object]) -> str:
-    inner = [str(part)[:80] for part in place[1:]]
+    inner = [str(part)[:80] for part in place[1:] if not _KIND.fullmatch(str(part))]
     return f"`{'.'.join(inner)}`" if inner else f"the {place[0]}" if place else "the request"
 
 

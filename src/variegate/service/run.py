@@ -1,6 +1,7 @@
 """The service as a process, or several: from settings to a socket that answers."""
 
 import errno
+import logging
 import os
 import signal
 import socket
@@ -17,8 +18,8 @@ from fastapi import FastAPI
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
-from variegate.errors import InputError, StateError
-from variegate.service.assembly import build_app
+from variegate.errors import InputError, StateError, VariegateError
+from variegate.service.assembly import build_app, check_startable
 from variegate.service.keys import list_keys
 from variegate.service.logs import configure_logs
 from variegate.service.metrics import SHARED_FOLDER
@@ -37,6 +38,7 @@ HEALTH_SECONDS: Final = 30
 DRAIN_SECONDS: Final = 30
 
 Announce = Callable[[str], object]
+_log = logging.getLogger(__name__)
 
 
 def serve(settings: Settings, announce: Announce) -> None:
@@ -111,7 +113,13 @@ def app_of_worker() -> FastAPI:
     settings = Settings.model_validate_json(os.environ[HANDED_DOWN])
     configure_logs(settings.log_level, settings.log_format)
     PatientProtocol.head_seconds = settings.timeout_seconds
-    return build_app(settings)
+    try:
+        return build_app(settings)
+    except VariegateError as error:
+        # Told in a line. Not uvicorn's code for a failed start, which would stop the others too:
+        # the store may be away for a moment, and the launcher tries again.
+        _log.error("a worker cannot start: %s", error)
+        raise SystemExit(1) from None
 
 
 class _TellingServer(uvicorn.Server):
@@ -135,6 +143,7 @@ def _serve_here(settings: Settings, listener: socket.socket, tell: Callable[[], 
 def _serve_in_processes(
     settings: Settings, listener: socket.socket, tell: Callable[[], None]
 ) -> None:
+    check_startable(settings)
     with tempfile.TemporaryDirectory(prefix="variegate-metrics-") as folder:
         os.environ[SHARED_FOLDER] = folder
         os.environ[HANDED_DOWN] = settings.model_dump_json()

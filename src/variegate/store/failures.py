@@ -2,11 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from variegate.errors import ConflictError, StoreError
+
+_WRITABLE: Final = "let the user that runs this write the file and its folder"
+#: What to do about what SQLite says
+_ADVICE: Final = {
+    "attempt to write a readonly database": _WRITABLE,
+    "unable to open database file": _WRITABLE,
+}
 
 
 class Failures:
@@ -42,7 +50,7 @@ class Failures:
 
     def unusable(self, reason: str) -> StoreError:
         """Return an error that says why the store cannot be used now."""
-        message = f"{self._where}: {reason}"
+        message = ": ".join([self._where, reason, *filter(None, [_ADVICE.get(reason)])])
         for secret in self._secrets:
             message = message.replace(secret, "***")
         return StoreError(message)

@@ -232,6 +232,13 @@ def test_ids_of_lists_sort_by_time(shop: Shop) -> None:
     assert len(first) == 26
 
 
+def test_ids_of_lists_of_one_moment_sort_as_they_were_given(shop: Shop) -> None:
+    given = shop.all(*(Wish("ann", k=1) for _ in range(20)))
+    ids = [one["slate_id"] for one in given]
+    assert ids == sorted(ids)
+    assert len(set(ids)) == 20
+
+
 def test_rules_are_frozen_and_say_when_lists_close(shop: Shop) -> None:
     assert not shop.rules.closes
     assert replace(shop.rules, aggregation="sum").closes

@@ -9,7 +9,7 @@ from tests.service.desk.conftest import Opening
 from tests.service.desk.shop import LMDH, Shop, new_item
 from variegate.errors import ConflictError, InputError, NotFoundError, StoreError
 from variegate.policies import State
-from variegate.service.desk import Report, Wish
+from variegate.service.desk import Report, Wish, stocking
 from variegate.service.desk.stocking import Stocking
 from variegate.store import Batch, Store, UserRow
 
@@ -129,14 +129,14 @@ def test_items_are_kept_all_of_them_or_none(any_store: Store) -> None:
 def test_items_whose_commit_fails_are_not_recommended(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tried = StoreError("the disk is full")
+    tried = stocking._tried
 
-    def raise_it(_batch: Batch, *_: object) -> None:
-        raise tried
+    def then_fail(batch: Batch, settler: Any) -> None:
+        assert len(tried(batch, settler).catalogue) == 25
+        raise StoreError("the disk is full")
 
     with monkeypatch.context() as patch:
-        # It comes last, when the larger catalogue is built already.
-        patch.setattr(Batch, "change_items", raise_it)
+        patch.setattr(stocking, "_tried", then_fail)
         with pytest.raises(StoreError, match="the disk is full"):
             shop.stock(new_item())
     assert "new" not in shop.ids(k=24)

@@ -1,7 +1,7 @@
 """The data of single items as requests and the store have them: plain values by name."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from variegate.distances import Distance, distance_of_values
 from variegate.errors import InputError
 from variegate.kernels.layout import LARGEST
 from variegate.store import ItemRow
+
+#: Labels of one item for one distance: each new one is a column for all items.
+MOST_LABELS: Final = 1000
 
 
 def item_values(catalogue: Catalogue, row: int) -> dict[str, Any]:
@@ -58,6 +61,10 @@ def item_data(catalogue: Catalogue, wish: Mapping[str, Any]) -> dict[str, Any]:
     _check_size("features", np.array(data["features"]))
     for name, h in _distances(catalogue, [ItemRow(0, "?", False, data)]).items():
         _check_size(f"distances.{name}", h.rows)
+        if len(h.labels) > MOST_LABELS:
+            raise InputError(
+                f"`distances.{name}` must be at most {MOST_LABELS} labels, got {len(h.labels)}"
+            )
     return data
 
 

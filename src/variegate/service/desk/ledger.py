@@ -55,6 +55,11 @@ class Ledger:
         self._events: list[EventRow] = []
         self._policies: dict[str, Policy] = {}
 
+    @property
+    def given(self) -> int:
+        """The lists that were given so far."""
+        return len(self._given)
+
     def user(self, user: str) -> UserRow:
         """Return a user as it is by now."""
         return self._users[user]
@@ -127,6 +132,14 @@ class Ledger:
         """Keep the policies for a while; call this once all was written and committed."""
         for user, policy in self._policies.items():
             self._kept.put(self._users[user], self.stock.revision, policy)
+
+    def counts(self) -> dict[str, int]:
+        """Return how much was put down."""
+        return {
+            "slates": len(self._given),
+            "feedback": sum(event.kind == "feedback" for event in self._events),
+            "new_users": len(self._new & self._changed_users),
+        }
 
     def _locked(self, named: set[str], owners: set[str]) -> tuple[dict[str, UserRow], set[str]]:
         """Return the users, made where they are new, and which of them were made here."""

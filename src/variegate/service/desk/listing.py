@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from zlib import crc32
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.errors import InputError
-from variegate.gains import normalising_factors
+from variegate.gains import Normaliser, normalising_factors
 from variegate.policies import Dial, Explanation, Policy, mixed_slate
 from variegate.service.desk.ledger import Ledger
 from variegate.service.desk.packing import new_slate_id, packed_slate
@@ -48,7 +49,7 @@ def give_list(ledger: Ledger, wish: Wish) -> dict[str, Any]:
     seeds = rules.seed, crc32(user.id.encode()), user.slates
     slate, propensities = _chosen(policy, k, free, wish.dial, rules.mix, seeds)
     row = SlateRow(
-        id=new_slate_id(ledger.now),
+        id=new_slate_id(ledger.now, ledger.given),
         user_id=user.id,
         policy=user.policy,
         created=ledger.now,
@@ -66,7 +67,9 @@ def give_list(ledger: Ledger, wish: Wish) -> dict[str, Any]:
         answered=False,
     )
     why = policy.explain(slate, dial=wish.dial) if wish.explain else None
-    later = shown.with_list(slate.items, ledger.now, rules.memory)
+    # Most often nothing comes again, and then there is nothing to look for.
+    remember = shown.with_list if again is not None else shown.with_new
+    later = remember(slate.items, ledger.now, rules.memory)
     ledger.give(
         user._replace(shown=later.to_bytes(), slates=user.slates + 1, changed=ledger.now), row
     )
@@ -79,10 +82,16 @@ def spread_of(policy: Policy, slate: Slate) -> dict[str, float]:
     if k < 2:
         return {}
     # x is a scaled sum of distances to the items above: taken back, the sums are of all pairs.
-    sums = slate.diversity / normalising_factors(policy.normaliser, k)[:, None]
-    means = sums.sum(axis=0) / (k * (k - 1) / 2)
+    weights = normalising_weights(policy.normaliser, k)
+    means = (weights @ slate.diversity).tolist()
     names = [h.name for h in policy.catalogue.distances]
-    return dict(zip(names, means.tolist(), strict=True))
+    return dict(zip(names, means, strict=True))
+
+
+@lru_cache(maxsize=256)
+def normalising_weights(normaliser: Normaliser, k: int) -> FloatArray:
+    """Return what the gains of each position are multiplied by, (k,), for their pairs' mean."""
+    return 1.0 / normalising_factors(normaliser, k) / (k * (k - 1) / 2)
 
 
 def _length(ledger: Ledger, wish: Wish) -> int:
@@ -92,14 +101,33 @@ def _length(ledger: Ledger, wish: Wish) -> int:
     return k
 
 
-def _free(ledger: Ledger, wish: Wish, remembered: IndexArray) -> tuple[MaskArray, MaskArray]:
-    """Return the items to choose from, and which of them were shown before.
+def _free(ledger: Ledger, wish: Wish, remembered: IndexArray) -> tuple[MaskArray, MaskArray | None]:
+    """Return the items to choose from, and which were shown before if any of them may have been.
 
     Where fewer are left than were asked for, those shown longest ago come back.
     """
-    stock = ledger.stock
-    _check_many("candidates", wish.candidates, ledger.rules.max_candidates)
-    _check_many("exclude", wish.exclude, ledger.rules.max_candidates)
+    allowed = _allowed(ledger, wish)
+    if not wish.show_again:
+        fresh = allowed.copy()
+        fresh[remembered] = False
+        missing = _length(ledger, wish) - int(np.count_nonzero(fresh))
+        if missing <= 0:
+            return fresh, None
+        back = [row for row in remembered.tolist() if allowed[row]]
+        fresh[back[:missing]] = True
+        allowed = fresh
+    again = np.zeros_like(allowed)
+    again[remembered] = True
+    return allowed, again
+
+
+def _allowed(ledger: Ledger, wish: Wish) -> MaskArray:
+    """Return the items that the wish lets through, whatever was shown before; for reading only."""
+    stock, most = ledger.stock, ledger.rules.max_candidates
+    if wish.candidates is None and not wish.exclude:
+        return stock.open
+    _check_many("candidates", wish.candidates, most)
+    _check_many("exclude", wish.exclude, most)
     free = stock.open.copy()
     if wish.candidates is not None:
         among = np.zeros_like(free)
@@ -109,16 +137,7 @@ def _free(ledger: Ledger, wish: Wish, remembered: IndexArray) -> tuple[MaskArray
         free[stock.rows("exclude", wish.exclude)] = False
     if not free.any():
         raise InputError("`candidates` less `exclude` must leave an item that is not retired")
-    again = np.zeros_like(free)
-    again[remembered] = True
-    if wish.show_again:
-        return free, again
-    fresh = free & ~again
-    missing = _length(ledger, wish) - int(np.count_nonzero(fresh))
-    if missing > 0:
-        back = [row for row in remembered.tolist() if free[row]]
-        fresh[back[:missing]] = True
-    return fresh, again
+    return free
 
 
 def _check_many(name: str, ids: tuple[str, ...] | None, most: int) -> None:
@@ -141,16 +160,17 @@ def _chosen(
 
 
 def _answer(
-    ledger: Ledger, row: SlateRow, slate: Slate, why: Explanation | None, again: MaskArray
+    ledger: Ledger, row: SlateRow, slate: Slate, why: Explanation | None, again: MaskArray | None
 ) -> dict[str, Any]:
     titles = ledger.stock.catalogue.titles
+    before = [False] * len(slate) if again is None else again[slate.items].tolist()
     items: list[dict[str, Any]] = [
         {"id": item, "title": titles[place], "score": score, "shown_before": seen}
         for item, place, score, seen in zip(
             slate.ids,
             slate.items.tolist(),
             slate.scores.tolist(),
-            again[slate.items].tolist(),
+            before,
             strict=True,
         )
     ]

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+import numpy as np
+
 from variegate.catalogue import Catalogue
 from variegate.errors import InputError, StateError
 from variegate.policies import Policy
@@ -44,9 +46,10 @@ def learnt(policy: Policy, row: SlateRow, rewards: dict[int, float]) -> bool:
 
     A policy that a user was moved to may not know what to make of a list that another gave.
     """
-    earned = [rewards.get(place, 0.0) for place in range(row.k)]
+    earned = np.array([rewards.get(place, 0.0) for place in range(row.k)])
+    seen = None if len(rewards) == row.k else sorted(rewards)
     try:
-        policy.update(unpacked_slate(row), earned, seen=sorted(rewards))
+        policy.update(unpacked_slate(row), earned, seen=seen)
     except (InputError, StateError):
         return False
     return True

@@ -31,7 +31,8 @@ class Settler:
     clock
         Gives seconds since 1970.
     observe
-        Is told ``recommend`` and ``learn`` with seconds, and ``batch`` with a number.
+        Is told ``recommend`` and ``learn`` with seconds, and with numbers ``batch`` and what came
+        of it: ``slates``, ``feedback``, ``new_users``.
     """
 
     def __init__(
@@ -67,6 +68,8 @@ class Settler:
             outcomes = [self._attempt(one, ledger) for one in operations]
             ledger.write()
         ledger.remember()
+        for name, number in ledger.counts().items():
+            self._observe(name, number)
         return outcomes
 
     def close_due(self, most: int) -> int:

@@ -1,5 +1,6 @@
 """What a user was shown, so that it is not shown again: rows and times in few bytes."""
 
+import struct
 from typing import Final
 
 import numpy as np
@@ -37,11 +38,21 @@ class Shown:
         """Return what is remembered after one more list: each row once, at most `most`."""
         added = np.empty(len(rows), dtype=_ENTRY)
         added["row"], added["time"] = rows, int(now)
+        if not most:
+            return Shown()
         known = self._entries["row"]
         repeated = np.zeros(max(known.max(initial=0), rows.max(initial=0)) + 1, dtype=np.bool_)
         repeated[rows] = True
         kept = self._entries[~repeated[known]]
-        return _of(np.concatenate([kept, added])[-most:] if most else added[:0])
+        return _of(np.concatenate([kept, added])[-most:])
+
+    def with_new(self, rows: IndexArray, now: float, most: int) -> "Shown":
+        """Return the same for rows of which none is remembered; the time is most of them."""
+        second = int(now)
+        added = struct.pack(
+            f"<{2 * len(rows)}I", *(n for row in rows.tolist() for n in (row, second))
+        )
+        return Shown((self.to_bytes() + added)[-8 * most :]) if most else Shown()
 
     def to_bytes(self) -> bytes:
         """Return 8 bytes a row."""

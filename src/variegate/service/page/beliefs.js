@@ -19,7 +19,7 @@ export function beliefBars(host, { most, colourOf, empty }) {
     const isEmpty = !beliefs?.some(({ weight }) => weight !== 0);
     sentence.textContent = isEmpty ? empty : words;
     host.classList.toggle("nothing-yet", isEmpty);
-    const shown = isEmpty ? [] : strongest(beliefs, most);
+    const shown = strongest(beliefs ?? [], most);
     const reach = Math.max(0.05, ...shown.flatMap(({ low, high }) => [Math.abs(low), Math.abs(high)]));
     for (const [name, row] of rows) {
       if (shown.some((one) => one.name === name)) continue;

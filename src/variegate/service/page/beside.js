@@ -1,6 +1,6 @@
 /** Side by side: one of the person's lists, and what another policy would have shown instead. */
 
-import { choice, counted, el, readable, short } from "./dom.js";
+import { choice, counted, el, fixed, readable } from "./dom.js";
 import { attributesOf, facts, remember } from "./items.js";
 import { allPolicies, attempt, besideList, listChoice, noLists, pastLists, policyOptions } from "./lists.js";
 import { poster } from "./poster.js";
@@ -22,7 +22,8 @@ async function load(host) {
   if (!names.includes(chosen.policy)) chosen.policy = FAVOURITES.find((name) => names.includes(name)) ?? names[0];
   chosen.slate = lists.at(-1).slate_id;
   const body = el("div", { class: "beside-body", "aria-live": "polite" });
-  const redraw = () => attempt(body, () => draw(body, lists));
+  const labels = new Map(policyOptions(known));
+  const redraw = () => attempt(body, () => draw(body, lists, labels));
   host.replaceChildren(
     el("div", { class: "controls" },
       choice("Against", policyOptions(others), chosen.policy, (name) => {
@@ -38,7 +39,7 @@ async function load(host) {
   await redraw();
 }
 
-async function draw(body, lists) {
+async function draw(body, lists, labels) {
   turn += 1;
   const mine = turn;
   body.setAttribute("aria-busy", "true");
@@ -55,7 +56,7 @@ async function draw(body, lists) {
   body.replaceChildren(
     el("p", { class: "beside-words" }, inWords(own.spread, other, shared.size, items.length)),
     el("div", { class: "beside-columns" },
-      column("What you were shown", own.policy, items, own.spread, shared),
+      column("What you were shown", labels.get(own.policy) ?? own.policy, items, own.spread, shared),
       column("What it would have shown", other.label || other.policy, other.items, other.spread, shared)),
   );
 }
@@ -78,7 +79,7 @@ function column(title, policy, items, spread, shared) {
     el("p", { class: "eyebrow" }, title),
     el("h2", {}, policy),
     el("dl", { class: "spreads" }, Object.entries(spread).map(([name, number], index) =>
-      el("div", {}, el("dt", {}, readable(name)), el("dd", { class: "number" }, short(number)),
+      el("div", {}, el("dt", {}, readable(name)), el("dd", { class: "number" }, fixed(number)),
         el("dd", { class: "meter-track", "aria-hidden": "true" }, el("span", {
           class: "meter-fill",
           vars: { "--colour": distanceColour(index), "--share": `${100 * Math.min(1, Math.max(0, number))}%` },

@@ -1,6 +1,6 @@
 /** Charts of our own: axes, lines, bands and bars as SVG, drawn to the width there is. */
 
-import { el, setVars, shape, short } from "./dom.js";
+import { el, fixed, setVars, shape } from "./dom.js";
 
 const LEFT = 40;
 const RIGHT = 10;
@@ -20,21 +20,27 @@ export function fitted(host, draw) {
   return redraw;
 }
 
-/** Return an empty chart with its axes, and the functions that place numbers in it. */
-export function frame({ width, height, x, y, label, xWords = short, yWords = short, xTicks = 5, yTicks = 3 }) {
+/**
+ * Return an empty chart with its axes, and the functions that place numbers in it.
+ *
+ * The upright axis is stretched to round numbers; the ticks across can be given.
+ */
+export function frame({ width, height, x, y: asked, label, xWords = null, xTicks = ticks(x[0], x[1], 5), yTicks = 3 }) {
+  const marks = ticks(asked[0], asked[1], yTicks, true);
+  const y = [marks[0], marks.at(-1)];
   const across = (number) => LEFT + ((number - x[0]) / (x[1] - x[0] || 1)) * (width - LEFT - RIGHT);
   const up = (number) => height - BOTTOM - ((number - y[0]) / (y[1] - y[0] || 1)) * (height - TOP - BOTTOM);
   const svg = shape("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
-  for (const tick of ticks(y[0], y[1], yTicks)) {
+  for (const tick of marks) {
     svg.append(
       shape("line", { class: tick === 0 ? "zero" : "grid", x1: LEFT, x2: width - RIGHT, y1: up(tick), y2: up(tick) }),
-      shape("text", { class: "tick-words", x: LEFT - 6, y: up(tick) + 3.5, "text-anchor": "end" }, yWords(tick)),
+      shape("text", { class: "tick-words", x: LEFT - 6, y: up(tick) + 3.5, "text-anchor": "end" }, inDigitsOf(marks, tick)),
     );
   }
-  for (const tick of ticks(x[0], x[1], xTicks)) {
-    svg.append(shape("text", { class: "tick-words", x: across(tick), y: height - 5, "text-anchor": "middle" }, xWords(tick)));
+  for (const tick of xTicks) {
+    svg.append(shape("text", { class: "tick-words", x: across(tick), y: height - 5, "text-anchor": "middle" }, xWords ? xWords(tick) : inDigitsOf(xTicks, tick)));
   }
-  return { svg, across, up };
+  return { svg, across, up, y };
 }
 
 /** Return a line through points; a number that is missing leaves a gap. */
@@ -67,18 +73,23 @@ export function bar({ across, up }, from, to, number, colour) {
   );
 }
 
-/** Return round numbers from low to high, about as many as asked for. */
-export function ticks(low, high, count) {
+/** Return round numbers from low to high, about as many as asked for; or around low and high. */
+export function ticks(low, high, count, isAround = false) {
   const span = high - low;
   if (!(span > 0)) return [low];
   const rough = span / count;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 5, 10].find((times) => times * power >= rough - 1e-12);
-  const found = [];
-  for (let tick = Math.ceil(low / step - 1e-9) * step; tick <= high + 1e-9 * span; tick += step) {
-    found.push(Number(tick.toFixed(10)));
-  }
-  return found;
+  const [down, up] = isAround ? [Math.floor, Math.ceil] : [Math.ceil, Math.floor];
+  const first = down(low / step + (isAround ? 1e-9 : -1e-9));
+  const last = up(high / step + (isAround ? -1e-9 : 1e-9));
+  return Array.from({ length: last - first + 1 }, (_, index) => Number(((first + index) * step).toFixed(10)));
+}
+
+/** All ticks of an axis have the digits that the finest of them needs. */
+function inDigitsOf(all, tick) {
+  const digits = Math.max(...all.map((one) => (String(one).split(".")[1] ?? "").length));
+  return digits ? fixed(tick, digits) : tick.toLocaleString("en").replace("-", "−");
 }
 
 /** Return the least and the greatest of numbers, with 0 among them if asked. */

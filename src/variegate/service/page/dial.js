@@ -1,6 +1,6 @@
 /** The dial: for the lists from here on, more or less variety than was learnt. */
 
-import { el, readable, short } from "./dom.js";
+import { el, fixed, readable } from "./dom.js";
 import { distanceColour } from "./why.js";
 
 /** How much the ends of the dial add to every learnt weight, or take from it. */
@@ -54,7 +54,7 @@ export function makeDial(host, dial, onturn) {
         el("div", { class: "dial-ends", "aria-hidden": "true" },
           el("span", {}, "less"), el("span", {}, "as learnt"), el("span", {}, "more"))),
       reset),
-    meters,
+    el("div", { class: "dial-spread" }, el("p", { class: "meters-name" }, "This list is varied in"), meters),
     el("datalist", { id: "dial-marks" }, [-1, 0, 1].map((value) => el("option", { value }))),
   );
   describe();
@@ -64,7 +64,7 @@ export function makeDial(host, dial, onturn) {
 /** Show how varied a list is: the mean distance of its pairs, by distance. */
 function drawSpread(host, spread) {
   const names = Object.keys(spread ?? {});
-  host.hidden = names.length === 0;
+  host.parentElement.hidden = names.length === 0;
   if (host.childElementCount !== names.length) {
     host.replaceChildren(...names.map((name, index) =>
       el("div", { class: "meter" },
@@ -76,6 +76,6 @@ function drawSpread(host, spread) {
     const share = Math.max(0, Math.min(1, spread[name]));
     const row = host.children[index];
     row.querySelector(".meter-fill").style.setProperty("--share", `${100 * share}%`);
-    row.querySelector(".number").textContent = short(spread[name]);
+    row.querySelector(".number").textContent = fixed(spread[name]);
   });
 }

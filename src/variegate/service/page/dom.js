@@ -19,7 +19,7 @@ function dressed(element, attributes, children) {
     else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return element;
 }
 
@@ -37,15 +37,19 @@ export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matc
 /** Return a name of the data as people write it: `release_year` is "release year". */
 export const readable = (name) => String(name).replaceAll("_", " ");
 
-/** Return a number with few digits. */
-export function short(number, digits = 2) {
-  if (number === null || number === undefined || !Number.isFinite(number)) return "–";
-  if (Number.isInteger(number)) return number.toLocaleString("en");
-  return number.toFixed(digits).replace("-", "−");
+/** Return a measured number, with as many digits as its neighbours have. */
+export function fixed(number, digits = 2) {
+  if (!Number.isFinite(number)) return "–";
+  const words = number.toFixed(digits);
+  return Number(words) === 0 ? words.replace("-", "") : words.replace("-", "−");
 }
 
-/** Return a number with its sign. */
-export const signed = (number, digits = 2) => (number > 0 ? "+" : "") + short(number, digits);
+/** Return a count, or a number that may be whole, with few digits. */
+export const short = (number) =>
+  Number.isInteger(number) ? (number || 0).toLocaleString("en").replace("-", "−") : fixed(number);
+
+/** Return a measured number with its sign. */
+export const signed = (number, digits = 2) => (number > 0 ? "+" : "") + fixed(number, digits);
 
 /** Return "1 pick" or "3 picks". */
 export const counted = (count, word) => `${short(count)} ${word}${count === 1 ? "" : "s"}`;

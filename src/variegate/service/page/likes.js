@@ -6,8 +6,8 @@ import { beliefBars } from "./beliefs.js";
 export function likesPanel(host) {
   const draw = beliefBars(host, {
     most: 8,
-    empty: "Nothing yet. Pick what you like and ask for the next ten: your preferences appear here, "
-      + "with how sure it is of each.",
+    empty: "Nothing yet. Pick what you like and ask for the next ten: what it makes of your picks "
+      + "appears here. The thin lines say how unsure it is.",
   });
   return (learnt) => draw(learnt?.words.likes, learnt?.relevance);
 }

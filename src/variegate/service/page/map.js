@@ -1,11 +1,11 @@
 /** The catalogue in two dimensions, with lists drawn on it. */
 
 import { get } from "./api.js";
-import { choice, counted, el, shape, setVars, short } from "./dom.js";
+import { choice, counted, el, fixed, readable, setVars, shape } from "./dom.js";
 import { allPolicies, attempt, besideList, listChoice, noLists, pastLists, policyOptions } from "./lists.js";
 import { drawDots, nearest } from "./dots.js";
 
-const OWN = "var(--accent)";
+const OWN = "var(--ink)";
 const OTHER = "var(--against)";
 let catalogue = null;
 let places = null;
@@ -46,7 +46,7 @@ function describe(side, { list, other }) {
     el("div", { class: "legend tall" }, catalogue.groups.map((name, index) =>
       el("span", { class: "key" }, el("span", { class: "swatch round", vars: { "--colour": groupColour(index) } }), name))),
     el("p", { class: "hint" }, `${counted(catalogue.ids.length, "item")}. The two directions hold `
-      + `${short(100 * catalogue.explained, 0)} % of all differences.`));
+      + `${fixed(100 * catalogue.explained, 0)} % of all differences.`));
   side.replaceChildren(...[
     list && listPanel("Your list", list, OWN),
     other && listPanel(other.label || other.policy, other, OTHER),
@@ -57,7 +57,7 @@ function describe(side, { list, other }) {
 function listPanel(title, { items, spread }, colour) {
   return el("section", { class: "panel" },
     el("h2", {}, el("span", { class: "swatch", vars: { "--colour": colour } }), " ", title),
-    el("p", { class: "hint" }, Object.entries(spread).map(([name, number]) => `${name} ${short(number)}`).join(" · ")),
+    el("p", { class: "hint" }, Object.entries(spread).map(([name, number]) => `${readable(name)} ${fixed(number)}`).join(" · ")),
     el("ol", { class: "numbered" }, items.map((item) => el("li", {}, item.title))));
 }
 

@@ -2,12 +2,14 @@
 
 import { Away, Refusal, get } from "./api.js";
 import { bar, fitted, frame, legend, line, reach } from "./chart.js";
-import { choice, el, note, readable, short } from "./dom.js";
+import { choice, el, fixed, note, readable, short } from "./dom.js";
 import { askForKey } from "./key.js";
 import { attempt } from "./lists.js";
 import { distanceColour } from "./why.js";
 
 const EVERY = 5000;
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360];
+const COUNTED = { slates: "lists", answered: "lists answered", events: "reports taken" };
 const POLICY_COLOURS = ["var(--accent)", "var(--distance-1)", "var(--distance-3)", "var(--distance-2)", "var(--distance-4)"];
 const state = { minutes: 60, isLive: true, seen: null };
 let timer = 0;
@@ -64,25 +66,32 @@ function build(host) {
       ...Object.entries(beta).map(([policy, byDistance]) => el("section", { class: "panel wide" },
         el("h2", {}, "Learnt wish for variety over users", el("span", { class: "aside" }, policy)),
         el("div", { class: "histograms" }, Object.keys(byDistance).map((name, index) => histogram(policy, name, index)))))),
-    el("section", { class: "panel report" }), el("section", { class: "panel slowest" })));
+    el("div", { class: "operator-tables" }, el("section", { class: "panel report" }), el("section", { class: "panel slowest" }))));
 }
 
 function refresh(host) {
   const { counts, report, slowest } = state.seen;
   for (const draw of charts) draw();
   host.querySelector(".tiles").replaceChildren(...Object.entries(counts).map(([name, number]) =>
-    el("div", { class: "tile" }, el("span", { class: "tile-number" }, short(number)), el("span", {}, name))));
+    el("div", { class: "tile" }, el("span", { class: "tile-number" }, short(number)), el("span", {}, COUNTED[name] ?? readable(name)))));
   host.querySelector(".report").replaceChildren(...reportParts(report));
   host.querySelector(".slowest").replaceChildren(el("h2", {}, "Slowest requests"), slowest.length
     ? table(["Route", "Status", "Milliseconds", "At"], slowest.map(({ route, status, ms, at }) =>
-      [route, String(status), short(ms, 1), new Date(1000 * at).toLocaleTimeString()]))
+      [route, String(status), fixed(ms, 1), new Date(1000 * at).toLocaleTimeString([], { hourCycle: "h23" })]))
     : el("p", { class: "hint" }, "None yet."));
 }
 
 const distances = () => [...new Set(state.seen.by_policy.flatMap(({ diversity }) => Object.keys(diversity ?? {})))];
 const policyKeys = () => policiesOf(state.seen.by_policy).map((name, index) => [name, POLICY_COLOURS[index % 5]]);
-const clock = (seconds) => new Date(1000 * seconds).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+const clock = (seconds) => new Date(1000 * seconds).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const span = (rows) => reach(rows.map(({ minute }) => minute), false);
+/** Ticks a person would choose on a clock. */
+function hours(rows) {
+  const [low, high] = span(rows);
+  const step = 60 * (STEPS.find((minutes) => (high - low) / (60 * minutes) <= 5) ?? 720);
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, index) => (first + index) * step);
+}
 
 function panel(title, draw, keys) {
   const room = el("div", { class: "chart-room tall" });
@@ -94,7 +103,7 @@ function trafficChart(width) {
   const rows = state.seen.per_minute;
   const y = reach([4, ...rows.flatMap(({ lists, feedback }) => [lists, feedback])]);
   const label = `Lists and feedback a minute over the last ${state.minutes} minutes`;
-  const chart = frame({ width, height: 190, x: span(rows), y, label, xWords: clock, xTicks: 4 });
+  const chart = frame({ width, height: 190, x: span(rows), y, label, xWords: clock, xTicks: hours(rows) });
   const xs = rows.map(({ minute }) => minute);
   chart.svg.append(line(chart, xs, rows.map(({ lists }) => lists), "var(--distance-1)"), line(chart, xs, rows.map(({ feedback }) => feedback), "var(--accent)"));
   return chart.svg;
@@ -102,7 +111,7 @@ function trafficChart(width) {
 
 function policyChart(width, label, numberOf) {
   const rows = state.seen.by_policy;
-  const chart = frame({ width, height: 190, x: span(rows), y: reach([0.1, ...rows.map(numberOf)]), label, xWords: clock, xTicks: 4 });
+  const chart = frame({ width, height: 190, x: span(rows), y: reach([0.1, ...rows.map(numberOf)]), label, xWords: clock, xTicks: hours(rows) });
   policiesOf(rows).forEach((policy, index) => {
     const own = rows.filter((row) => row.policy === policy);
     chart.svg.append(line(chart, own.map(({ minute }) => minute), own.map(numberOf), POLICY_COLOURS[index % 5]));
@@ -114,7 +123,7 @@ function histogram(policy, name, index) {
   const room = el("div", { class: "chart-room" });
   charts.push(fitted(room, (width) => {
     const { edges, counts } = state.seen.beta[policy][name];
-    const chart = frame({ width, height: 130, x: reach(edges, false), y: reach([1, ...counts]), label: `Users by learnt weight of ${name}`, xTicks: 4, yTicks: 2 });
+    const chart = frame({ width, height: 130, x: reach(edges, false), y: reach([1, ...counts]), label: `Users by learnt weight of ${name}`, yTicks: 2 });
     counts.forEach((count, place) => chart.svg.append(bar(chart, edges[place], edges[place + 1], count, distanceColour(index))));
     return chart.svg;
   }));
@@ -122,7 +131,7 @@ function histogram(policy, name, index) {
 }
 
 function reportParts({ policies, differences }) {
-  const within = ({ mean, low, high }) => (mean === null ? "too few yet" : `${short(mean, 3)} (${short(low, 3)} to ${short(high, 3)})`);
+  const within = ({ mean, low, high }) => (mean === null ? "too few yet" : `${fixed(mean, 3)} (${fixed(low, 3)} to ${fixed(high, 3)})`);
   return [
     el("h2", {}, "Policies compared"),
     table(["Policy", "Users", "Answered lists", "Reward an item (95 %)"], policies.map((one) =>

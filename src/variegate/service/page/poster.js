@@ -50,8 +50,10 @@ export function hash(text) {
   for (const character of String(text)) {
     number = Math.imul(number ^ character.codePointAt(0), 0x01000193) >>> 0;
   }
-  // The last characters would stir the low bits alone, which a remainder looks at.
-  return (number ^ (number >>> 15)) >>> 0;
+  // The last characters stir some bits alone; a remainder needs all of them stirred.
+  number = Math.imul(number ^ (number >>> 16), 0x7feb352d);
+  number = Math.imul(number ^ (number >>> 15), 0x846ca68b);
+  return (number ^ (number >>> 16)) >>> 0;
 }
 
 /** Return a draw of numbers from 0 to 1 that is the same for the same seed. */

@@ -1,7 +1,7 @@
 /** How it is going: picks and variety, list by list. */
 
 import { bar, fitted, frame, legend, line, reach } from "./chart.js";
-import { counted, el, readable, shape, short } from "./dom.js";
+import { counted, el, fixed, readable, shape, short } from "./dom.js";
 import { distanceColour } from "./why.js";
 
 const HEIGHT = 116;
@@ -13,7 +13,10 @@ export function progressPanel(host) {
   const names = el("div");
   const drawHits = fitted(hits, (width) => hitsChart(lists, width));
   const drawVariety = fitted(variety, (width) => varietyChart(lists, width));
-  host.replaceChildren(el("h3", {}, "Picks by list"), hits, el("h3", {}, "Variety by list"), variety, names);
+  host.replaceChildren(
+    el("div", {}, el("h3", {}, "Picks by list"), hits),
+    el("div", {}, el("h3", {}, "Variety by list"), variety, names),
+  );
 
   return (answered) => {
     lists = answered;
@@ -48,7 +51,7 @@ function varietyChart(lists, width) {
   const names = distancesOf(lists);
   const all = lists.flatMap(({ spread }) => Object.values(spread));
   const last = lists.at(-1)?.spread ?? {};
-  const label = `Variety of the latest list: ${names.map((name) => `${readable(name)} ${short(last[name])}`).join(", ") || "none yet"}`;
+  const label = `Variety of the latest list: ${names.map((name) => `${readable(name)} ${fixed(last[name])}`).join(", ") || "none yet"}`;
   const y = [0, Math.max(1, reach(all)[1])];
   const chart = frame({ width, height: HEIGHT, x: [0.5, count + 0.5], y, label, xWords: wholeOnly, yTicks: 2 });
   names.forEach((name, index) => {

@@ -59,7 +59,7 @@ async function advance() {
     if (!now().slate && isSent) {
       const learning = pickedBefore === null ? null : refreshLearnt();
       await fetchList();
-      await learning;
+      await (learning ?? refreshLearnt());
       announce();
     } else if (waiting()) say("Your picks are kept, and will be sent.");
   } catch (error) {
@@ -152,7 +152,7 @@ function announce() {
   const taught = pickedBefore === null ? "" : `Learnt from ${counted(pickedBefore, "pick")}. `;
   const isRound = pickedBefore !== null;
   pickedBefore = null;
-  say(`${taught}Here are ${isRound ? "the next " : ""}${now().slate.items.length}. Pick what you would choose.`);
+  say(`${taught}Here are ${isRound ? "the next " : ""}${now().slate.items.length}: pick what you would choose.`);
   if (isRound && !byId("view-try").hidden && !document.querySelector("dialog[open]")) {
     byId("list-title").focus({ preventScroll: true });
     const top = byId("dial").getBoundingClientRect().top;

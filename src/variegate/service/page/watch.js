@@ -2,7 +2,7 @@
 
 import { get, part } from "./api.js";
 import { band, fitted, frame, legend, line, reach } from "./chart.js";
-import { choice, el, isStill, readable, short } from "./dom.js";
+import { choice, el, fixed, isStill, readable } from "./dom.js";
 import { allPolicies, attempt, policyOptions } from "./lists.js";
 import { distanceColour } from "./why.js";
 
@@ -53,8 +53,8 @@ async function run(body) {
     told.replaceChildren(...tell(story, last));
   });
   body.replaceChildren(
-    el("div", { class: "watch-bar" }, player.element, told),
     el("section", { class: "panel watch-person" }, el("h2", {}, `Person ${asked.seed + 1}`), el("p", {}, story.theta_words)),
+    el("div", { class: "watch-bar" }, player.element, told),
     el("div", { class: "watch-charts" }, charts.map(({ element }) => element)),
     shownLists(story),
   );
@@ -64,8 +64,8 @@ async function run(body) {
 
 function tell({ at, regret, uniform_regret: random, reward }, last) {
   const saved = random[last] > 0 ? 1 - regret[last] / random[last] : 0;
-  return [el("b", {}, `List ${at[last]}`), ` · ${short(reward[last])} picks an item so far · `,
-    saved > 0 ? `${short(100 * saved, 0)} % less missed than with random lists` : "no better than random lists yet"];
+  return [el("b", {}, `List ${at[last]}`), ` · ${fixed(reward[last])} picks an item so far · `,
+    saved > 0 ? `${fixed(100 * saved, 0)} % less missed than with random lists` : "no better than random lists yet"];
 }
 
 function betaPanel(story, state, name, index) {
@@ -73,11 +73,11 @@ function betaPanel(story, state, name, index) {
   const colour = distanceColour(index);
   const settled = Math.floor(learnt.length / 12);
   const y = reach([story.beta[index], ...low.slice(settled), ...high.slice(settled), ...learnt]);
-  return panel(`Wish for variety of ${readable(name)}`, `true ${short(story.beta[index])}`, (width) => {
-    const upTo = (numbers) => numbers.slice(0, state.last + 1).map((one) => Math.max(y[0], Math.min(y[1], one)));
-    const label = `Learnt weight of ${name}: ${short(learnt[state.last])}, true ${short(story.beta[index])}`;
+  return panel(`Wish for variety of ${readable(name)}`, `true ${fixed(story.beta[index])}`, (width) => {
+    const label = `Learnt weight of ${name}: ${fixed(learnt[state.last])}, true ${fixed(story.beta[index])}`;
     const chart = frame({ width, height: 190, x: [0, story.at.at(-1)], y, label });
-    const xs = upTo(story.at.map((_, i) => i)).map((_, i) => story.at[i]);
+    const xs = story.at.slice(0, state.last + 1);
+    const upTo = (numbers) => xs.map((_, place) => Math.max(chart.y[0], Math.min(chart.y[1], numbers[place])));
     chart.svg.append(
       band(chart, xs, upTo(low), upTo(high), colour),
       line(chart, [0, story.at.at(-1)], [story.beta[index], story.beta[index]], "var(--ink)", "dashed"),
@@ -91,7 +91,7 @@ function regretPanel(story, state) {
   const y = reach([...story.regret, ...story.uniform_regret]);
   const made = panel("Picks missed against the best list", "added up", (width) => {
     const xs = story.at.slice(0, state.last + 1);
-    const label = `Picks missed so far: ${short(story.regret[state.last])}, with random lists ${short(story.uniform_regret[state.last])}`;
+    const label = `Picks missed so far: ${fixed(story.regret[state.last])}, with random lists ${fixed(story.uniform_regret[state.last])}`;
     const chart = frame({ width, height: 190, x: [0, story.at.at(-1)], y, label });
     chart.svg.append(
       line(chart, xs, story.uniform_regret, "var(--strong-line)", "dashed"),

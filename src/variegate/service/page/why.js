@@ -1,6 +1,6 @@
 /** Why an item is in the list: the parts of its score as one bar, the same scale for all of a list. */
 
-import { byId, el, readable, setVars, short, shape, signed } from "./dom.js";
+import { byId, el, fixed, readable, setVars, shape, signed } from "./dom.js";
 import { everything } from "./items.js";
 import { poster } from "./poster.js";
 
@@ -57,11 +57,13 @@ export function drawLegend(host, items) {
 export function openWhy(item, place, scale) {
   const parts = partsOf(item.explanation);
   const largest = Math.max(...parts.map(({ amount }) => Math.abs(amount)), 1e-9);
+  const isAllFor = parts.every(({ amount }) => amount >= 0);
+  const [zero, room] = isAllFor ? [0, 100] : [50, 50];
   const rows = parts.map(({ name, amount, colour }) =>
     el("li", { class: "why-row" }, key({ name, colour }),
-      el("span", { class: "why-track" }, el("span", {
+      el("span", { class: "why-track", vars: { "--zero": `${zero}%` } }, el("span", {
         class: amount < 0 ? "why-amount against" : "why-amount",
-        vars: { "--share": `${(50 * Math.abs(amount)) / largest}%`, "--colour": colour },
+        vars: { "--share": `${(room * Math.abs(amount)) / largest}%`, "--colour": colour },
       })),
       el("span", { class: "number" }, signed(amount, 3))));
   byId("why-body").replaceChildren(
@@ -70,7 +72,7 @@ export function openWhy(item, place, scale) {
         el("h2", { id: "why-title" }, item.title), el("p", { class: "why-words" }, inWords(parts)))),
     whyBar(item.explanation, scale),
     el("ul", { class: "why-rows" }, rows,
-      el("li", { class: "why-row total" }, el("span", {}, "together"), el("span"), el("span", { class: "number" }, short(item.score, 3)))),
+      el("li", { class: "why-row total" }, el("span", {}, "together"), el("span"), el("span", { class: "number" }, fixed(item.score, 3)))),
     el("dl", { class: "facts" }, everything(item.attributes).map(([name, words]) =>
       el("div", {}, el("dt", {}, name), el("dd", {}, words)))),
   );

@@ -1,0 +1,210 @@
+"""Users out of a store and into another: the same answers from there on."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.service.desk.conftest import Opening
+from tests.service.desk.shop import Shop, new_item
+from variegate.errors import ConflictError, DataError, InputError
+from variegate.service.desk.rules import DAY
+from variegate.store import Store
+
+Lines = list[dict[str, Any]]
+ARMS = {"a": "lmdh:ridge=1", "b": "linucb", "c": "lsb"}
+
+
+def lines_of(shop: Shop) -> Lines:
+    """Return what is exported, once it went through JSON."""
+    return [json.loads(json.dumps(user, allow_nan=False)) for user in shop.desk.exported()]
+
+
+def lived_in(store: Store, **options: Any) -> Shop:
+    shop = Shop(store, ARMS, **options)
+    for number in range(3):
+        for user in ("ann", "bob", "cid", "dörte €", "emil"):
+            shop.click(user, place=number)
+            shop.clock.now += 1
+    shop.give("ann")
+    shop.clock.now += 1
+    return shop
+
+
+@pytest.mark.parametrize(
+    ("here", "there"), [("sqlite", "sqlite"), ("sqlite", "postgres"), ("postgres", "sqlite")]
+)
+def test_an_exported_user_goes_on_elsewhere(opening: Opening, here: str, there: str) -> None:
+    old = lived_in(opening(here))
+    new = Shop(opening(there), ARMS, clock=old.clock)
+    lines = lines_of(old)
+    new.take_in(lines)
+    assert lines_of(new) == lines
+    assert (new.check().users, new.check().wrong, new.check().largest) == (5, (), 0.0)
+    for user in ("ann", "bob", "dörte €"):
+        assert new.desk.user(user) == old.desk.user(user)
+        assert new.desk.history(user, 9, None) == old.desk.history(user, 9, None)
+        assert new.ids(user) == old.ids(user)
+    open_slate = old.desk.history("ann", 2, None)["slates"][1]
+    liked = {open_slate["items"][0]["id"]: 1.0}
+    assert new.tell(open_slate["slate_id"], liked) == old.tell(open_slate["slate_id"], liked)
+    assert new.user("ann").state == old.user("ann").state
+
+
+def test_feedback_that_was_taken_there_is_not_learnt_again_here(opening: Opening) -> None:
+    old = Shop(opening("sqlite"))
+    given = old.click()
+    new = Shop(opening("sqlite"), clock=old.clock)
+    new.take_in(lines_of(old))
+    before = new.user()
+    assert new.tell(given["slate_id"], {given["items"][0]["id"]: 1.0})["status"] == "learnt"
+    with pytest.raises(ConflictError, match="has earned 1.0 already"):
+        new.tell(given["slate_id"], {given["items"][0]["id"]: 0.0})
+    assert new.user() == before
+
+
+def test_items_that_came_in_another_order_are_found_by_their_ids(opening: Opening) -> None:
+    old = Shop(opening("sqlite"), {"b": "linucb"})
+    old.stock(new_item("n1"))
+    old.stock(new_item("n2", features=[8.0, 8.0, 8.0, 8.0]))
+    given = old.give()
+    assert {"n1", "n2"} <= {item["id"] for item in given["items"]}
+    old.tell(given["slate_id"], {"n1": 1.0}, seen=["n2"])
+    new = Shop(opening("sqlite"), {"b": "linucb"}, clock=old.clock)
+    new.stock(new_item("n2", features=[8.0, 8.0, 8.0, 8.0]))
+    new.stock(new_item("n1"))
+    new.take_in(lines_of(old))
+    assert (new.check().wrong, new.check().largest) == ((), 0.0)
+    scores = {item["id"]: item["score"] for item in new.give(k=26, show_again=True)["items"]}
+    known = {item["id"]: item["score"] for item in old.give(k=26, show_again=True)["items"]}
+    assert scores == pytest.approx(known, abs=1e-12)
+    third = given["items"][2]["id"]
+    assert new.tell(given["slate_id"], {third: 1.0}, seen=[])["learnt"] == [third]
+    assert new.check().wrong == ()
+
+
+def test_items_that_are_not_here_must_come_first(opening: Opening) -> None:
+    old = Shop(opening("sqlite"))
+    old.stock(new_item())
+    old.click()
+    new = Shop(opening("sqlite"))
+    with pytest.raises(DataError, match="shown an item that is not here .*'new'.*: add it first"):
+        new.take_in(lines_of(old))
+
+
+def test_who_is_here_already_is_replaced_only_if_asked_for(any_store: Store) -> None:
+    shop = Shop(any_store)
+    shop.click("ann")
+    early = lines_of(shop)
+    shop.clock.now += 1
+    shop.click("ann")
+    later = lines_of(shop)
+    with pytest.raises(ConflictError, match="user 'ann' is here already: ask to replace them"):
+        shop.take_in(early)
+    assert lines_of(shop) == later
+    shop.take_in(early, replace=True)
+    assert lines_of(shop) == early
+    assert shop.check().wrong == ()
+    shop.click("ann")
+    assert shop.check().wrong == ()
+
+
+def test_all_come_in_or_none(any_store: Store, opening: Opening) -> None:
+    old = lived_in(opening("sqlite"))
+    new = Shop(any_store, ARMS)
+    lines = lines_of(old)
+    lines[-1]["lists"][0]["taught"].pop()
+    with pytest.raises(DataError, match="user 5: `taught` of list .* must have 4 entries, got 3"):
+        new.take_in(lines)
+    assert new.desk.counts() == {"users": 0, "slates": 0, "answered": 0, "events": 0}
+
+
+def test_many_users_and_lists_are_exported_in_pages(opening: Opening) -> None:
+    shop = Shop(opening("sqlite"), memory_days=30 * DAY)
+    for number in range(120):
+        shop.give(f"u{number % 60:02}", k=1)
+    for _ in range(60):
+        shop.click("u00", k=1, show_again=True)
+    lines = lines_of(shop)
+    assert [line["user"] for line in lines] == [f"u{number:02}" for number in range(60)]
+    assert len(lines[0]["lists"]) == 62
+    new = Shop(opening("sqlite"))
+    new.take_in(lines)
+    assert lines_of(new) == lines
+
+
+def test_a_list_of_somebody_else_does_not_change_hands(any_store: Store) -> None:
+    shop = Shop(any_store)
+    shop.give("ann")
+    (line,) = lines_of(shop)
+    with pytest.raises(ConflictError, match="is here as somebody else's"):
+        shop.take_in([{**line, "user": "eve"}])
+
+
+def test_a_user_stands_in_one_line(store: Store, opening: Opening) -> None:
+    old = Shop(opening("sqlite"))
+    old.give()
+    line = lines_of(old) * 2
+    with pytest.raises(DataError, match="user 'ann' stands in two lines"):
+        Shop(store).take_in(line)
+
+
+Breaking = Callable[[dict[str, Any]], object]
+
+
+@pytest.mark.parametrize(
+    "breaking",
+    [
+        lambda line: line.pop("variegate"),
+        lambda line: line.update(variegate=2),
+        lambda line: line.pop("events"),
+        lambda line: line.update(colour="red"),
+        lambda line: line.update(user=""),
+        lambda line: line.update(user="a\x00b"),
+        lambda line: line.update(user="\ud800"),
+        lambda line: line.update(user=["ann"]),
+        lambda line: line.update(slates=10**30),
+        lambda line: line.update(slates="4"),
+        lambda line: line.update(created=float("nan")),
+        lambda line: line.update(changed=float("inf")),
+        lambda line: line.update(shown=[["i1", -1]]),
+        lambda line: line.update(shown=[["i1", 2**32]]),
+        lambda line: line.update(shown=[["nope", 5]]),
+        lambda line: line.update(shown=["i1"]),
+        lambda line: line["state"].update(version=2**16),
+        lambda line: line["state"].update(arrays={"x" * 300: [1.0]}),
+        lambda line: line["state"]["arrays"].update(gram=[[1.0], [1.0, 2.0]]),
+        lambda line: line["state"]["arrays"].update(gram=[float("nan")]),
+        lambda line: line["state"]["arrays"].update(gram=["x"]),
+        lambda line: line["lists"][0].update(closed="maybe"),
+        lambda line: line["lists"][0].update(k=0),
+        lambda line: line["lists"][0].update(id="../x"),
+        lambda line: line["lists"][0].update(features="!"),
+        lambda line: line["lists"][0].update(features="AAAA"),
+        lambda line: line["lists"][0].update(items=["nope"] * 4),
+        lambda line: line["lists"][0].update(rewards=[2.0, 0.0, 0.0, 0.0]),
+        lambda line: line["lists"][0].update(earned=float("nan")),
+        lambda line: line["lists"][0].update(spread={"genres": float("inf")}),
+        lambda line: line["lists"][0].update(reports={"x": {}}),
+        lambda line: line["events"][0].update(kind="coup"),
+        lambda line: line["events"][0].update(time=None),
+        lambda line: line["events"][0].update(body=[]),
+        lambda line: line["events"][0]["body"].update(taught={"9": 1.0}),
+        lambda line: line["events"][0]["body"].update(taught={"0": 7.0}),
+        lambda line: line["events"][0]["body"].update(taught={"first": 1.0}),
+        lambda line: line["events"][0]["body"].update(rewards={"i1": float("nan")}),
+        lambda line: line["events"][0].update(slate="nope"),
+    ],
+)
+def test_a_line_that_was_tampered_with_is_refused(
+    store: Store, opening: Opening, breaking: Breaking
+) -> None:
+    old = Shop(opening("sqlite"))
+    old.click()
+    (line,) = lines_of(old)
+    breaking(line)
+    new = Shop(store)
+    with pytest.raises((DataError, InputError)):
+        new.take_in([line])
+    assert new.desk.counts()["users"] == 0
