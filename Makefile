@@ -2,12 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check bench reproduce docs clean
+.PHONY: run test check browser bench reproduce docs pictures clean
 
-run: .venv/ready  ## be the user: ten films, your picks, what it learns
-	@$(BIN)/variegate try
+run: .venv/ready  ## be the user, in a browser: ten films, your picks, what it learns
+	@mkdir -p out
+	@$(BIN)/variegate serve --store sqlite:///out/variegate.db --log-level warning --open
 
-test: check  ## lint, types, import directions, then every test
+test: check browser  ## lint, types, import directions, then every test
 	$(BIN)/python -m pytest -n auto
 
 check: .venv/ready  ## lint, types and import directions
@@ -15,6 +16,11 @@ check: .venv/ready  ## lint, types and import directions
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+browser:  ## get the browser that tests of the page drive, where this may be done
+	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	  { echo "Installing chromium"; apt-get install -y -qq chromium >/dev/null 2>&1; } || \
+	  echo "chromium could not be installed: the tests of the page will be skipped"
 
 bench: .venv/ready  ## measure speed against the peers, as ratios in one run
 	$(BIN)/python -m benchmarks
@@ -25,6 +31,9 @@ reproduce: .venv/ready  ## every experiment of the paper, with a report of which
 docs: .venv/ready  ## make the command reference and the pictures of the documents anew
 	$(BIN)/python -m variegate.cli.reference docs/cli.md
 	$(BIN)/variegate simulate --rounds 2000 --runs 20 --out docs/pictures/regret.png
+
+pictures: .venv/ready  ## take the pictures of the page anew
+	$(BIN)/variegate screenshots --out docs/pictures/page
 
 clean:  ## remove the virtual environment and everything made
 	rm -rf .venv out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

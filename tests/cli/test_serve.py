@@ -2,6 +2,7 @@
 
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,29 @@ def test_missing_parts_are_named_with_the_command(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(module, "find_spec", lambda name: None if name == "uvicorn" else name)
 
     assert fail("serve") == "the service needs uvicorn: pip install 'variegate[service]'"
+
+
+@pytest.mark.parametrize(
+    ("display", "flag", "opened"),
+    [
+        (":0", "--open", ["http://127.0.0.1:81"]),
+        ("", "--open", []),
+        (":0", "--log-level=info", []),
+    ],
+)
+def test_the_page_is_opened_where_it_was_asked_for_and_can_be_seen(
+    monkeypatch: pytest.MonkeyPatch, display: str, flag: str, opened: list[str]
+) -> None:
+    found: list[str] = []
+    monkeypatch.setattr("webbrowser.open", found.append)
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setenv("DISPLAY", display)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+
+    def started(_settings: Settings, announce: Callable[[str], object]) -> None:
+        announce("variegate answers at http://127.0.0.1:81 (its interface: none)")
+
+    monkeypatch.setattr("variegate.service.run.serve", started)
+
+    assert "http://127.0.0.1:81" in run("serve", flag)
+    assert found == opened

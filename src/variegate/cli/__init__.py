@@ -3,17 +3,21 @@
 import click
 
 from variegate.cli.builds import build
+from variegate.cli.evaluate_log import evaluate_log
 from variegate.cli.experiments import compare, replay, reproduce, sweep
 from variegate.cli.fetch import fetch
 from variegate.cli.inspect import inspect
 from variegate.cli.keys import keys
 from variegate.cli.loadtest import loadtest
 from variegate.cli.ratios import ratios
+from variegate.cli.rebuild import rebuild
+from variegate.cli.screenshots import screenshots
 from variegate.cli.serve import serve
 from variegate.cli.simulate import simulate
 from variegate.cli.soak import soak
 from variegate.cli.stats import stats
 from variegate.cli.try_ import try_
+from variegate.cli.users import users
 from variegate.errors import VariegateError
 
 
@@ -41,9 +45,13 @@ for _command in (
     build,
     inspect,
     serve,
+    screenshots,
     loadtest,
     soak,
     keys,
+    users,
+    rebuild,
+    evaluate_log,
     replay,
     compare,
     sweep,

@@ -1,7 +1,9 @@
 """`variegate serve`: a catalogue and its policies behind HTTP."""
 
 import os
+import re
 import sys
+import webbrowser
 from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import Any, Final
@@ -53,8 +55,9 @@ _NEEDED: Final = (
     default=None,
     help="Let everybody in while no key was made, even beyond this machine.",
 )
+@click.option("--open", "opens", is_flag=True, help="Open the page in a browser, if there is one.")
 @click.option("--print-config", is_flag=True, help="Print all settings as a file, and end.")
-def serve(config: str | None, print_config: bool, **given: Any) -> None:
+def serve(config: str | None, print_config: bool, opens: bool, **given: Any) -> None:
     """Answer over HTTP: lists for users, feedback, and what was learnt.
 
     Settings come from flags, then from the environment (VARIEGATE_PORT=8080), then from the
@@ -73,15 +76,21 @@ def serve(config: str | None, print_config: bool, **given: Any) -> None:
     from variegate.service.settings_file import settings_as_toml
     from variegate.service.sources import load_settings
 
-    # The installed command does not look for modules in this folder by itself, and a policy
-    # may be a class of one's own.
-    if (here := os.getcwd()) not in sys.path:
-        sys.path.append(here)
+    look_for_modules_here()
     settings = load_settings(_flags(given), config=config)
     if print_config:
         click.echo(settings_as_toml(settings), nl=False)
         return
-    run(settings, announce=_announce)
+    run(settings, announce=_announce_and_open if opens else _announce)
+
+
+def look_for_modules_here() -> None:
+    """Let Python find modules of this folder, as the installed command does not by itself.
+
+    A policy may be a class of one's own.
+    """
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.append(here)
 
 
 def check_installed() -> None:
@@ -118,6 +127,20 @@ def _pairs(name: str, texts: Iterable[str]) -> dict[str, str]:
             raise InputError(f"`--{flag}` must name each policy once, got {own!r} twice")
         pairs[own.strip()] = value.strip()
     return pairs
+
+
+def _announce_and_open(line: str) -> None:
+    _announce(line)
+    address = re.search(r"https?://\S+", line)
+    if address and _has_display():
+        webbrowser.open(address.group())
+
+
+def _has_display() -> bool:
+    """Whether a browser would have a window: one for terminals would take this terminal over."""
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _announce(line: str) -> None:

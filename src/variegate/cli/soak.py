@@ -9,7 +9,7 @@ import click
 @click.option("--kills", default=20, show_default=True, help="How often to kill it.")
 @click.option("--clients", default=8, show_default=True, help="Connections at once.")
 @click.option("--users", default=40, show_default=True, help="Users the lists are for.")
-@click.option("--longest", default=0.6, show_default=True, help="Seconds of load before a kill.")
+@click.option("--longest", default=0.6, show_default=True, help="Seconds of load, at most.")
 @click.option("--seed", default=0, show_default=True, help="Same seed, same moments to kill at.")
 def soak(
     store: str | None,

@@ -1,7 +1,7 @@
 """What the service answers. A field that a newer service adds is passed over."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -25,6 +25,8 @@ class ShownItem:
     shown_before: bool = False
     #: Only where it was asked for
     explanation: Explanation | None = None
+    #: Only where they were asked for
+    attributes: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class Slate:
     user: str
     policy: str
     items: tuple[ShownItem, ...]
+    #: The mean distance of the list's pairs, by distance
+    spread: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ids(self) -> tuple[str, ...]:

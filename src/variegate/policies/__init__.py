@@ -10,7 +10,7 @@ from variegate.policies.linucb import LinUCB
 from variegate.policies.lmdh import LMDH
 from variegate.policies.logrank import LogRank
 from variegate.policies.lsb import LSB
-from variegate.policies.mixing import mixed_slate
+from variegate.policies.mixing import mixed_chances, mixed_slate
 from variegate.policies.mmr import MMR
 from variegate.policies.popular import Popular
 from variegate.policies.registry import POLICIES, make_policy
@@ -39,6 +39,7 @@ __all__ = [
     "State",
     "Uniform",
     "make_policy",
+    "mixed_chances",
     "mixed_slate",
     "parse_policy",
 ]

@@ -75,6 +75,50 @@ def mixed_slate(
     return slate, chance / (left - np.arange(k)) + np.where(is_choice, 1.0 - chance, 0.0)
 
 
+def mixed_chances(
+    policy: Policy,
+    items: ArrayLike,
+    chance: float,
+    candidates: ArrayLike | None = None,
+    exclude: ArrayLike | None = None,
+) -> tuple[FloatArray, IndexArray]:
+    """Return how likely `mixed_slate` is to put each of `items` in its position, (K,).
+
+    Each is the chance given the items above it, 0 for what is no candidate. Beside it stands
+    the policy's own choice below the same items, (K,).
+
+    Parameters
+    ----------
+    policy, chance, candidates, exclude
+        As for `mixed_slate`.
+    items
+        Rows of a list, whoever made it; no longer than there are candidates.
+
+    Examples
+    --------
+    >>> from variegate import LMDH, Catalogue
+    >>> items = Catalogue(list("abc"), [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], "cosine")
+    >>> chances, choices = mixed_chances(LMDH(items), [2, 1], chance=0.3)
+    >>> chances.round(2), choices
+    (array([0.8 , 0.15]), array([2, 0]))
+    """
+    _check_policy(policy)
+    check_fraction(chance=chance)
+    free = policy.catalogue.candidate_mask(candidates, exclude)
+    rows = np.asarray(items, dtype=np.intp)
+    k = check_count(len(rows), int(np.count_nonzero(free)))
+    walk, chances = Walk(policy, free, policy._listed(free, k, None)), np.zeros(k)
+    left, choices = free.copy(), np.empty(k, dtype=np.intp)
+    for position, row in enumerate(rows.tolist()):
+        choices[position] = walk.choice()
+        if left[row]:
+            by_choice = 1.0 - chance if row == choices[position] else 0.0
+            chances[position] = chance / np.count_nonzero(left) + by_choice
+        left[row] = False
+        walk.take(row)
+    return chances, choices
+
+
 def _check_policy(policy: Policy) -> None:
     if policy.draws:
         raise InputError(

@@ -21,6 +21,7 @@ from variegate.service.keys import KeyRing, KeyStore
 from variegate.service.lean import Shortcut
 from variegate.service.metrics import CONTENT_TYPE, Metrics
 from variegate.service.settings import Settings
+from variegate.service.static import add_page
 
 #: What load balancers ask; never limited, never behind a key.
 PROBES: Final = ("/healthz", "/readyz")
@@ -90,9 +91,12 @@ def create_app(
         # Not `include_router`: it looks each route up twice at each request.
         app.router.routes.extend(router.routes)
     add_docs(app)
+    page = add_page(app)
     add_error_handlers(app)
     app.add_middleware(Shortcut, routes=app.routes)
-    app.add_middleware(Guard, settings=settings, keys=keys, metrics=metrics, unlimited=PROBES)
+    app.add_middleware(
+        Guard, settings=settings, keys=keys, metrics=metrics, unlimited=(*PROBES, *page)
+    )
     if settings.cors_origins:
         _allow_pages(app, settings.cors_origins)
     _declare_keys(app)

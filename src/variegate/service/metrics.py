@@ -1,7 +1,10 @@
 """What Prometheus reads at /metrics."""
 
 import os
-from typing import Final
+import time
+from collections import deque
+from heapq import nlargest
+from typing import Any, Final
 
 from prometheus_client import (
     CollectorRegistry,
@@ -17,6 +20,8 @@ from prometheus_client.multiprocess import MultiProcessCollector
 SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
+#: Requests among which the slowest are told.
+_RECENT: Final = 1000
 _REQUEST_SECONDS: Final = (
     0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
 )  # fmt: skip
@@ -69,6 +74,7 @@ class Metrics:
         # Finding a child by its labels takes a lock and a tuple of texts each time.
         self._counts: dict[tuple[str, str, int], Counter] = {}
         self._times: dict[str, Histogram] = {}
+        self._recent: deque[tuple[float, str, str, int, float]] = deque(maxlen=_RECENT)
         if not is_shared():
             ProcessCollector(registry=registry)
 
@@ -81,6 +87,15 @@ class Metrics:
             self._times.setdefault(route, self._request_seconds.labels(route))
         count.inc()
         self._times[route].observe(seconds)
+        self._recent.append((seconds, route, method, status, time.time()))
+
+    def slowest(self, most: int = 20) -> list[dict[str, Any]]:
+        """Return the slowest of the last requests to this process, the slowest first."""
+        recent = nlargest(most, list(self._recent))
+        return [
+            {"route": f"{method} {route}", "ms": 1000 * seconds, "at": at, "status": status}
+            for seconds, route, method, status, at in recent
+        ]
 
     def refused(self, reason: str) -> None:
         """Count a request that was not let in."""

@@ -52,6 +52,12 @@ class SlateBody(Body):
     show_again: bool = Field(
         False, description="Whether items may come again that the user was shown before."
     )
+    details: bool = Field(False, description="Whether each item comes with its attributes.")
+    instead_of: Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z_-]{1,64}$")] | None = Field(
+        None,
+        description="A list of the user's that was not answered. It is taken back, as if it had "
+        "not been shown, and this one is given in its place.",
+    )
 
 
 class FeedbackBody(Body):
@@ -112,6 +118,7 @@ class ShownItem(BaseModel):
     score: float
     shown_before: bool
     explanation: Explanation | None = None
+    attributes: dict[str, Told] | None = None
 
 
 class SlateAnswer(BaseModel):
@@ -121,6 +128,7 @@ class SlateAnswer(BaseModel):
     user: str
     policy: str
     items: list[ShownItem]
+    spread: dict[str, float] = Field(description="Mean distance of the list's pairs.")
 
 
 class FeedbackAnswer(BaseModel):
@@ -200,13 +208,6 @@ class HistoryAnswer(BaseModel):
     next: str | None
 
 
-class ForgottenAnswer(BaseModel):
-    """Nothing is known of the user any more."""
-
-    user: str
-    forgotten: bool
-
-
 class ItemAnswer(BaseModel):
     """An item in short."""
 
@@ -229,19 +230,6 @@ class ItemsAnswer(BaseModel):
     items: list[ItemAnswer]
     total: int
     next: int | None
-
-
-class StockedAnswer(BaseModel):
-    """Ids that were added or changed."""
-
-    items: list[str]
-
-
-class RetiredAnswer(BaseModel):
-    """The item will not be recommended any more."""
-
-    id: str
-    retired: bool
 
 
 class CatalogueAnswer(BaseModel):
@@ -287,9 +275,3 @@ class ReportAnswer(BaseModel):
 
     policies: list[PolicyReport]
     differences: list[Difference]
-
-
-class ImportedAnswer(BaseModel):
-    """How many users were taken in."""
-
-    imported: int

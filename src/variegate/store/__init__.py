@@ -7,7 +7,15 @@ beside it. SQLAlchemy is loaded when a store is opened, not before.
 from variegate.store.batch import Batch
 from variegate.store.notes import CATALOGUE, ITEMS_REVISION, KEYS_REVISION
 from variegate.store.reader import Reader
-from variegate.store.rows import EventRow, ItemRow, KeyRow, SlateRow, UserRewards, UserRow
+from variegate.store.rows import (
+    EventRow,
+    ItemRow,
+    KeyRow,
+    SlateRow,
+    TimedRewards,
+    UserRewards,
+    UserRow,
+)
 from variegate.store.store import Store
 
 __all__ = [
@@ -21,6 +29,7 @@ __all__ = [
     "Reader",
     "SlateRow",
     "Store",
+    "TimedRewards",
     "UserRewards",
     "UserRow",
 ]

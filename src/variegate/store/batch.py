@@ -22,6 +22,11 @@ class Batch(Reader):
     waits in a circle.
     """
 
+    @property
+    def locks_all(self) -> bool:
+        """Whether nobody else can change anything during the batch, as in a file."""
+        return self._sql.locked_users == self._sql.users
+
     def ensure_users(self, rows: Sequence[UserRow]) -> None:
         """Add the users that are not there yet, and leave the others as they are."""
         self._check_users(rows)

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import starmap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from variegate.store.packing import event_of, item_of, slate_of
-from variegate.store.rows import EventRow, ItemRow, KeyRow, SlateRow, UserRewards, UserRow
+from variegate.store.rows import (
+    EventRow,
+    ItemRow,
+    KeyRow,
+    SlateRow,
+    TimedRewards,
+    UserRewards,
+    UserRow,
+)
 from variegate.store.texts import check_ids, check_text
 
 if TYPE_CHECKING:
     from variegate.store.transaction import Transaction
+
+#: Events that questions about the last minutes look at, at most
+RECENT: Final = 500_000
 
 
 class Reader:
@@ -108,6 +119,46 @@ class Reader:
             UserRewards(policy, user, answered, earned, told, spread.get((policy, user), {}))
             for policy, user, answered, earned, told in self._transaction.rows(self._sql.rewards)
         ]
+
+    def lists_by_time(self, first: str, width: float) -> dict[int, int]:
+        """Return how many lists were given in each stretch of `width` seconds.
+
+        Lists whose ids sort before `first` are left out. The stretches are numbered: time divided
+        by `width`, cut to a whole number.
+        """
+        check_ids("first", (first,))
+        return dict(self._transaction.rows(self._sql.lists_by_time, width, first))
+
+    def reports_by_time(self, since: float, width: float) -> dict[int, int]:
+        """Return how much feedback came in each stretch of `width` seconds, since a time.
+
+        Only the last events are looked at: see `RECENT`.
+        """
+        told = (width, RECENT, since, "feedback")
+        return dict(self._transaction.rows(self._sql.reports_by_time, *told))
+
+    def rewards_by_time(self, first: str, width: float) -> list[TimedRewards]:
+        """Return what the answered lists came to, by policy and stretch of `width` seconds.
+
+        Lists whose ids sort before `first` are left out.
+        """
+        check_ids("first", (first,))
+        spread: dict[tuple[str, int], dict[str, float]] = {}
+        for policy, bucket, distance, total in self._transaction.rows(
+            self._sql.spread_by_time, width, first
+        ):
+            spread.setdefault((policy, bucket), {})[distance] = total
+        return [
+            TimedRewards(policy, bucket, answered, earned, told, spread.get((policy, bucket), {}))
+            for policy, bucket, answered, earned, told in self._transaction.rows(
+                self._sql.rewards_by_time, width, first
+            )
+        ]
+
+    def last_users(self, limit: int) -> list[str]:
+        """Return the users of the last events, the latest first."""
+        rows = self._transaction.rows(self._sql.last_users, RECENT // 10, limit)
+        return [user for (user,) in rows]
 
     def _users(self, statement: str, ids: Iterable[str]) -> dict[str, UserRow]:
         wanted = self._ids("user", ids)

@@ -126,3 +126,22 @@ class UserRewards(NamedTuple):
     earned: float
     positions: int
     spread: dict[str, float]
+
+
+class TimedRewards(NamedTuple):
+    """What the answered lists of one policy and one stretch of time came to.
+
+    Parameters
+    ----------
+    bucket
+        The stretch's number: its beginning in seconds since 1970, divided by its length.
+    answered, earned, positions, spread
+        As in `UserRewards`.
+    """
+
+    policy: str
+    bucket: int
+    answered: int
+    earned: float
+    positions: int
+    spread: dict[str, float]

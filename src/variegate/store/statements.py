@@ -22,6 +22,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    literal,
     literal_column,
     select,
     true,
@@ -30,7 +31,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import Executable
-from sqlalchemy.sql.selectable import TableValuedAlias
+from sqlalchemy.sql.selectable import Subquery, TableValuedAlias
 from sqlalchemy.types import BigInteger
 
 from variegate.store import schema
@@ -56,6 +57,7 @@ class Statements:
         self._for_reading()
         self._for_history()
         self._for_reports()
+        self._for_overview()
         self._for_users()
         self._for_slates()
         self._for_the_rest()
@@ -120,6 +122,59 @@ class Statements:
         spread = select(*whose, pairs.c.key, func.sum(cast(pairs.c.value, Double)))
         spread = spread.select_from(slates.join(pairs, true())).where(schema.is_answered)
         self.spread = self._text(spread.group_by(*whose, pairs.c.key))
+
+    def _for_overview(self) -> None:
+        # Ids sort by time: the first list of a time is found without a look at the others.
+        later = slates.c.id >= bindparam("id")
+        given = select(self._bucket(slates.c.created)).where(later).subquery()
+        self.lists_by_time = self._text(_tally(given))  # width, id
+        last = select(func.coalesce(func.max(events.c.seq), literal_column("0"))).scalar_subquery()
+        recent = events.c.seq > last - bindparam("span", type_=BigInteger())
+        told = select(self._bucket(events.c.time)).where(
+            recent, events.c.time >= bindparam("since"), events.c.kind == literal("feedback")
+        )
+        self.reports_by_time = self._text(_tally(told.subquery()))  # width, span, since, kind
+        latest = func.max(events.c.seq).desc()
+        taught = select(events.c.user_id).where(recent).group_by(events.c.user_id)
+        self.last_users = self._text(
+            taught.order_by(latest).limit(_limit).offset(_start)
+        )  # span, limit
+        self._for_overview_of_policies(later)
+
+    def _for_overview_of_policies(self, later: ColumnElement[bool]) -> None:
+        positions = select(func.count(self._elements().c.value)).scalar_subquery()
+        lists = select(
+            slates.c.policy,
+            self._bucket(slates.c.created),
+            slates.c.earned,
+            positions.label("told"),
+        )
+        each = lists.where(later, schema.is_answered).subquery()
+        when = (each.c.policy, each.c.bucket)
+        sums = func.count(), func.sum(each.c.earned), cast(func.sum(each.c.told), BigInteger)
+        self.rewards_by_time = self._text(
+            select(*when, *sums).group_by(*when).order_by(*when)
+        )  # width, id
+        pairs = self._pairs()
+        spread = select(
+            slates.c.policy,
+            self._bucket(slates.c.created),
+            pairs.c.key.label("distance"),
+            cast(pairs.c.value, Double).label("mean"),
+        )
+        spread = spread.select_from(slates.join(pairs, true())).where(later, schema.is_answered)
+        means = spread.subquery()
+        which = (means.c.policy, means.c.bucket, means.c.distance)
+        self.spread_by_time = self._text(
+            select(*which, func.sum(means.c.mean)).group_by(*which)
+        )  # width, id
+
+    def _bucket(self, time: ColumnElement[float]) -> ColumnElement[int]:
+        """Return which stretch of time, `width` seconds long, a time is in."""
+        place = time / bindparam("width", type_=Double())
+        # SQLite cuts what it makes whole, and may have no `floor`; PostgreSQL rounds.
+        whole = func.floor(place) if self._is_postgres else place
+        return cast(whole, BigInteger).label("bucket")
 
     def _for_users(self) -> None:
         # One order for all who insert several: two that wait for each other would stand still.
@@ -197,6 +252,10 @@ class Statements:
 
 def _columns(table: Table, *, but: str | None = None) -> dict[str, Any]:
     return {column.name: bindparam(column.name) for column in table.c if column.name != but}
+
+
+def _tally(times: Subquery) -> Select[int, int]:
+    return select(times.c.bucket, func.count()).group_by(times.c.bucket).order_by(times.c.bucket)
 
 
 def _count(table: Table) -> Select[int]:

@@ -1,9 +1,10 @@
-"""Stores for the core of the service: SQLite, and for tests that take `any_store` PostgreSQL too."""
+"""Stores for the core of the service: SQLite; tests that take `any_store` run on both."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.postgres import Postgres, PostgresUnavailableError, fresh_database, postgres_server
@@ -29,17 +30,30 @@ def postgres() -> Iterator[Postgres]:
         pytest.skip(str(error))
 
 
+@pytest.fixture(scope="session")
+def postgres_url(postgres: Postgres) -> str:
+    """Return the address of one database for all tests: making one takes longer than a test."""
+    return fresh_database(postgres)
+
+
 @pytest.fixture
 def url_of(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str], str]:
-    """Give the address of a new store of a kind."""
+    """Give the address of an empty store of a kind; of those in PostgreSQL a test has one."""
     numbers = iter(range(100))
 
     def address(kind: str) -> str:
         if kind == "postgres":
-            return fresh_database(request.getfixturevalue("postgres"))
+            return emptied(request.getfixturevalue("postgres_url"))
         return f"sqlite:///{tmp_path / f'store{next(numbers)}.db'}?durability=normal"
 
     return address
+
+
+def emptied(url: str) -> str:
+    with Store.open(url), psycopg.connect(url) as connection:
+        connection.execute("TRUNCATE users, slates, events, items, keys")
+        connection.execute("DELETE FROM meta WHERE key <> 'schema'")
+    return url
 
 
 @pytest.fixture

@@ -149,18 +149,18 @@ class Walk:
 
 
 @pytest.mark.parametrize(
-    ("kind", "policies", "seed"),
+    ("kind", "policies", "seed", "steps"),
     [
-        ("sqlite", LMDH, 1),
-        ("sqlite", SEVERAL, 2),
-        ("sqlite", SEVERAL, 3),
-        ("postgres", SEVERAL, 4),
+        ("sqlite", LMDH, 1, 300),
+        ("sqlite", SEVERAL, 2, 300),
+        ("sqlite", SEVERAL, 3, 300),
+        ("postgres", SEVERAL, 4, 120),
     ],
 )
 def test_a_random_walk_ends_where_the_library_alone_would(
-    opening: Opening, kind: str, policies: dict[str, str], seed: int
+    opening: Opening, kind: str, policies: dict[str, str], seed: int, steps: int
 ) -> None:
     walk = Walk(opening(kind), policies, seed)
-    for _ in range(250):
+    for _ in range(steps):
         walk.step()
     walk.end()

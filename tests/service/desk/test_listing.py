@@ -1,6 +1,7 @@
 """Lists: what is in them, what is not, and why."""
 
 from dataclasses import replace
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -9,8 +10,7 @@ import pytest
 from tests.service.desk.conftest import Opening
 from tests.service.desk.shop import LMDH, Shop
 from variegate.errors import InputError, NotFoundError
-from variegate.policies import LMDH as LmdhPolicy
-from variegate.policies import POLICIES, Dial, mixed_slate
+from variegate.policies import POLICIES, Dial, make_policy, mixed_slate
 from variegate.service.desk import Wish
 from variegate.service.desk.listing import spread_of
 from variegate.service.desk.packing import unpacked_slate
@@ -22,7 +22,7 @@ EVERY = {name: name for name in POLICIES}
 
 
 def test_a_new_user_gets_the_list_that_the_policy_would_give(shop: Shop) -> None:
-    slate = LmdhPolicy(shop.items, ridge=1, exploration=0.3).recommend(4)
+    slate = make_policy("lmdh", shop.items, ridge=1, exploration=0.3).recommend(4)
     given = shop.give()
     assert [item["id"] for item in given["items"]] == list(slate.ids)
     assert [item["score"] for item in given["items"]] == slate.scores.tolist()
@@ -162,7 +162,7 @@ def test_a_dialled_list_is_the_policys_own_and_explained_so(shop: Shop) -> None:
     ],
 )
 def test_a_wish_that_cannot_be_met_is_refused(
-    store: Store, wish: dict[str, object], error: type[Exception], words: str
+    store: Store, wish: dict[str, Any], error: type[Exception], words: str
 ) -> None:
     shop = Shop(store, max_candidates=30)
     with pytest.raises(error, match=words):

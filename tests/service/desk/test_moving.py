@@ -59,7 +59,7 @@ def test_feedback_that_was_taken_there_is_not_learnt_again_here(opening: Opening
     new.take_in(lines_of(old))
     before = new.user()
     assert new.tell(given["slate_id"], {given["items"][0]["id"]: 1.0})["status"] == "learnt"
-    with pytest.raises(ConflictError, match="has earned 1.0 already"):
+    with pytest.raises(ConflictError, match=r"has earned 1\.0 already"):
         new.tell(given["slate_id"], {given["items"][0]["id"]: 0.0})
     assert new.user() == before
 
@@ -89,7 +89,7 @@ def test_items_that_are_not_here_must_come_first(opening: Opening) -> None:
     old.stock(new_item())
     old.click()
     new = Shop(opening("sqlite"))
-    with pytest.raises(DataError, match="shown an item that is not here .*'new'.*: add it first"):
+    with pytest.raises(DataError, match=r"shown an item that is not here .*'new'.*: add it first"):
         new.take_in(lines_of(old))
 
 
@@ -115,7 +115,7 @@ def test_all_come_in_or_none(any_store: Store, opening: Opening) -> None:
     new = Shop(any_store, ARMS)
     lines = lines_of(old)
     lines[-1]["lists"][0]["taught"].pop()
-    with pytest.raises(DataError, match="user 5: `taught` of list .* must have 4 entries, got 3"):
+    with pytest.raises(DataError, match=r"user 5: `taught` of list .* must have 4 entries, got 3"):
         new.take_in(lines)
     assert new.desk.counts() == {"users": 0, "slates": 0, "answered": 0, "events": 0}
 

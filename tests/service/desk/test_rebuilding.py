@@ -1,17 +1,19 @@
 """The log is the truth: every state can be had from it, and what is not so is found."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.service.desk.shop import LMDH, Shop
 from variegate.policies import State
 from variegate.service.desk import Report
-from variegate.service.desk.rebuilding import Rebuilding
+from variegate.service.desk.rebuilding import Rebuilding, checked
 from variegate.service.desk.relearning import lessons
 from variegate.store import EventRow, Store
 
 
-def lived_in(store: Store, **rules: object) -> Shop:
+def lived_in(store: Store, **rules: Any) -> Shop:
     shop = Shop(store, LMDH, **rules)
     for number in range(4):
         for user in ("ann", "bob", "cid"):
@@ -125,7 +127,5 @@ def test_a_long_log_is_read_in_pages(store: Store) -> None:
     assert len(shop.events()) == 650
     seen: list[int] = []
     assert (shop.check().wrong, shop.check().largest) == ((), 0.0)
-    from variegate.service.desk.rebuilding import checked
-
     checked(store, shop.desk.shelf, shop.arms, seen.append)
     assert seen == [1]

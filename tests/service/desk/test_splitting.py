@@ -1,6 +1,7 @@
 """Policies side by side: who gets which, and what the report says of them."""
 
 from collections import Counter
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -22,9 +23,7 @@ ABC = {"a": "lmdh", "b": "mmr", "c": "uniform"}
         ({"a": 5.0, "b": 0.0, "c": 15.0}, {"a": 0.25, "b": 0.0, "c": 0.75}),
     ],
 )
-def test_users_are_split_by_the_weights(
-    split: dict[str, float], shares: dict[str, float]
-) -> None:
+def test_users_are_split_by_the_weights(split: dict[str, float], shares: dict[str, float]) -> None:
     arms = Arms(ABC, split, seed=1)
     users = 4000
     found = Counter(arms.assigned(f"user {number}") for number in range(users))
@@ -34,8 +33,12 @@ def test_users_are_split_by_the_weights(
 
 
 def test_a_user_gets_the_same_policy_on_every_machine() -> None:
-    given = [Arms(ABC, seed=3).assigned(user) for user in ("ann", "bob", "cid", "dora", "emil")]
-    assert given == ["a", "a", "b", "c", "b"]
+    users = ("ann", "bob", "cid", "dora", "emil", "fay", "gus")
+    # The first 8 bytes of SHA-256 of "3:ann" and so on, as thirds of all that there are.
+    thirds = [int(sha256(f"3:{user}".encode()).hexdigest()[:16], 16) * 3 >> 64 for user in users]
+    arms = Arms(ABC, seed=3)
+    assert [arms.assigned(user) for user in users] == ["abc"[third] for third in thirds]
+    assert [arms.assigned(user) for user in users[:5]] == ["c", "c", "c", "c", "b"]
 
 
 def test_another_seed_splits_otherwise() -> None:

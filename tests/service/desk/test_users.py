@@ -166,9 +166,7 @@ class TestListsThatAPolicyCannotRead:
         old = Shop(store, {"old": "lmdh"}, wait_seconds=60.0, default_reward=0.5)
         old.click()
         self.open = old.give()
-        return Shop(
-            store, {"new": "lsb"}, clock=old.clock, wait_seconds=60.0, default_reward=0.5
-        )
+        return Shop(store, {"new": "lsb"}, clock=old.clock, wait_seconds=60.0, default_reward=0.5)
 
     def test_it_begins_with_nothing(self, moved: Shop) -> None:
         given = moved.give()

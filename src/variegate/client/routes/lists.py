@@ -37,6 +37,8 @@ def recommend(
     diversity: Diversity | Mapping[str, Any] | None = None,
     explain: bool = False,
     show_again: bool = False,
+    details: bool = False,
+    instead_of: Slate | str | None = None,
 ) -> Call[Slate]:
     """Give a user a list; a user need not be known before.
 
@@ -57,6 +59,11 @@ def recommend(
         Whether each item comes with the parts of its score.
     show_again
         Whether items may come again that the user was shown before.
+    details
+        Whether each item comes with its attributes.
+    instead_of
+        A list of the user's that was not answered, or its id: it is taken back, as if it had not
+        been shown.
     """
     dial = asdict(diversity) if isinstance(diversity, Diversity) else diversity
     wish = {
@@ -66,6 +73,8 @@ def recommend(
         "diversity": None if dial is None else dict(dial),
         "explain": explain,
         "show_again": show_again,
+        "details": details,
+        "instead_of": instead_of.slate_id if isinstance(instead_of, Slate) else instead_of,
     }
     path = f"/v1/users/{quoted('user', user)}/slates"
     return Call("POST", path, reading(Slate), json_body(wish), repeat=Repeat.UNSENT)

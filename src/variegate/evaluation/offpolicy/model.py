@@ -1,5 +1,6 @@
 """What a list will still earn, guessed: the model part of a doubly robust estimate."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import ArrayLike
 from variegate.arrays import FloatArray, check_choice, check_count, check_numbers, check_positive
 from variegate.catalogue import Catalogue
 from variegate.errors import InputError
+from variegate.evaluation.offpolicy.estimate import group_numbers
 from variegate.evaluation.offpolicy.log import SlateLog
 from variegate.evaluation.offpolicy.weights import checked_distributions
 from variegate.gains import NORMALISERS, Gains, Normaliser
@@ -74,7 +76,13 @@ def gain_features(
 
 
 def ridge_model(
-    log: SlateLog, features: ArrayLike, means: ArrayLike, *, ridge: float = 1.0, folds: int = 2
+    log: SlateLog,
+    features: ArrayLike,
+    means: ArrayLike,
+    *,
+    ridge: float = 1.0,
+    folds: int = 2,
+    groups: Sequence[str] | None = None,
 ) -> RewardModel:
     """Return Q as a ridge regression for each position, fitted from the last one up.
 
@@ -89,10 +97,13 @@ def ridge_model(
     ridge
         Weight of the prior that all weights are 0.
     folds
-        How many parts the log is dealt into, list by list.
+        How many parts the log is dealt into, list by list, or group by group.
+    groups
+        Whose each list is, if lists of one user may depend on each other: they are in one part.
     """
     check_positive(ridge=ridge)
-    folds = check_count(folds, len(log), name="folds", of="the lists")
+    group_of = group_numbers(groups, len(log))
+    folds = check_count(folds, int(group_of.max()) + 1, name="folds", of="the lists or groups")
     if folds < 2:
         raise InputError("`folds` must be at least 2: a list's Q must not know its rewards")
     x, mean = check_numbers("features", features, ndim=3), check_numbers("means", means, ndim=3)
@@ -103,7 +114,7 @@ def ridge_model(
             )
     taken, expected = np.empty(log.items.shape), np.empty(log.items.shape)
     for fold in range(folds):
-        own = np.arange(len(log)) % folds == fold
+        own = group_of % folds == fold
         q = _weights_to_go(x[~own], mean[~own], log.rewards[~own], ridge)
         taken[own] = np.einsum("nkp,kp->nk", x[own], q)
         expected[own] = np.einsum("nkp,kp->nk", mean[own], q)

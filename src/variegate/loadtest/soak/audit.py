@@ -41,7 +41,7 @@ def audited(store: Store, notebook: Notebook, shelf: Shelf, arms: Arms) -> Audit
     with store.reading() as reader:
         users = list(each_user(reader))
         slates = {row.id: row for user in users for row in _slates_of(reader, user.id)}
-        events = list(events_of(reader, None))
+        events = [event for event in events_of(reader, None) if event.kind == "feedback"]
     log: dict[Sent, list[EventRow]] = defaultdict(list)
     for event in events:
         log[Sent.of_event(event.slate_id, event.body)].append(event)

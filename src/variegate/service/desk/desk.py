@@ -6,18 +6,24 @@ from typing import Any, Final, TypeVar
 from variegate.catalogue import Catalogue
 from variegate.errors import NotFoundError
 from variegate.service.desk.arms import Arms
+from variegate.service.desk.beside import beside_view
+from variegate.service.desk.choosing import policies_view
 from variegate.service.desk.comparing import comparison
 from variegate.service.desk.forgetting import Forgetting
 from variegate.service.desk.itemdata import item_values, plain_attributes
 from variegate.service.desk.listing import Wish
+from variegate.service.desk.mapping import map_view
 from variegate.service.desk.moving import Importing, exported
+from variegate.service.desk.overview import overview
 from variegate.service.desk.packing import current_time
+from variegate.service.desk.remembered import Remembered
 from variegate.service.desk.reporting import Report, check_rewards
 from variegate.service.desk.rules import Rules
 from variegate.service.desk.settling import Observe, Settler
 from variegate.service.desk.shelf import Shelf, Stock
 from variegate.service.desk.stocking import Retiring, Stocking
 from variegate.service.desk.viewing import known_user, slate_view, titles_of, user_view
+from variegate.service.desk.watching import watch_view
 from variegate.service.desk.writer import MOST, Writer
 from variegate.store import Reader, Store
 
@@ -62,6 +68,7 @@ class Desk:
         for name in arms.names:  # a policy that does not fit is found here, not later
             arms.new_policy(name, stock.catalogue)
         self._settler: Final = Settler(store, self.shelf, arms, rules, clock=clock, observe=observe)
+        self._policies, self._map, self._stories = Remembered(1), Remembered(1), Remembered(32)
         self._writer: Final = Writer(self._settler, self._close_some, patience=patience)
 
     def start(self) -> None:
@@ -160,6 +167,42 @@ class Desk:
         """Return the policies side by side."""
         with self.store.reading() as reader:
             return comparison(reader, self.arms)
+
+    def beside(self, user: str, slate: str, policy: str) -> Answer:
+        """Return what another policy would have shown in place of a list."""
+        with self.store.reading() as reader:
+            stock = self.shelf.as_of(reader)
+            return beside_view(reader, stock, self.arms, self.rules, (user, slate, policy))
+
+    def policies(self) -> list[Answer]:
+        """Return the policies that can work on these items."""
+        stock = self._stock()
+        asked = ("policies", stock.revision)
+        found: list[Answer] = self._policies.get(
+            asked, lambda: policies_view(stock.catalogue, self.arms)
+        )
+        return found
+
+    def map(self) -> Answer:
+        """Return the items in two dimensions."""
+        stock = self._stock()
+        found: Answer = self._map.get(("map", stock.revision), lambda: map_view(stock))
+        return found
+
+    def watch(self, policy: str, rounds: int, seed: int) -> Answer:
+        """Return how a policy learns what a simulated person wants."""
+        stock = self._stock()
+        asked = ("watch", seed, rounds, policy, stock.revision)
+        found: Answer = self._stories.get(
+            asked, lambda: watch_view(stock, self.arms, policy, rounds, seed)
+        )
+        return found
+
+    def overview(self, minutes: int) -> Answer:
+        """Return what an operator wants to see of the last minutes."""
+        with self.store.reading() as reader:
+            stock = self.shelf.as_of(reader)
+            return overview(reader, stock, self.arms, now=self._settler.clock(), minutes=minutes)
 
     def counts(self) -> dict[str, int]:
         """Return how much there is of everything."""

@@ -143,8 +143,10 @@ class Ledger:
 
     def _locked(self, named: set[str], owners: set[str]) -> tuple[dict[str, UserRow], set[str]]:
         """Return the users, made where they are new, and which of them were made here."""
-        absent = named - self._batch.users(named).keys()
-        blanks = self._made(absent)
+        blanks: dict[str, UserRow] = {}
+        if not self._batch.locks_all:
+            # New users first: two batches that wait for each other's would wait for ever.
+            blanks = self._made(named - self._batch.users(named).keys())
         users = self._batch.lock_users(named | owners)
         while absent := named - users.keys():  # another process forgot them in between
             blanks |= self._made(absent)

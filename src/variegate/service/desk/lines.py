@@ -77,7 +77,7 @@ class EventLine(_Part):
 
     time: _Time
     slate: _Id | None
-    kind: Literal["slate", "feedback", "close", "import", "policy"]
+    kind: Literal["slate", "feedback", "close", "withdraw", "import", "policy"]
     #: The state comes of `taught` alone; the rest is for people.
     body: dict[str, Any]
 

@@ -12,12 +12,14 @@ from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.errors import InputError
 from variegate.gains import Normaliser, normalising_factors
 from variegate.policies import Dial, Explanation, Policy, mixed_slate
+from variegate.service.desk.itemdata import plain_attributes
 from variegate.service.desk.ledger import Ledger
 from variegate.service.desk.packing import new_slate_id, packed_slate
 from variegate.service.desk.rules import DAY
 from variegate.service.desk.shown import Shown
+from variegate.service.desk.withdrawing import shown_without, withdraw
 from variegate.slate import Slate
-from variegate.store import SlateRow
+from variegate.store import SlateRow, UserRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,10 @@ class Wish:
     explain: bool = False
     #: Whether items that were shown before may be shown again
     show_again: bool = False
+    #: Whether each item comes with its attributes
+    details: bool = False
+    #: A list of the user's that nobody answered: it is taken back, this one is given for it
+    instead_of: str | None = None
 
     def apply(self, ledger: Ledger) -> dict[str, Any]:
         """Give the list, and return the answer."""
@@ -42,7 +48,7 @@ def give_list(ledger: Ledger, wish: Wish) -> dict[str, Any]:
     """Choose a list for a user, put it down, and return the answer."""
     rules, policy = ledger.rules, ledger.policy(wish.user)
     user = ledger.user(wish.user)
-    shown = Shown(user.shown)
+    shown = _shown(ledger, wish, user)
     remembered = shown.rows(ledger.now - rules.memory_days * DAY)
     free, again = _free(ledger, wish, remembered)
     k = min(_length(ledger, wish), int(np.count_nonzero(free)))
@@ -73,7 +79,16 @@ def give_list(ledger: Ledger, wish: Wish) -> dict[str, Any]:
     ledger.give(
         user._replace(shown=later.to_bytes(), slates=user.slates + 1, changed=ledger.now), row
     )
-    return _answer(ledger, row, slate, why, again)
+    if wish.instead_of is not None:
+        withdraw(ledger, wish.instead_of, row.id)
+    answer = _answer(ledger, row, slate, why, again)
+    return _with_details(answer, ledger, slate) if wish.details else answer
+
+
+def _shown(ledger: Ledger, wish: Wish, user: UserRow) -> Shown:
+    if wish.instead_of is None:
+        return Shown(user.shown)
+    return shown_without(ledger, user.id, wish.instead_of)
 
 
 def spread_of(policy: Policy, slate: Slate) -> dict[str, float]:
@@ -177,7 +192,19 @@ def _answer(
     if why is not None:
         for place, item in enumerate(items):
             item["explanation"] = explained(why, place)
-    return {"slate_id": row.id, "user": row.user_id, "policy": row.policy, "items": items}
+    return {
+        "slate_id": row.id,
+        "user": row.user_id,
+        "policy": row.policy,
+        "items": items,
+        "spread": row.spread,
+    }
+
+
+def _with_details(answer: dict[str, Any], ledger: Ledger, slate: Slate) -> dict[str, Any]:
+    for item, place in zip(answer["items"], slate.items.tolist(), strict=True):
+        item["attributes"] = plain_attributes(ledger.stock.catalogue, place)
+    return answer
 
 
 def explained(why: Explanation, place: int) -> Mapping[str, Any]:

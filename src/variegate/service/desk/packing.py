@@ -56,6 +56,15 @@ def new_slate_id(now: float, number: int) -> str:
     `number` sorts those of one moment.
     """
     bits = int(now * 1000) << 80 | (number & 0xFFFF) << 64 | secrets.randbits(64)
+    return _written(bits)
+
+
+def first_slate_id(since: float) -> str:
+    """Return the least id that a list of this time, or a later one, can have."""
+    return _written(int(since * 1000) << 80)
+
+
+def _written(bits: int) -> str:
     return "".join(_DIGITS[bits >> shift & 31] for shift in range(125, -1, -5))
 
 

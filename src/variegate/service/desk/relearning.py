@@ -1,6 +1,7 @@
 """What a user has learnt, worked out anew from the log."""
 
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import Final
 
 import numpy as np
@@ -55,10 +56,12 @@ def learnt(policy: Policy, row: SlateRow, rewards: dict[int, float]) -> bool:
     return True
 
 
-def lessons(reader: Reader, user: str) -> Iterator[tuple[SlateRow, dict[int, float]]]:
+def lessons(
+    reader: Reader, user: str, *, until: float = inf
+) -> Iterator[tuple[SlateRow, dict[int, float]]]:
     """Give each slate of a user that taught, with the rewards by position, in order."""
     for page in _pages(reader, user):
-        told = [event for event in page if event.body.get("taught")]
+        told = [event for event in page if event.body.get("taught") and event.time <= until]
         slates = reader.slates([event.slate_id for event in told if event.slate_id is not None])
         for event in told:
             if event.slate_id in slates:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from variegate.errors import ConflictError, InputError, NotFoundError
 from variegate.service.desk.ledger import Ledger
+from variegate.service.desk.withdrawing import check_stands
 from variegate.store import SlateRow
 
 #: Reports on one slate: no list of a hundred items needs more.
@@ -40,6 +41,7 @@ class Report:
 def take_report(ledger: Ledger, report: Report) -> dict[str, Any]:
     """Learn from a report, put it down, and return the answer; the same again answers the same."""
     row = ledger.slate(report.slate)
+    check_stands(row)
     places = {item: place for place, item in enumerate(row.items)}
     said = {_place(places, item): float(reward) for item, reward in report.rewards.items()}
     looked = _looked(report, places)

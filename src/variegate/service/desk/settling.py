@@ -23,6 +23,13 @@ REFUSALS: Final = (InputError, DataError, NotFoundError, ConflictError, StateErr
 Observe = Callable[[str, float], None]
 
 
+def _slate_of(operation: Any) -> str | None:
+    """Return the slate that an operation needs to know, if there is one."""
+    if isinstance(operation, (Report, Closing)):
+        return operation.slate
+    return operation.instead_of if isinstance(operation, Wish) else None
+
+
 class Settler:
     """Does batches of operations against a store.
 
@@ -58,7 +65,7 @@ class Settler:
             ledger = Ledger(
                 batch,
                 [one.user for one in operations if isinstance(one, Wish)],
-                [one.slate for one in operations if isinstance(one, (Report, Closing))],
+                [slate for one in operations if (slate := _slate_of(one)) is not None],
                 shelf=self.shelf,
                 arms=self.arms,
                 rules=self.rules,

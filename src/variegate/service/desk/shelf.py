@@ -16,7 +16,8 @@ from variegate.service.desk.itemdata import columns_of
 from variegate.store import Batch, ItemRow, Reader
 
 REVISION: Final = "items_revision"
-_IDENTITY: Final = "catalogue"
+#: The note that ties a store to a catalogue.
+IDENTITY: Final = "catalogue"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +82,9 @@ class Shelf:
 
     def check_identity(self, batch: Batch) -> None:
         """Tie a new store to this catalogue; raise DataError if it is tied to another."""
-        mine, known = identity_of(self.base), batch.meta(_IDENTITY)
+        mine, known = identity_of(self.base), batch.meta(IDENTITY)
         if known is None:
-            batch.set_meta(_IDENTITY, json.dumps(mine))
+            batch.set_meta(IDENTITY, json.dumps(mine))
         elif json.loads(known) != mine:
             raise DataError(
                 f"the store was made for another catalogue ({_described(json.loads(known))}) than "

@@ -54,6 +54,10 @@ class Shown:
         )
         return Shown((self.to_bytes() + added)[-8 * most :]) if most else Shown()
 
+    def without(self, rows: IndexArray) -> "Shown":
+        """Return the same as if these rows had never been shown."""
+        return _of(self._entries[~np.isin(self._entries["row"], rows)])
+
     def to_bytes(self) -> bytes:
         """Return 8 bytes a row."""
         return self._entries.tobytes()

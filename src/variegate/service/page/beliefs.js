@@ -13,7 +13,9 @@ export function beliefBars(host, { most, colourOf, empty }) {
   const ends = el("p", { class: "belief-ends", "aria-hidden": "true" },
     el("span", {}, "less of it"), el("span", {}, "more of it"));
   const rows = new Map();
-  host.replaceChildren(sentence, list, ends);
+  const sure = el("p", { class: "belief-sure", "aria-hidden": "true" },
+    el("span", { class: "swatch" }), " sure ", el("span", { class: "swatch pale" }), " not sure yet");
+  host.replaceChildren(sentence, list, ends, sure);
 
   return function draw(words, beliefs) {
     const isEmpty = !beliefs?.some(({ weight }) => weight !== 0);

@@ -91,7 +91,8 @@ function row(item, isShared) {
   const { labels, line } = facts(item.attributes);
   return el("li", { class: "item-row" },
     el("span", { class: "thumb" }, poster(item)),
-    el("span", { class: "item-words" }, el("b", {}, item.title), el("span", {}, [line, ...labels.slice(0, 2)].filter(Boolean).join(" · "))),
+    el("span", { class: "item-words" },
+      el("b", {}, item.title), el("span", {}, [line, ...labels.slice(0, 2)].filter(Boolean).join(" · "))),
     el("span", { class: "badges" },
       item.reward > 0 ? el("span", { class: "badge picked" }, "picked") : null,
       isShared ? el("span", { class: "badge" }, "in both") : null));

@@ -37,7 +37,8 @@ export function card(item, place, isPicked, scale, onpick) {
   return el(
     "li",
     { class: "card", vars: { "--place": place } },
-    el("div", { class: "card-picture" }, poster(item), el("span", { class: "place", "aria-hidden": "true" }, String(place + 1))),
+    el("div", { class: "card-picture" },
+      poster(item), el("span", { class: "place", "aria-hidden": "true" }, String(place + 1))),
     el("h3", { class: "card-title", title: item.title }, item.title),
     el("p", { class: "card-line" }, line || "\u00a0"),
     el("p", { class: "chips" }, labels.slice(0, MOST_LABELS).map((label) => el("span", { class: "chip" }, label))),
@@ -50,9 +51,7 @@ export function card(item, place, isPicked, scale, onpick) {
 export const emptyCards = (count) => Array.from({ length: count }, () => el("li", { class: "card waiting" }));
 
 function tick() {
-  return shape(
-    "svg",
-    { class: "tick", viewBox: "0 0 16 16", "aria-hidden": "true" },
-    shape("path", { d: "M3 8.5l3.2 3L13 5", fill: "none", stroke: "currentColor", "stroke-width": 2, "stroke-linecap": "round", "stroke-linejoin": "round" }),
-  );
+  const stroke = { fill: "none", stroke: "currentColor", "stroke-width": 2, "stroke-linecap": "round" };
+  return shape("svg", { class: "tick", viewBox: "0 0 16 16", "aria-hidden": "true" },
+    shape("path", { d: "M3 8.5l3.2 3L13 5", ...stroke }));
 }

@@ -1,11 +1,12 @@
 /** Charts of our own: axes, lines, bands and bars as SVG, drawn to the width there is. */
 
-import { el, fixed, setVars, shape } from "./dom.js";
+import { el, fixed, key, setVars, shape } from "./dom.js";
 
 const LEFT = 40;
 const RIGHT = 10;
 const TOP = 10;
 const BOTTOM = 22;
+const FEW_POINTS = 12;
 
 /** Draw in `host` whenever its width changes; return what draws anew for new data. */
 export function fitted(host, draw) {
@@ -30,15 +31,17 @@ export function frame({ width, height, x, y: asked, label, xWords = null, xTicks
   const y = [marks[0], marks.at(-1)];
   const across = (number) => LEFT + ((number - x[0]) / (x[1] - x[0] || 1)) * (width - LEFT - RIGHT);
   const up = (number) => height - BOTTOM - ((number - y[0]) / (y[1] - y[0] || 1)) * (height - TOP - BOTTOM);
-  const svg = shape("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
+  const viewBox = `0 0 ${width} ${height}`;
+  const svg = shape("svg", { class: "chart", width, height, viewBox, role: "img", "aria-label": label });
+  const words = (at, text, anchor) => shape("text", { class: "tick-words", ...at, "text-anchor": anchor }, text);
   for (const tick of marks) {
     svg.append(
       shape("line", { class: tick === 0 ? "zero" : "grid", x1: LEFT, x2: width - RIGHT, y1: up(tick), y2: up(tick) }),
-      shape("text", { class: "tick-words", x: LEFT - 6, y: up(tick) + 3.5, "text-anchor": "end" }, inDigitsOf(marks, tick)),
+      words({ x: LEFT - 6, y: up(tick) + 3.5 }, inDigitsOf(marks, tick), "end"),
     );
   }
   for (const tick of xTicks) {
-    svg.append(shape("text", { class: "tick-words", x: across(tick), y: height - 5, "text-anchor": "middle" }, xWords ? xWords(tick) : inDigitsOf(xTicks, tick)));
+    svg.append(words({ x: across(tick), y: height - 5 }, xWords ? xWords(tick) : inDigitsOf(xTicks, tick), "middle"));
   }
   return { svg, across, up, y };
 }
@@ -52,7 +55,12 @@ export function line({ across, up }, xs, ys, colour, kind = "line") {
     if (isThere) d += `${isOn ? "L" : "M"}${across(x).toFixed(1)} ${up(ys[index]).toFixed(1)}`;
     isOn = isThere;
   });
-  return coloured(shape("path", { class: kind, d }), colour);
+  const drawn = coloured(shape("path", { class: kind, d }), colour);
+  // Few points are shown as such: one alone would be no line.
+  const isFew = xs.length <= FEW_POINTS && kind === "line";
+  const dots = isFew ? xs.flatMap((x, index) => (Number.isFinite(ys[index]) ? [[x, ys[index]]] : [])) : [];
+  return shape("g", {}, drawn, dots.map(([x, y]) =>
+    coloured(shape("circle", { class: "bar", cx: across(x), cy: up(y), r: 3 }), colour)));
 }
 
 /** Return the area between two lines. */
@@ -67,10 +75,8 @@ export function bar({ across, up }, from, to, number, colour) {
   const [left, right] = [across(from), across(to)];
   const gap = Math.min(1.5, (right - left) / 6);
   const [top, bottom] = [up(Math.max(0, number)), up(Math.min(0, number))];
-  return coloured(
-    shape("rect", { class: "bar", x: left + gap, width: Math.max(1, right - left - 2 * gap), y: top, height: Math.max(0, bottom - top), rx: 1.5 }),
-    colour,
-  );
+  const size = { width: Math.max(1, right - left - 2 * gap), height: Math.max(0, bottom - top) };
+  return coloured(shape("rect", { class: "bar", x: left + gap, y: top, ...size, rx: 1.5 }), colour);
 }
 
 /** Return round numbers from low to high, about as many as asked for; or around low and high. */
@@ -100,10 +106,9 @@ export function reach(numbers, withZero = true) {
   return low === high ? [low, low + 1] : [low, high];
 }
 
-/** Return the words beside colours; pairs of name and colour. */
+/** Return names beside colours. */
 export function legend(pairs) {
-  return el("div", { class: "legend" }, pairs.map(([name, colour, kind = ""]) =>
-    el("span", { class: "key" }, el("span", { class: `swatch ${kind}`, vars: { "--colour": colour } }), name)));
+  return el("div", { class: "legend" }, pairs.map((pair) => key(...pair)));
 }
 
 function coloured(element, colour) {

@@ -3,25 +3,28 @@
 import { el, fixed, readable } from "./dom.js";
 import { distanceColour } from "./why.js";
 
-/** How much the ends of the dial add to every learnt weight, or take from it. */
+/** What the ends of the dial add to every weight, or take from it: about as much as people have. */
 const MOST_ADDED = 0.6;
-const MOST_TAKEN = 0.35;
-const WORDS = { "-1": "all alike", 0: "as learnt", 1: "as varied as can be" };
+const MOST_TAKEN = 0.4;
+const WORDS = { "-1": "least varied", 0: "as learnt", 1: "most varied" };
 
 /**
  * Return what a request says for a dial from -1 to 1, or undefined where it is as learnt.
  *
  * A scale alone does nothing while nothing is learnt, and turns the wrong way where somebody
- * turned out to dislike a mix. So each learnt weight is also moved up (a floor) or down (a ceiling).
+ * turned out to dislike a mix. So each learnt weight is also moved up (a floor) or down (a ceiling);
+ * at the lower end a wish for variety becomes a wish for none, however strong it was.
  */
 export function wishOf(dial, learnt) {
   if (dial === 0) return undefined;
   const shift = dial > 0 ? MOST_ADDED * dial : MOST_TAKEN * dial;
   const bound = learnt?.length
-    ? Object.fromEntries(learnt.map(({ name, weight }) => [name, weight + shift]))
+    ? Object.fromEntries(learnt.map(({ name, weight }) => [name, scaled(weight, dial) + shift]))
     : shift;
   return dial > 0 ? { scale: 1 + dial, floor: bound } : { scale: 1 + dial, ceiling: bound };
 }
+
+const scaled = (weight, dial) => (weight > 0 ? weight * (1 + dial) : weight);
 
 /** Put the dial into its place; `onturn` gets its number once the person has let go of it. */
 export function makeDial(host, dial, onturn) {
@@ -54,7 +57,7 @@ export function makeDial(host, dial, onturn) {
         el("div", { class: "dial-ends", "aria-hidden": "true" },
           el("span", {}, "less"), el("span", {}, "as learnt"), el("span", {}, "more"))),
       reset),
-    el("div", { class: "dial-spread" }, el("p", { class: "meters-name" }, "This list is varied in"), meters),
+    el("div", { class: "dial-spread unknown" }, el("p", { class: "meters-name" }, "This list is varied in"), meters),
     el("datalist", { id: "dial-marks" }, [-1, 0, 1].map((value) => el("option", { value }))),
   );
   describe();
@@ -64,12 +67,13 @@ export function makeDial(host, dial, onturn) {
 /** Show how varied a list is: the mean distance of its pairs, by distance. */
 function drawSpread(host, spread) {
   const names = Object.keys(spread ?? {});
-  host.parentElement.hidden = names.length === 0;
+  host.parentElement.classList.toggle("unknown", names.length === 0);
   if (host.childElementCount !== names.length) {
     host.replaceChildren(...names.map((name, index) =>
       el("div", { class: "meter" },
         el("span", { class: "meter-name" }, readable(name)),
-        el("span", { class: "meter-track" }, el("span", { class: "meter-fill", vars: { "--colour": distanceColour(index) } })),
+        el("span", { class: "meter-track" },
+          el("span", { class: "meter-fill", vars: { "--colour": distanceColour(index) } })),
         el("span", { class: "number" }))));
   }
   names.forEach((name, index) => {

@@ -54,6 +54,11 @@ export const signed = (number, digits = 2) => (number > 0 ? "+" : "") + fixed(nu
 /** Return "1 pick" or "3 picks". */
 export const counted = (count, word) => `${short(count)} ${word}${count === 1 ? "" : "s"}`;
 
+/** Return a name beside its colour. */
+export function key(name, colour, kind = "") {
+  return el("span", { class: "key" }, el("span", { class: `swatch ${kind}`, vars: { "--colour": colour } }), name);
+}
+
 /** Return a note that stands where there is nothing to show, or where something went wrong. */
 export function note(words, action = null) {
   return el("div", { class: "note" }, el("p", {}, words), action);

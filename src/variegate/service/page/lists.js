@@ -1,6 +1,6 @@
 /** The lists a person got, and what other policies would have shown in their place. */
 
-import { Refusal, get, part } from "./api.js";
+import { Away, Refusal, connection, get, part } from "./api.js";
 import { choice, el, note } from "./dom.js";
 import { now } from "./sitting.js";
 
@@ -43,13 +43,15 @@ export function listChoice(lists, chosen, onchange) {
 export const noLists = () =>
   note("There is nothing to compare yet. Answer a list or two first.", el("a", { href: "#/try" }, "Try it"));
 
-/** Do work for a view; where it fails, say so in its place with a way to try again. */
+/** Do work for a view; until it is done its place is held, and where it fails one can try again. */
 export async function attempt(host, work) {
+  if (!host.childElementCount) host.replaceChildren(el("div", { class: "loading", role: "status" }, "One moment."));
   try {
     await work();
   } catch (error) {
-    if (!error.message) throw error;
+    if (!(error instanceof Refusal || error instanceof Away)) throw error;
     const again = el("button", { type: "button", class: "quiet", onclick: () => attempt(host, work) }, "Try again");
     host.replaceChildren(note(error.message, again));
+    if (error instanceof Away) connection.addEventListener("back", () => attempt(host, work), { once: true });
   }
 }

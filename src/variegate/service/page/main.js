@@ -1,22 +1,27 @@
 /** The page: which view is shown, whether the service is there, and the colours. */
 
 import { connection } from "./api.js";
+import * as beside from "./beside.js";
 import { byId } from "./dom.js";
+import * as map from "./map.js";
+import * as operator from "./operator.js";
 import { waiting } from "./outbox.js";
 import { start as startTry } from "./try.js";
+import * as watch from "./watch.js";
 
+// All are here from the start, so that a view opens even while the service is away.
 const VIEWS = {
   try: { name: "Try it" },
-  beside: { name: "Side by side", load: () => import("./beside.js") },
-  map: { name: "Map", load: () => import("./map.js") },
-  watch: { name: "Watch", load: () => import("./watch.js") },
-  operator: { name: "Operator", load: () => import("./operator.js") },
+  beside: { name: "Side by side", module: beside },
+  map: { name: "Map", module: map },
+  watch: { name: "Watch", module: watch },
+  operator: { name: "Operator", module: operator },
 };
 let shown = null;
 let backTimer = 0;
 
-/** Show the view that the address names; a view is started when it is first shown. */
-async function route() {
+/** Show the view that the address names. */
+function route() {
   const asked = location.hash.replace(/^#\/?/, "") || "try";
   if (!(asked in VIEWS) || asked === shown) return;
   const isFirst = shown === null;
@@ -33,25 +38,20 @@ async function route() {
     byId(`title-${asked}`).focus({ preventScroll: true });
   }
   before?.module?.hide?.();
-  await open(asked);
-}
-
-async function open(name) {
-  const view = VIEWS[name];
-  if (!view.load) return;
-  view.module ??= await view.load();
-  if (shown === name) view.module.show(byId(`view-${name}`).querySelector(".view-body"));
+  VIEWS[asked].module?.show(byId(`view-${asked}`).querySelector(".view-body"));
 }
 
 function showAway() {
   clearTimeout(backTimer);
   const kept = waiting() ? "Your picks are kept and will be sent." : "What you pick is kept and will be sent.";
   byId("away").textContent = `The service is away. ${kept}`;
+  byId("away").classList.remove("good");
   byId("away").classList.add("shown");
 }
 
 function showBack() {
   byId("away").textContent = "The service is back.";
+  byId("away").classList.add("good");
   backTimer = setTimeout(() => byId("away").classList.remove("shown"), 2500);
 }
 

@@ -1,7 +1,7 @@
 /** The catalogue in two dimensions, with lists drawn on it. */
 
 import { get } from "./api.js";
-import { choice, counted, el, fixed, readable, setVars, shape } from "./dom.js";
+import { choice, counted, el, fixed, key, readable, setVars, shape } from "./dom.js";
 import { allPolicies, attempt, besideList, listChoice, noLists, pastLists, policyOptions } from "./lists.js";
 import { drawDots, nearest } from "./dots.js";
 
@@ -9,6 +9,8 @@ const OWN = "var(--ink)";
 const OTHER = "var(--against)";
 let catalogue = null;
 let places = null;
+let redraw = () => {};
+addEventListener("themechange", () => redraw()); // a canvas does not follow the colours by itself
 
 /** Show the map with the latest list. */
 export const show = (host) => attempt(host, () => load(host));
@@ -43,8 +45,7 @@ async function load(host) {
 
 function describe(side, { list, other }) {
   const groups = el("section", { class: "panel" }, el("h2", {}, "Colours"),
-    el("div", { class: "legend tall" }, catalogue.groups.map((name, index) =>
-      el("span", { class: "key" }, el("span", { class: "swatch round", vars: { "--colour": groupColour(index) } }), name))),
+    el("div", { class: "legend tall" }, catalogue.groups.map((name, index) => key(name, groupColour(index), "round"))),
     el("p", { class: "hint" }, `${counted(catalogue.ids.length, "item")}. The two directions hold `
       + `${fixed(100 * catalogue.explained, 0)} % of all differences.`));
   side.replaceChildren(...[
@@ -55,17 +56,20 @@ function describe(side, { list, other }) {
 }
 
 function listPanel(title, { items, spread }, colour) {
+  const varied = Object.entries(spread).map(([name, number]) => `${readable(name)} ${fixed(number)}`);
   return el("section", { class: "panel" },
-    el("h2", {}, el("span", { class: "swatch", vars: { "--colour": colour } }), " ", title),
-    el("p", { class: "hint" }, Object.entries(spread).map(([name, number]) => `${readable(name)} ${fixed(number)}`).join(" · ")),
+    el("h2", {}, key(title, colour)),
+    el("p", { class: "hint" }, `Varied in ${varied.join(" · ")}`),
     el("ol", { class: "numbered" }, items.map((item) => el("li", {}, item.title))));
 }
 
 function mapElement(state) {
-  const canvas = el("canvas", { role: "img", "aria-label": `A map of ${counted(catalogue.ids.length, "item")}; items alike lie close together` });
+  const label = `A map of ${counted(catalogue.ids.length, "item")}; items alike lie close together`;
+  const canvas = el("canvas", { role: "img", "aria-label": label });
   const over = shape("svg", { class: "map-lists", "aria-hidden": "true" });
   const tip = el("div", { class: "tip", hidden: true });
-  const element = el("div", { class: "map", onpointermove: point, onpointerleave: () => { tip.hidden = true; } }, canvas, over, tip);
+  const leave = () => tip.toggleAttribute("hidden", true);
+  const element = el("div", { class: "map", onpointermove: point, onpointerleave: leave }, canvas, over, tip);
   let size = { width: 0, height: 0 };
   const spot = (index) => [
     (0.5 + 0.47 * catalogue.x[index]) * size.width,
@@ -75,7 +79,7 @@ function mapElement(state) {
   function draw() {
     if (!size.width) return;
     drawDots(canvas, size, catalogue, spot, groupColour);
-    over.replaceChildren(...[[state.other, OTHER], [state.list, OWN]].flatMap(([list, colour]) => outline(list, colour, spot)));
+    over.replaceChildren(...outline(state.other, OTHER, spot), ...outline(state.list, OWN, spot));
   }
 
   function point(event) {
@@ -94,20 +98,19 @@ function mapElement(state) {
     size = { width: contentRect.width, height: contentRect.height };
     draw();
   }).observe(element);
-  addEventListener("themechange", draw);
+  redraw = draw;
   return { element, draw };
 }
 
 /** Return a list's items as numbered spots with the area they span. */
 function outline(list, colour, spot) {
-  const found = (list?.items ?? []).map((item, order) => ({ order, title: item.title, index: places.get(item.id) }))
-    .filter(({ index }) => index !== undefined);
-  const area = shape("polygon", { class: "hull", points: hull(found.map(({ index }) => spot(index))).map((one) => one.join(",")).join(" ") });
-  const spots = found.map(({ order, index }) => {
-    const [x, y] = spot(index);
-    return shape("g", { class: "spot", transform: `translate(${x} ${y})` },
-      shape("circle", { r: 10 }), shape("text", { "text-anchor": "middle", dy: "0.36em" }, String(order + 1)));
-  });
+  const found = (list?.items ?? []).map(({ id }, order) => ({ order, index: places.get(id) }))
+    .filter(({ index }) => index !== undefined) // the map of a large catalogue is a sample
+    .map(({ order, index }) => ({ order, at: spot(index) }));
+  const area = shape("polygon", { class: "hull", points: hull(found.map(({ at }) => at)).join(" ") });
+  const spots = found.map(({ order, at }) =>
+    shape("g", { class: "spot", transform: `translate(${at})` },
+      shape("circle", { r: 10 }), shape("text", { "text-anchor": "middle", dy: "0.36em" }, String(order + 1))));
   for (const one of [area, ...spots]) setVars(one, { "--colour": colour });
   return [area, ...spots];
 }
@@ -123,4 +126,6 @@ function hull(points) {
   return sorted.length < 3 ? sorted : [...half(sorted), ...half(sorted.reverse())];
 }
 
-const groupColour = (index) => (catalogue.groups[index] === "other" ? "var(--group-other)" : `var(--group-${1 + (index % 8)})`);
+function groupColour(index) {
+  return catalogue.groups[index] === "other" ? "var(--group-other)" : `var(--group-${1 + (index % 8)})`;
+}

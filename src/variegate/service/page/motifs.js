@@ -66,12 +66,11 @@ function orbits(draw, [, far, near, light]) {
 }
 
 function leaves(draw, [, far, near, light], labels) {
-  const leaf = (x, turn, length, fill) =>
-    shape("path", {
-      d: `M0 0 C${length / 3} ${-length / 3} ${length / 3} ${-length / 1.3} 0 ${-length} C${-length / 3} ${-length / 1.3} ${-length / 3} ${-length / 3} 0 0`,
-      transform: `translate(${x} 104) rotate(${turn})`,
-      fill,
-    });
+  const leaf = (x, turn, length, fill) => {
+    const [side, bend] = [length / 3, length / 1.3];
+    const d = `M0 0 C${side} ${-side} ${side} ${-bend} 0 ${-length} C${-side} ${-bend} ${-side} ${-side} 0 0`;
+    return shape("path", { d, transform: `translate(${x} 104) rotate(${turn})`, fill });
+  };
   const middle = between(draw, 60, 100);
   return times(5 + Math.min(labels, 3), (index, half = (4 + Math.min(labels, 3)) / 2) =>
     leaf(middle + 5 * (index - half), 24 * (index - half), between(draw, 62, 98), [far, near, light][index % 3]),

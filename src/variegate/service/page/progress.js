@@ -51,7 +51,8 @@ function varietyChart(lists, width) {
   const names = distancesOf(lists);
   const all = lists.flatMap(({ spread }) => Object.values(spread));
   const last = lists.at(-1)?.spread ?? {};
-  const label = `Variety of the latest list: ${names.map((name) => `${readable(name)} ${fixed(last[name])}`).join(", ") || "none yet"}`;
+  const latest = names.map((name) => `${readable(name)} ${fixed(last[name])}`).join(", ");
+  const label = `Variety of the latest list: ${latest || "none yet"}`;
   const y = [0, Math.max(1, reach(all)[1])];
   const chart = frame({ width, height: HEIGHT, x: [0.5, count + 0.5], y, label, xWords: wholeOnly, yTicks: 2 });
   names.forEach((name, index) => {

@@ -33,10 +33,18 @@ export function start() {
   byId("next").addEventListener("click", next);
   byId("afresh").addEventListener("click", startAfresh);
   document.addEventListener("keydown", onKey);
-  connection.addEventListener("back", () => advance());
+  connection.addEventListener("back", resume);
+  outbox.addEventListener("sent", () => !now().slate && advance());
   outbox.addEventListener("dropped", ({ detail }) => say(`Those picks could not be used. ${detail.words}`));
   if (now().slate) drawList();
-  advance().then(() => now().slate && refreshLearnt());
+  resume();
+}
+
+/** Go on where the page was left, or where the service went away. */
+async function resume() {
+  const hadList = now().slate !== null;
+  await advance();
+  if (hadList) await refreshLearnt().catch((error) => explain(error, resume));
 }
 
 /** Hand the picks over and ask for the next list. */
@@ -57,9 +65,9 @@ async function advance() {
     if (!now().slate) byId("cards").replaceChildren(...emptyCards(ITEMS));
     const isSent = await flush();
     if (!now().slate && isSent) {
-      const learning = pickedBefore === null ? null : refreshLearnt();
-      await fetchList();
-      await (learning ?? refreshLearnt());
+      const isRound = pickedBefore !== null;
+      await Promise.all([fetchList(), isRound && refreshLearnt()]);
+      if (!isRound) await refreshLearnt(); // before the first list there is nobody to ask about
       announce();
     } else if (waiting()) say("Your picks are kept, and will be sent.");
   } catch (error) {

@@ -6,8 +6,8 @@ import { choice, el, fixed, isStill, readable } from "./dom.js";
 import { allPolicies, attempt, policyOptions } from "./lists.js";
 import { distanceColour } from "./why.js";
 
-const ROUNDS = 300;
-const SECONDS = 7;
+const ROUNDS = 1000;
+const SECONDS = 9;
 const asked = { policy: null, seed: 0 };
 let player = null;
 
@@ -21,7 +21,8 @@ async function load(host) {
   const policies = (await allPolicies()).filter(({ learns }) => learns);
   asked.policy ??= (policies.find(({ served }) => served) ?? policies[0]).name;
   const body = el("div", { class: "watch-body" });
-  const again = () => attempt(body, () => run(body));
+  const person = el("div", { class: "watch-person" });
+  const again = () => attempt(body, () => run(body, person));
   if (!host.querySelector(".watch-body")) {
     host.replaceChildren(
       el("div", { class: "controls" },
@@ -32,28 +33,30 @@ async function load(host) {
         el("button", { type: "button", class: "quiet tall", onclick: () => {
           asked.seed += 1;
           again();
-        } }, "Somebody else")),
+        } }, "Somebody else"),
+        person),
       body,
     );
     await again();
   }
 }
 
-async function run(body) {
+async function run(body, person) {
   player?.pause();
   body.setAttribute("aria-busy", "true");
   const story = await get(`/watch?seed=${asked.seed}&rounds=${ROUNDS}&policy=${part(asked.policy)}`, { seconds: 120 });
   body.removeAttribute("aria-busy");
   const state = { last: story.at.length - 1 };
-  const charts = [...story.distances.map((name, index) => betaPanel(story, state, name, index)), regretPanel(story, state)];
+  const wishes = story.distances.map((name, index) => betaPanel(story, state, name, index));
+  const charts = [...wishes, regretPanel(story, state)];
   const told = el("p", { class: "watch-told" });
   player = makePlayer(story.at, (last) => {
     state.last = last;
     for (const chart of charts) chart.draw();
     told.replaceChildren(...tell(story, last));
   });
+  person.replaceChildren(el("h2", {}, `Person ${asked.seed + 1}`), el("p", {}, story.theta_words));
   body.replaceChildren(
-    el("section", { class: "panel watch-person" }, el("h2", {}, `Person ${asked.seed + 1}`), el("p", {}, story.theta_words)),
     el("div", { class: "watch-bar" }, player.element, told),
     el("div", { class: "watch-charts" }, charts.map(({ element }) => element)),
     shownLists(story),
@@ -63,7 +66,7 @@ async function run(body) {
 }
 
 function tell({ at, regret, uniform_regret: random, reward }, last) {
-  const saved = random[last] > 0 ? 1 - regret[last] / random[last] : 0;
+  const saved = random[last] > 0 ? Math.min(1, 1 - regret[last] / random[last]) : 0;
   return [el("b", {}, `List ${at[last]}`), ` · ${fixed(reward[last])} picks an item so far · `,
     saved > 0 ? `${fixed(100 * saved, 0)} % less missed than with random lists` : "no better than random lists yet"];
 }
@@ -91,7 +94,8 @@ function regretPanel(story, state) {
   const y = reach([...story.regret, ...story.uniform_regret]);
   const made = panel("Picks missed against the best list", "added up", (width) => {
     const xs = story.at.slice(0, state.last + 1);
-    const label = `Picks missed so far: ${fixed(story.regret[state.last])}, with random lists ${fixed(story.uniform_regret[state.last])}`;
+    const [own, random] = [story.regret[state.last], story.uniform_regret[state.last]];
+    const label = `Picks missed so far: ${fixed(own)}, with random lists ${fixed(random)}`;
     const chart = frame({ width, height: 190, x: [0, story.at.at(-1)], y, label });
     chart.svg.append(
       line(chart, xs, story.uniform_regret, "var(--strong-line)", "dashed"),
@@ -99,7 +103,10 @@ function regretPanel(story, state) {
     );
     return chart.svg;
   });
-  made.element.append(legend([[story.policy, "var(--accent)"], ["random lists", "var(--strong-line)", "dashed"]]));
+  made.element.append(legend([
+    [story.label ?? story.policy, "var(--accent)"],
+    ["random lists", "var(--strong-line)", "dashed"],
+  ]));
   made.element.classList.add("wide");
   return made;
 }
@@ -114,17 +121,20 @@ function shownLists({ shown }) {
   if (!shown?.length) return null;
   const word = (index) => (index === 0 ? "At first" : index === shown.length - 1 ? "At last" : "On the way");
   return el("div", { class: "watch-lists" }, shown.map((titles, index) =>
-    el("section", { class: "panel" }, el("h2", {}, word(index)), el("ol", { class: "numbered" }, titles.map((title) => el("li", {}, title))))));
+    el("section", { class: "panel" },
+      el("h2", {}, word(index)), el("ol", { class: "numbered" }, titles.map((title) => el("li", {}, title))))));
 }
 
 /** Return a play button with a slider over the kept rounds. */
 function makePlayer(at, onmove) {
   let timer = 0;
   const button = el("button", { type: "button", class: "primary", onclick: () => (timer ? pause() : play()) }, "Play");
-  const slider = el("input", { type: "range", min: 0, max: at.length - 1, value: 0, "aria-label": "Round", oninput: () => {
+  const seek = () => {
     pause();
     go(Number(slider.value));
-  } });
+  };
+  const ends = { min: 0, max: at.length - 1, value: 0 };
+  const slider = el("input", { type: "range", ...ends, "aria-label": "Round", oninput: seek });
 
   function go(last) {
     slider.value = last;

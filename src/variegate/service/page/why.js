@@ -1,6 +1,6 @@
 /** Why an item is in the list: the parts of its score as one bar, the same scale for all of a list. */
 
-import { byId, el, fixed, readable, setVars, shape, signed } from "./dom.js";
+import { byId, el, fixed, key, readable, setVars, shape, signed } from "./dom.js";
 import { everything } from "./items.js";
 import { poster } from "./poster.js";
 
@@ -50,7 +50,8 @@ export function whyBar(explanation, scale) {
 /** Fill the legend under a list. */
 export function drawLegend(host, items) {
   const parts = partsOf(items[0]?.explanation);
-  host.replaceChildren(...(parts.length ? [el("span", { class: "legend-title" }, "Why each is here:")] : []), ...parts.map(key));
+  const title = parts.length ? [el("span", { class: "legend-title" }, "Why each is here:")] : [];
+  host.replaceChildren(...title, ...parts.map(({ name, colour }) => key(name, colour)));
 }
 
 /** Open the sheet that tells all about an item and its place. */
@@ -60,7 +61,7 @@ export function openWhy(item, place, scale) {
   const isAllFor = parts.every(({ amount }) => amount >= 0);
   const [zero, room] = isAllFor ? [0, 100] : [50, 50];
   const rows = parts.map(({ name, amount, colour }) =>
-    el("li", { class: "why-row" }, key({ name, colour }),
+    el("li", { class: "why-row" }, key(name, colour),
       el("span", { class: "why-track", vars: { "--zero": `${zero}%` } }, el("span", {
         class: amount < 0 ? "why-amount against" : "why-amount",
         vars: { "--share": `${(room * Math.abs(amount)) / largest}%`, "--colour": colour },
@@ -72,7 +73,8 @@ export function openWhy(item, place, scale) {
         el("h2", { id: "why-title" }, item.title), el("p", { class: "why-words" }, inWords(parts)))),
     whyBar(item.explanation, scale),
     el("ul", { class: "why-rows" }, rows,
-      el("li", { class: "why-row total" }, el("span", {}, "together"), el("span"), el("span", { class: "number" }, fixed(item.score, 3)))),
+      el("li", { class: "why-row total" },
+        el("span", {}, "together"), el("span"), el("span", { class: "number" }, fixed(item.score, 3)))),
     el("dl", { class: "facts" }, everything(item.attributes).map(([name, words]) =>
       el("div", {}, el("dt", {}, name), el("dd", {}, words)))),
   );
@@ -82,11 +84,7 @@ export function openWhy(item, place, scale) {
 function inWords(parts) {
   const strongest = parts.filter(({ amount }) => amount > 0).sort((a, b) => b.amount - a.amount)[0];
   if (!strongest) return "Nothing speaks for it more than for others.";
-  if (strongest.name === "finding out") return "Mostly to find out: too little is known yet of how you like such items.";
+  if (strongest.name === "finding out") return "Mostly to find out how you like such items.";
   if (strongest.name === "your taste") return "Mostly because it is to your taste.";
   return `Mostly for ${strongest.name}: it differs from the items above it.`;
-}
-
-function key({ name, colour }) {
-  return el("span", { class: "key" }, el("span", { class: "swatch", vars: { "--colour": colour } }), name);
 }

@@ -12,10 +12,9 @@ from variegate.service.wire import (
     ItemBody,
     ItemsAnswer,
     ItemsBody,
-    RetiredAnswer,
-    StockedAnswer,
     WholeItemAnswer,
 )
+from variegate.service.wire_done import RetiredAnswer, StockedAnswer
 
 ItemId = Annotated[str, Path(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 

@@ -59,6 +59,8 @@ def wish_of(user: str, body: SlateBody) -> Wish:
         dial=None if body.diversity is None else dial_of(body.diversity),
         explain=body.explain,
         show_again=body.show_again,
+        details=body.details,
+        instead_of=body.instead_of,
     )
 
 

@@ -13,13 +13,8 @@ from variegate.errors import InputError
 from variegate.service.access import admin_router, call_of, client_router
 from variegate.service.desk import Desk
 from variegate.service.routes.answers import answer_of, answered
-from variegate.service.wire import (
-    ForgottenAnswer,
-    HistoryAnswer,
-    ImportedAnswer,
-    UserAnswer,
-    UserId,
-)
+from variegate.service.wire import HistoryAnswer, UserAnswer, UserId
+from variegate.service.wire_done import ForgottenAnswer, ImportedAnswer
 
 LINES: Final = "application/x-ndjson"
 #: Bytes of one import; more users go in several.

@@ -1,0 +1,1 @@
+"""What other policies would have earned, from a service's log."""

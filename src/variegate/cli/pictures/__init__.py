@@ -1,0 +1,1 @@
+"""Pictures of the page, taken with a real browser."""

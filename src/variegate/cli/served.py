@@ -1,0 +1,62 @@
+"""What commands beside `serve` need to work on a service's store."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from variegate.service.desk.settling import Settler
+    from variegate.service.settings import Settings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def of_a_service(command: F) -> F:
+    """Add the options that say which service is meant; `settings_of` takes their values."""
+    for decorate in (
+        click.option("--config", metavar="FILE", help="Settings of the service."),
+        click.option("--catalogue", metavar="FILE", help="Its catalogue.  [default: its own]"),
+        click.option("--store", metavar="URL", help="Its store.  [default: its own]"),
+    ):
+        command = decorate(command)
+    return command
+
+
+def settings_of(store: str | None, catalogue: str | None, config: str | None) -> "Settings":
+    """Return the settings that `serve` would have with these flags."""
+    from variegate.cli.serve import check_installed, look_for_modules_here
+
+    check_installed()
+    look_for_modules_here()
+    from variegate.service.sources import load_settings
+
+    said = {"store": store, "catalogue": catalogue}
+    flags = {name: value for name, value in said.items() if value is not None}
+    return load_settings(flags, config=config)
+
+
+@contextmanager
+def served(settings: "Settings", *, create: bool = False) -> "Iterator[Settler]":
+    """Give what does the work of a service, and close its store in the end.
+
+    Parameters
+    ----------
+    create
+        Whether to make a store where there is none, and to tie it to the catalogue.
+    """
+    from variegate.service.assembly import arms_of, catalogue_of, rules_of
+    from variegate.service.desk import Shelf
+    from variegate.service.desk.settling import Settler
+    from variegate.service.desk.shelf import IDENTITY
+    from variegate.store import Store
+
+    shelf = Shelf(catalogue_of(settings))
+    with Store.open(settings.store, create=create) as opened:
+        with opened.reading() as reader:
+            is_tied = reader.meta(IDENTITY) is not None
+        if is_tied or create:
+            with opened.batch() as batch:
+                shelf.check_identity(batch)
+        yield Settler(opened, shelf, arms_of(settings), rules_of(settings))

@@ -1,0 +1,104 @@
+"""What another policy, taught by the same answers, would have shown in a list's place."""
+
+from typing import Any, Final
+from zlib import crc32
+
+import numpy as np
+
+from variegate.arrays import MaskArray
+from variegate.errors import NotFoundError
+from variegate.policies import Policy
+from variegate.service.desk.arms import Arms
+from variegate.service.desk.choosing import any_policy, label_of
+from variegate.service.desk.itemdata import plain_attributes
+from variegate.service.desk.listing import spread_of
+from variegate.service.desk.relearning import lessons
+from variegate.service.desk.rules import DAY, Rules
+from variegate.service.desk.shelf import Stock
+from variegate.service.desk.withdrawing import WITHDRAWN
+from variegate.slate import Slate
+from variegate.store import Reader, SlateRow
+
+_PAGE: Final = 100
+
+
+def beside_view(
+    reader: Reader, stock: Stock, arms: Arms, rules: Rules, asked: tuple[str, str, str]
+) -> dict[str, Any]:
+    """Return the list of a policy in place of one that was given.
+
+    Parameters
+    ----------
+    asked
+        The user, the id of their list, and the policy's name.
+    """
+    user, slate, name = asked
+    row = reader.slates([slate]).get(slate)
+    if row is None or row.user_id != user:
+        raise NotFoundError(f"no slate {slate!r} of user {user!r}")
+    policy = any_policy(name, stock.catalogue, arms)
+    _teach(policy, reader, row)
+    free = _free(reader, stock, rules, row)
+    k = min(row.k, int(np.count_nonzero(free)))
+    other = policy.recommend(k, candidates=free, rng=crc32(row.id.encode()))
+    titles = stock.catalogue.titles
+    return {
+        "policy": name,
+        "label": label_of(name, policy),
+        "items": [
+            {
+                "id": item,
+                "title": titles[place],
+                "score": score,
+                "attributes": plain_attributes(stock.catalogue, place),
+            }
+            for item, place, score in zip(
+                other.ids, other.items.tolist(), other.scores.tolist(), strict=True
+            )
+        ],
+        "spread": spread_of(policy, other),
+    }
+
+
+def _teach(policy: Policy, reader: Reader, before: SlateRow) -> None:
+    """Teach a policy all that was answered before a list was given."""
+    for row, rewards in lessons(reader, before.user_id, until=before.created):
+        if row.id != before.id:
+            earned = [rewards.get(place, 0.0) for place in range(row.k)]
+            policy.update(_as_its_own(policy, row), earned, seen=sorted(rewards))
+
+
+def _as_its_own(policy: Policy, row: SlateRow) -> Slate:
+    """Return the items of a list as this policy would have shown them: it learns from no other."""
+    rows = policy.catalogue.rows(row.items)
+    return policy._slate(rows, np.zeros(len(rows)))
+
+
+def _free(reader: Reader, stock: Stock, rules: Rules, before: SlateRow) -> MaskArray:
+    """Return the items that a list could be chosen from when it was given.
+
+    Where fewer are left than it has, those shown longest ago come back.
+    """
+    free, seen = stock.open.copy(), _shown_before(reader, rules, before)
+    rows = stock.catalogue.rows(seen)
+    free[rows] = False
+    missing = before.k - int(np.count_nonzero(free))
+    if missing > 0:
+        back = [row for row in rows[::-1].tolist() if stock.open[row]]
+        free[back[:missing]] = True
+    return free
+
+
+def _shown_before(reader: Reader, rules: Rules, before: SlateRow) -> list[str]:
+    """Return the items of the lists before one, the latest first, as far as they are remembered."""
+    seen: dict[str, None] = {}
+    last = before.id
+    since = before.created - rules.memory_days * DAY
+    while page := reader.history(before.user_id, _PAGE, last):
+        for row in page:
+            if row.created <= since or len(seen) >= rules.memory:
+                return list(seen)
+            if WITHDRAWN not in row.reports:
+                seen.update(dict.fromkeys(row.items))
+        last = page[-1].id
+    return list(seen)

@@ -1,0 +1,31 @@
+"""Answers that took a while, kept for whoever asks the same."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import Any
+
+
+class Remembered:
+    """The last answers by what was asked; each is worked out by one thread at a time.
+
+    Parameters
+    ----------
+    most
+        Answers kept, the last ones that were asked for.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, asked: Hashable, make: Callable[[], Any]) -> Any:
+        """Return the answer that is known, or make it; one that fails is not kept."""
+        with self._lock:
+            if asked not in self._answers:
+                self._answers[asked] = make()
+            self._answers.move_to_end(asked)
+            if len(self._answers) > self._most:
+                self._answers.popitem(last=False)
+            return self._answers[asked]

@@ -1,0 +1,171 @@
+"""A simulated person with a known taste, and a policy that finds it out, list by list."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from variegate.arrays import FloatArray, IndexArray
+from variegate.catalogue import Catalogue
+from variegate.gains import Normaliser, normalising_factors
+from variegate.policies import Policy
+from variegate.service.desk.arms import Arms
+from variegate.service.desk.choosing import any_policy, label_of
+from variegate.service.desk.shelf import Stock
+from variegate.users.simulated import clicks
+from variegate.utility import Utility
+
+#: Items to choose from: so few that a person sees each of them often enough.
+MOST_ITEMS: Final = 60
+#: Points of each series, at most.
+MOST_POINTS: Final = 200
+#: Features that a person cares for.
+TASTES: Final = 4
+#: Items in a list.
+LENGTH: Final = 5
+
+
+class Person:
+    """Somebody whose wishes are known: eta = (theta, beta), as `Utility` has them.
+
+    The distances of all pairs are worked out once, since hundreds of lists are looked at.
+    """
+
+    def __init__(self, utility: Utility, words: str) -> None:
+        wants, catalogue = utility.preferences, utility.catalogue
+        self.beta, self.words, self._normaliser = wants.diversity, words, utility.normaliser
+        self._worth: FloatArray = catalogue.features @ wants.relevance
+        self._apart = np.zeros((len(catalogue), len(catalogue)))
+        for weight, distance in zip(wants.diversity, catalogue.distances, strict=True):
+            self._apart += weight * distance.matrix()
+
+    def chances(self, items: IndexArray) -> FloatArray:
+        """Return how likely each item of a list is picked."""
+        above = np.tril(self._apart[np.ix_(items, items)], -1).sum(axis=1)
+        gains = self._worth[items] + normalising_factors(self._normaliser, len(items)) * above
+        chances: FloatArray = np.clip(gains, 0.0, 1.0)
+        return chances
+
+    def best(self, candidates: IndexArray, k: int) -> IndexArray:
+        """Return the greedy list of somebody who knows the wishes."""
+        factors = normalising_factors(self._normaliser, k)
+        worth, added = self._worth[candidates], np.zeros(len(candidates))
+        chosen: list[int] = []
+        for place in range(k):
+            scores = worth + factors[place] * added
+            scores[chosen] = -np.inf
+            chosen.append(int(scores.argmax()))
+            added += self._apart[candidates[chosen[-1]], candidates]
+        return candidates[chosen]
+
+
+def watch_view(stock: Stock, arms: Arms, name: str, rounds: int, seed: int) -> dict[str, Any]:
+    """Return how a policy learns what one simulated person wants.
+
+    What is missed is told in expected picks, against the greedy list of somebody who knows the
+    person's wishes: that stands in for the best list, which nobody can search for.
+    """
+    rng = np.random.default_rng((seed, 7))
+    catalogue = _sample(stock, rng)
+    policy = any_policy(name, catalogue, arms)
+    person = _person(catalogue, policy.normaliser, rng)
+    k = max(1, min(LENGTH, len(catalogue) // 4))
+    story = _played(policy, person, k, rounds, rng)
+    return {
+        "policy": name,
+        "label": label_of(name, policy),
+        "rounds": rounds,
+        "distances": [h.name for h in catalogue.distances],
+        "beta": person.beta.tolist(),
+        "theta_words": person.words,
+        **story,
+    }
+
+
+def _sample(stock: Stock, rng: np.random.Generator) -> Catalogue:
+    """Return a small catalogue of items drawn from the shelf."""
+    whole, open_rows = stock.catalogue, np.flatnonzero(stock.open)
+    rows = np.sort(rng.choice(open_rows, min(MOST_ITEMS, len(open_rows)), replace=False))
+    return Catalogue(
+        [whole.ids[row] for row in rows],
+        whole.features[rows],
+        [h.among(rows) for h in whole.distances],
+        [whole.titles[row] for row in rows],
+        {name: [column[row] for row in rows] for name, column in whole.attributes.items()},
+        feature_names=whole.feature_names,
+        mean_user=whole.mean_user,
+        feature_scale=whole.feature_scale,
+    )
+
+
+def _person(catalogue: Catalogue, normaliser: Normaliser, rng: np.random.Generator) -> Person:
+    """Draw somebody who likes a few features and wants a mix in some ways.
+
+    The weights are scaled so that hardly any chance of a pick must be cut to lie from 0 to 1.
+    """
+    features = catalogue.features
+    telling = np.flatnonzero(features.std(axis=0) > 1e-9)
+    theta = np.zeros(catalogue.d)
+    if len(telling):
+        liked = rng.choice(telling, min(TASTES, len(telling)), replace=False)
+        theta[liked] = rng.uniform(0.5, 1.0, len(liked)) * _direction(features[:, liked])
+        theta *= 0.35 / max(float(np.quantile(features @ theta, 0.95)), 1e-9)
+    beta = _wishes(catalogue, rng)
+    return Person(Utility(catalogue, theta, beta, normaliser=normaliser), _words(catalogue, theta))
+
+
+def _wishes(catalogue: Catalogue, rng: np.random.Generator) -> FloatArray:
+    """Draw wishes for variety, from none to a strong one, that are worth a likely pick together."""
+    usual = np.array([max(float(h.matrix().mean()), 1e-9) for h in catalogue.distances])
+    wishes = rng.permutation(np.arange(catalogue.m) if catalogue.m > 1 else np.ones(catalogue.m))
+    return np.asarray(0.6 * wishes / max(wishes @ usual, 1e-9), dtype=np.float64)
+
+
+def _direction(columns: FloatArray) -> FloatArray:
+    """Return for each feature the sign that most of its weight has."""
+    return np.where(columns.sum(axis=0) < 0.0, -1.0, 1.0)
+
+
+def _words(catalogue: Catalogue, theta: FloatArray) -> str:
+    order = [place for place in np.argsort(-np.abs(theta), kind="stable") if theta[place]]
+    names = [catalogue.feature_names[place] for place in order]
+    if not names:
+        return "Cares for nothing in particular."
+    *most, last = names
+    return f"Cares most for {', '.join(most)} and {last}." if most else f"Cares for {last}."
+
+
+def _played(
+    policy: Policy, person: Person, k: int, rounds: int, rng: np.random.Generator
+) -> dict[str, Any]:
+    kept = np.unique(np.linspace(1, rounds, min(rounds, MOST_POINTS)).round().astype(int))
+    titles, size = policy.catalogue.titles, len(policy.catalogue)
+    missed, random_missed, earned = np.zeros(rounds), np.zeros(rounds), np.zeros(rounds)
+    beliefs, shown = [], []
+    telling, wanted = set(kept.tolist()), {1, max(1, rounds // 10), rounds}
+    for turn in range(rounds):
+        # Not all items are at hand each time: the same list again and again would teach little.
+        free = np.sort(rng.choice(size, min(size, max(k, size // 4)), replace=False))
+        best = person.chances(person.best(free, k)).sum()
+        slate = policy.recommend(k, candidates=free, rng=rng)
+        chances = person.chances(slate.items)
+        rewards = clicks(chances, rng.random(k))
+        policy.update(slate, rewards)
+        missed[turn], earned[turn] = best - chances.sum(), rewards.mean()
+        random_missed[turn] = best - person.chances(rng.choice(free, k, replace=False)).sum()
+        if turn + 1 in telling:
+            wants = policy.preferences
+            beliefs.append(np.vstack([wants.diversity, wants.diversity_interval]))
+        if turn + 1 in wanted:
+            shown.append([titles[row] for row in slate.items])
+    learnt, low, high = np.round(np.array(beliefs), 6).transpose(1, 2, 0)
+    means = np.cumsum(earned) / np.arange(1, rounds + 1)
+    return {
+        "at": kept.tolist(),
+        "learnt": learnt.tolist(),
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "regret": np.cumsum(missed)[kept - 1].round(6).tolist(),
+        "uniform_regret": np.cumsum(random_missed)[kept - 1].round(6).tolist(),
+        "reward": means[kept - 1].round(6).tolist(),
+        "shown": shown,
+    }

@@ -1,0 +1,154 @@
+"""`variegate users`: out of one service and into another."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.cli.running import fail, run
+from tests.cli.serving import Place, placed
+from variegate.cli import commands, moving
+from variegate.service.desk.moving import exported
+
+USERS = ("ann", "bob", "cyd")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """Let the environment name a store with three users, and its catalogue."""
+    found = placed(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("VARIEGATE_CONFIG", raising=False)
+    monkeypatch.setenv("VARIEGATE_STORE", found.url())
+    monkeypatch.setenv("VARIEGATE_CATALOGUE", found.catalogue)
+    with found.shop() as shop:
+        for user in USERS:
+            shop.click(user)
+            shop.give(user)
+    return found
+
+
+@pytest.fixture
+def file(place: Place) -> Path:
+    """Return the three users as a file."""
+    path = place.folder / "users.jsonl"
+    assert run("users", "export", "--out", path) == "3 users exported.\n"
+    return path
+
+
+def lines_of(place: Place, name: str = "shop") -> list[dict[str, object]]:
+    with place.shop(name) as shop, shop.store.reading() as reader:
+        return exported(reader, shop.desk.shelf.as_of(reader), None)
+
+
+def ids_of(place: Place, name: str) -> list[object]:
+    return [line["user"] for line in lines_of(place, name)]
+
+
+def changed(file: Path, line: int, **values: object) -> Path:
+    """Change values in a line (from 1) of a file."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    lines[line - 1] = json.dumps({**json.loads(lines[line - 1]), **values})
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def test_export_prints_users_alone(place: Place) -> None:
+    result = CliRunner().invoke(commands, ["users", "export"])
+
+    assert [json.loads(line) for line in result.stdout.splitlines()] == lines_of(place)
+    assert result.stderr == "3 users exported.\n"
+
+
+def test_users_come_out_as_they_went_in(place: Place, file: Path) -> None:
+    told = run("users", "import", file, "--store", place.url("new"))
+
+    assert told == "3 users imported.\n"
+    assert lines_of(place, "new") == lines_of(place)
+    with place.shop("new") as shop:
+        assert shop.check().wrong == ()
+
+
+def test_users_that_are_there_are_refused_and_nothing_is_changed(place: Place, file: Path) -> None:
+    with place.shop("other") as shop:
+        shop.click("cyd")
+
+    message = fail("users", "import", file, "--store", place.url("other"))
+
+    assert message == f"{file}:3: user 'cyd' is here already: --replace replaces them"
+    assert ids_of(place, "other") == ["cyd"]
+
+
+def test_users_that_are_there_can_be_replaced(place: Place, file: Path) -> None:
+    with place.shop("other") as shop:
+        shop.click("cyd")
+
+    run("users", "import", file, "--replace", "--store", place.url("other"))
+
+    assert lines_of(place, "other") == lines_of(place)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"variegate": 2}, "must be of format 1, got '2'"),
+        ({"slates": -1}, "not as it was exported: `slates`: "),
+        ({"user": "ann"}, "user 'ann' stands in line 1 too"),
+        ({"shown": [["nothing", 1]]}, "user 'bob' was shown an item that is not here"),
+    ],
+)
+def test_broken_line_is_named_and_nothing_is_taken(
+    place: Place, file: Path, values: dict[str, object], words: str
+) -> None:
+    message = fail("users", "import", changed(file, 2, **values), "--store", place.url("new"))
+
+    assert message.startswith(f"{file}:2: {words}")
+    assert ids_of(place, "new") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b"nonsense\n", "must be JSON as `users export` writes it"),
+        (b"[1]\n", "must be an object, got list"),
+        (b"\xff\n", "must be JSON as `users export` writes it"),
+        (b"[" * 100_000 + b"\n", "must be JSON as `users export` writes it"),
+    ],
+    ids=["no JSON", "no object", "no text", "deep"],
+)
+def test_line_that_is_no_user_is_named(place: Place, file: Path, line: bytes, words: str) -> None:
+    file.write_bytes(file.read_bytes() + b"\n" + line)
+
+    assert fail("users", "import", file, "--store", place.url("new")) == f"{file}:5: {words}"
+    assert ids_of(place, "new") == []
+
+
+def test_what_fails_late_says_what_is_in(
+    place: Place, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moving, "CHUNK", 2)
+    changed(file, 3, shown=[["nothing", 1]])
+
+    message = fail("users", "import", file, "--store", place.url("new"))
+
+    assert message.startswith(f"{file}:3: user 'cyd' was shown an item that is not here")
+    assert message.endswith("; the 2 users above are in: go on with --replace")
+    assert ids_of(place, "new") == ["ann", "bob"]
+
+
+def test_import_works_while_a_service_runs(place: Place, file: Path) -> None:
+    with place.shop("running") as shop:
+        shop.click("dan")
+
+        run("users", "import", file, "--store", place.url("running"))
+
+        assert shop.user("ann").slates == 2
+        assert shop.click("ann")["user"] == "ann"
+        assert shop.check().wrong == ()
+
+
+def test_file_that_is_not_there(place: Place) -> None:
+    message = fail("users", "import", "none.jsonl", "--store", place.url())
+
+    assert message == "none.jsonl: cannot be read: No such file or directory"

@@ -1,0 +1,66 @@
+"""Requests to a service in another process, one connection each."""
+
+import json
+from http.client import HTTPConnection, HTTPMessage
+from typing import Any, NamedTuple
+
+from variegate.loadtest.soak import Notebook, Sent
+
+
+class Answer(NamedTuple):
+    """What came back."""
+
+    status: int
+    headers: HTTPMessage
+    body: bytes
+
+    @property
+    def message(self) -> str:
+        """What an error says."""
+        return str(json.loads(self.body)["error"]["message"])
+
+
+class Caller:
+    """Asks a service, and notes what it was told."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self._address = address
+        self.notebook = Notebook()
+
+    def ask(self, method: str, path: str, body: Any = None) -> Answer:
+        """Return the answer to a request."""
+        connection = HTTPConnection(*self._address, timeout=60)
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body))
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.headers, answer.read())
+        finally:
+            connection.close()
+
+    def wish(self, user: str = "ada") -> Answer:
+        """Ask for a list."""
+        answer = self.ask("POST", f"/v1/users/{user}/slates", {})
+        self.notebook.list_answered(answer.status, answer.body)
+        return answer
+
+    def report(self, answer: Answer) -> Answer:
+        """Say that the first item of a list was liked."""
+        slate = json.loads(answer.body)
+        first = slate["items"][0]["id"]
+        report = Sent(slate["slate_id"], ((first, 1.0),), None, None)
+        self.notebook.sending(report)
+        told = self.ask("POST", f"/v1/slates/{report.slate}/feedback", report.body)
+        self.notebook.report_answered(report, told.status, told.body)
+        return told
+
+    def number(self, name: str) -> float:
+        """Return a number of /metrics."""
+        text = self.ask("GET", "/metrics").body.decode()
+        return float(text.split(f"\n{name} ")[1].split("\n")[0])
+
+    def is_answered(self) -> bool:
+        """Whether anybody listens."""
+        try:
+            return self.ask("GET", "/healthz").status == 200
+        except ConnectionError:
+            return False

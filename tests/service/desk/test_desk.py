@@ -1,0 +1,264 @@
+"""The desk as the routes use it: awaited, answered after the commit, in one thread."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.service.desk.shop import LMDH, Clock, catalogue, new_item
+from variegate.errors import ConflictError, InputError, NotFoundError, StoreError
+from variegate.service.desk import Arms, Desk, Report, Rules, Wish, listing, writer
+from variegate.service.desk.writer import Writer
+from variegate.store import Batch, Store
+
+Work = Callable[[Desk], Coroutine[Any, Any, Any]]
+
+
+def run(store: Store, work: Work, **options: Any) -> Any:
+    """Return what `work` comes to with a desk that has begun."""
+    rules = Rules(**{"k": 4, **options.pop("rules", {})})
+    desk = Desk(catalogue(), store, Arms(LMDH), rules, **options)
+
+    async def begun() -> Any:
+        desk.start()
+        try:
+            return await work(desk)
+        finally:
+            await asyncio.to_thread(desk.stop)
+
+    return asyncio.run(begun())
+
+
+def test_all_that_it_does_can_be_awaited(any_store: Store) -> None:
+    async def work(desk: Desk) -> list[Any]:
+        given = await desk.recommend(Wish("ann"))
+        learnt = await desk.feedback(Report(given["slate_id"], {given["items"][0]["id"]: 1.0}))
+        stocked = await desk.stock([new_item()])
+        retired = await desk.retire("i1")
+        lines = list(desk.exported())
+        forgotten = await desk.forget("ann")
+        imported = await desk.import_users(lines)
+        replaced = await desk.import_users(lines, replace=True)
+        return [learnt["status"], stocked, retired, forgotten, imported, replaced]
+
+    assert run(any_store, work) == [
+        "learnt",
+        {"items": ["new"]},
+        {"id": "i1", "retired": True},
+        {"user": "ann", "forgotten": True},
+        {"imported": 1},
+        {"imported": 1},
+    ]
+
+
+def test_a_refusal_is_raised_to_whoever_asked(store: Store) -> None:
+    async def work(desk: Desk) -> None:
+        with pytest.raises(InputError, match="`k` must be"):
+            await desk.recommend(Wish("ann", k=0))
+        with pytest.raises(NotFoundError, match="no slate 'x'"):
+            await desk.feedback(Report("x", {}))
+        with pytest.raises(InputError, match=r"`rewards` must be from 0 to 1, got 2\.0"):
+            await desk.feedback(Report("x", {"i1": 2.0}))
+        with pytest.raises(NotFoundError, match="no user 'ann'"):
+            await desk.forget("ann")
+        given = await desk.recommend(Wish("ann"))
+        await desk.feedback(Report(given["slate_id"], {}, None, "e"))
+        with pytest.raises(ConflictError, match="`event` 'e'"):
+            await desk.feedback(Report(given["slate_id"], {}, (), "e"))
+
+    run(store, work)
+
+
+def test_what_waits_is_done_together(store: Store) -> None:
+    sizes: list[float] = []
+
+    def observe(name: str, value: float) -> None:
+        if name == "batch":
+            sizes.append(value)
+
+    async def work(desk: Desk) -> int:
+        wishes = [desk.recommend(Wish(f"u{number % 10}", k=1)) for number in range(150)]
+        answers = await asyncio.gather(*wishes)
+        return len({answer["slate_id"] for answer in answers})
+
+    assert run(store, work, observe=observe) == 150
+    assert sum(sizes) == 150
+    assert max(sizes) == 64
+
+
+def test_operations_of_all_kinds_keep_their_order(store: Store) -> None:
+    async def work(desk: Desk) -> list[Any]:
+        return await asyncio.gather(
+            desk.recommend(Wish("ann")),
+            desk.stock([new_item()]),
+            desk.recommend(Wish("ann")),
+            desk.forget("ann"),
+            desk.recommend(Wish("ann")),
+            desk.retire("new"),
+            desk.recommend(Wish("ann")),
+        )
+
+    answers = run(store, work)
+    first = [answers[at]["items"][0]["id"] for at in (0, 2, 4, 6)]
+    assert first[0] != "new"
+    assert first[1] == "new"
+    assert first[2] == "new"  # forgotten, ann has seen nothing
+    assert first[3] != "new"
+
+
+def test_a_store_that_fails_is_told_to_all_and_then_works_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_batch: Batch, _rows: object) -> None:
+        raise StoreError("the disk is full")
+
+    async def work(desk: Desk) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(Batch, "add_slates", fail)
+            wishes = [desk.recommend(Wish(user)) for user in ("ann", "bob")]
+            errors = await asyncio.gather(*wishes, return_exceptions=True)
+        assert [str(error) for error in errors] == ["the disk is full"] * 2
+        assert desk.counts()["users"] == 0
+        assert (await desk.recommend(Wish("ann")))["user"] == "ann"
+
+    run(store, work)
+
+
+def test_a_fault_of_ours_costs_only_the_one_who_met_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    give = listing.give_list
+
+    def fail_for_bob(ledger: Any, wish: Wish) -> dict[str, Any]:
+        answer = give(ledger, wish)
+        if wish.user == "bob":
+            raise ZeroDivisionError("ours")
+        return answer
+
+    monkeypatch.setattr(listing, "give_list", fail_for_bob)
+
+    async def work(desk: Desk) -> None:
+        wishes = [desk.recommend(Wish(user)) for user in ("ann", "bob", "cid")]
+        outcomes: list[Any] = await asyncio.gather(*wishes, return_exceptions=True)
+        assert isinstance(outcomes[1], ZeroDivisionError)
+        assert [outcomes[at]["user"] for at in (0, 2)] == ["ann", "cid"]
+        assert desk.counts()["users"] == desk.counts()["slates"] == 2
+
+    run(store, work)
+    assert "each is tried alone" in caplog.text
+
+
+def test_time_closes_lists_by_itself(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "TICK", 0.01)
+    clock, closed = Clock(), threading.Event()
+    learnt: list[float] = []
+
+    def observe(name: str, value: float) -> None:
+        if name == "learn":
+            learnt.append(value)
+        elif len(learnt) == 70:  # the next batch: the one before is kept
+            closed.set()
+
+    async def work(desk: Desk) -> None:
+        for number in range(70):
+            await desk.recommend(Wish(f"u{number}", k=1))
+        clock.now += 61.0
+        while not closed.is_set():
+            await desk.recommend(Wish("ann", k=1))
+        assert desk.counts()["answered"] == 70
+
+    rules = {"wait_seconds": 60.0, "default_reward": 0.5}
+    bounded = partial(asyncio.wait_for, timeout=20)
+    run(store, lambda desk: bounded(work(desk)), clock=clock, observe=observe, rules=rules)
+
+
+class TestWriter:
+    def test_it_answers_what_waits_before_it_ends(self) -> None:
+        gate = threading.Event()
+
+        def settle(operations: Any) -> list[Any]:
+            gate.wait(5)
+            return list(operations)
+
+        async def work() -> None:
+            it = Writer(settle, lambda: False, patience=5.0)
+            it.start()
+            waiting = [asyncio.ensure_future(it.submit(number)) for number in range(3)]
+            await asyncio.sleep(0)
+            stopping = asyncio.ensure_future(asyncio.to_thread(it.stop))
+            gate.set()
+            assert await asyncio.gather(*waiting) == [0, 1, 2]
+            await stopping
+            with pytest.raises(StoreError, match="stopping or too busy"):
+                await it.submit(4)
+
+        asyncio.run(work())
+
+    def test_what_waited_too_long_is_not_begun(self) -> None:
+        begun: list[Any] = []
+
+        def settle(operations: Any) -> list[Any]:
+            begun.extend(operations)
+            return list(operations)
+
+        async def work() -> None:
+            it = Writer(settle, lambda: False, patience=-1.0)
+            it.start()
+            with pytest.raises(StoreError, match="too busy: try again"):
+                await it.submit("late")
+            await asyncio.to_thread(it.stop)
+
+        asyncio.run(work())
+        assert begun == []
+
+    def test_time_takes_turns_with_what_comes(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(writer, "TICK", 0.0)
+        answers: list[int] = []
+        ticks: list[int] = []
+        more = threading.Event()
+
+        def tick() -> bool:
+            monkeypatch.setattr(writer, "TICK", 60.0)  # from now on it comes as there is more
+            ticks.append(len(answers))
+            more.set()
+            return len(answers) < 5
+
+        async def work() -> None:
+            it = Writer(list, tick, patience=5.0)
+            it.start()
+            await asyncio.to_thread(more.wait, 20)
+            for number in range(5):
+                answers.append(await it.submit(number))
+            await asyncio.to_thread(it.stop)
+
+        asyncio.run(asyncio.wait_for(work(), 20))
+        assert answers == [0, 1, 2, 3, 4]
+        assert len(ticks) > 1
+
+    def test_a_failing_tick_is_tried_again(
+        self, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(writer, "TICK", 0.01)
+        ticks = iter([StoreError("away"), ZeroDivisionError("ours")])
+        done = threading.Event()
+
+        def tick() -> bool:
+            error = next(ticks, None)
+            if error is None:
+                done.set()
+                return False
+            raise error
+
+        async def work() -> None:
+            it = Writer(list, tick, patience=5.0)
+            it.start()
+            await asyncio.to_thread(done.wait, 20)
+            assert await it.submit("it") == "it"
+            await asyncio.to_thread(it.stop)
+
+        asyncio.run(work())
+        assert "the store is away: away" in caplog.text
+        assert "it is tried again" in caplog.text

@@ -1,0 +1,67 @@
+"""Who may call which route: those for admins change or show more than one user's lists."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.service.caller import Caller, error
+from tests.service.whole import service
+
+
+@pytest.fixture(scope="module")
+def caller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+    with service(tmp_path_factory.mktemp("roles")) as whole:
+        yield Caller(*whole)
+
+
+ADMIN = frozenset(
+    {
+        ("DELETE", "/v1/users/{user}"),
+        ("GET", "/v1/export"),
+        ("POST", "/v1/import"),
+        ("POST", "/v1/items"),
+        ("PUT", "/v1/items/{item:path}"),
+        ("DELETE", "/v1/items/{item:path}"),
+        ("GET", "/v1/report"),
+    }
+)
+CLIENT = frozenset(
+    {
+        ("POST", "/v1/users/{user}/slates"),
+        ("POST", "/v1/slates/{slate}/feedback"),
+        ("GET", "/v1/users/{user}"),
+        ("GET", "/v1/users/{user}/history"),
+        ("GET", "/v1/catalogue"),
+        ("GET", "/v1/items"),
+        ("GET", "/v1/items/{item:path}"),
+    }
+)
+
+
+def path_of(template: str) -> str:
+    return template.replace("{user}", "x").replace("{slate}", "x").replace("{item:path}", "x")
+
+
+def test_all_of_these_routes_are_there(caller: Caller) -> None:
+    there = {(method, route.path) for route in caller.routes() for method in route.methods or ()}
+    assert there >= ADMIN | CLIENT
+
+
+@pytest.mark.parametrize(("method", "path"), sorted(ADMIN))
+def test_a_client_may_not_call_what_is_for_admins(caller: Caller, method: str, path: str) -> None:
+    answer = caller.send(method, path_of(path), role="client")
+    assert "needs a key with the role admin" in error(answer, 403)
+
+
+@pytest.mark.parametrize(("method", "path"), sorted(CLIENT))
+def test_a_client_may_call_the_rest(caller: Caller, method: str, path: str) -> None:
+    answer = caller.send(method, path_of(path), role="client")
+    assert answer.status_code in (200, 201, 400, 404)
+
+
+@pytest.mark.parametrize(("method", "path"), sorted(ADMIN | CLIENT))
+def test_nobody_may_call_anything_without_a_key(caller: Caller, method: str, path: str) -> None:
+    before = caller.desk.counts()
+    answer = caller.send(method, path_of(path), role=None)
+    assert "a key is needed" in error(answer, 401)
+    assert caller.desk.counts() == before
