@@ -59,8 +59,16 @@ def serve(
     items, clicks, expected = [], [], []
     with Store.open(place.url(name)) as store:
         clock = Clock()
-        rules = {"k": K, "mix": mix, "memory": 0, "seed": seed}
-        shop = Shop(store, {"served": line}, items=catalogue(), clock=clock, **rules)
+        shop = Shop(
+            store,
+            {"served": line},
+            items=catalogue(),
+            clock=clock,
+            k=K,
+            mix=mix,
+            memory=0,
+            seed=seed,
+        )
         for _ in range(rounds):
             clock.now += 10.0
             given = shop.all(*(Wish(user) for user in ids))

@@ -363,7 +363,7 @@ class TestWatch:
 
         assert person.chances(items) == pytest.approx(np.clip(utility.gains(items), 0, 1))
         free = np.sort(items)
-        assert person.best(free, 3).tolist() == utility.best(3, free).tolist()
+        assert person.best(free[None], 3)[0].tolist() == utility.best(3, free).tolist()
 
 
 class TestOverview:

@@ -30,8 +30,8 @@ def take(browser: "Browser", address: str, folder: Path) -> Iterator[Path]:
         )
         page = context.new_page()
         for view, show in VIEWS.items():
+            page.goto("about:blank")  # or else another view would only be unfolded
             page.goto(f"{address}/#/{view.partition('-')[0]}")
-            page.reload()
             show(page)
             path = folder / f"{view}-{theme}-{screen}.png"
             page.screenshot(path=path, full_page=not view.endswith("why"))

@@ -18,32 +18,36 @@ def solved(gram, response, ridge):
     for i in range(p):
         largest = max(largest, gram[i, i] + ridge)
     rounding = p * 2.220446049250313e-16 * largest
+    # By rows, so that the inner loops go along them: the compiler does several steps at a time.
     for j in range(p):
-        pivot = gram[j, j] + ridge
+        for k in range(j, p):
+            R[j, k] = gram[j, k]
+        R[j, j] += ridge
         for i in range(j):
-            pivot -= R[i, j] * R[i, j]
+            share = R[i, j]
+            for k in range(j, p):
+                R[j, k] -= share * R[i, k]
+        pivot = R[j, j]
         if pivot < rounding or pivot <= 0.0:
             return response, R, False
-        R[j, j] = sqrt(pivot)
-        for k in range(j + 1, p):
-            total = gram[j, k]
-            for i in range(j):
-                total -= R[i, j] * R[i, k]
-            R[j, k] = total / R[j, j]
-    G = np.zeros((p, p))  # the inverse of R'
-    for c in range(p):
-        G[c, c] = 1.0 / R[c, c]
-        for i in range(c + 1, p):
-            total = 0.0
-            for k in range(c, i):
-                total += R[k, i] * G[k, c]
-            G[i, c] = -total / R[i, i]
+        root = sqrt(pivot)
+        for k in range(j, p):
+            R[j, k] /= root
+    G = np.zeros((p, p))  # the inverse of R', row by row
+    for i in range(p):
+        for k in range(i):
+            share = R[k, i]
+            for c in range(k + 1):
+                G[i, c] -= share * G[k, c]
+        for c in range(i):
+            G[i, c] /= R[i, i]
+        G[i, i] = 1.0 / R[i, i]
     half, mean = np.zeros(p), np.zeros(p)
     for i in range(p):
         for j in range(i + 1):
             half[i] += G[i, j] * response[j]
-    for j in range(p):
-        for i in range(j, p):
+    for i in range(p):
+        for j in range(i + 1):
             mean[j] += G[i, j] * half[i]
     return mean, G, True
 

@@ -59,7 +59,8 @@ def _components(features: FloatArray) -> tuple[FloatArray, float]:
     places = np.zeros((len(table), 2))
     places[:, : first.shape[1]] = table @ first
     share = float(variances[::-1][:2].sum() / variances.sum())
-    return places / np.maximum(np.abs(places).max(axis=0), 1e-12), min(share, 1.0)
+    low, high = places.min(axis=0), places.max(axis=0)
+    return (2.0 * places - low - high) / np.maximum(high - low, 1e-12), min(share, 1.0)
 
 
 def _grouped(catalogue: Catalogue, rows: IndexArray) -> tuple[list[str], list[int]]:

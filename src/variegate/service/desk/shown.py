@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from variegate.arrays import IndexArray
 
-#: A row of the catalogue and a second since 1970.
-_ENTRY: Final = np.dtype([("row", "<u4"), ("time", "<u4")])
+_WORD: Final = np.dtype("<u4")
+#: Bytes of a row of the catalogue and a second since 1970.
+_ENTRY: Final = 8
 
 
 class Shown:
@@ -22,51 +23,46 @@ class Shown:
     """
 
     def __init__(self, entries: bytes = b"") -> None:
-        self._entries: NDArray[np.void] = np.frombuffer(entries, dtype=_ENTRY)
+        self._entries = entries
 
     def rows(self, since: float) -> IndexArray:
         """Return the rows shown after `since` (seconds since 1970), oldest first."""
-        recent = self._entries[self._entries["time"] > since]
-        rows: IndexArray = recent["row"].astype(np.intp)
+        if not self._entries:
+            return np.empty(0, dtype=np.intp)
+        table = self._table()
+        if table[0, 1] <= since:  # the oldest stands first
+            table = table[table[:, 1] > since]
+        rows: IndexArray = table[:, 0].astype(np.intp)
         return rows
 
     def times(self) -> list[tuple[int, int]]:
         """Return each row with the second at which it was last shown."""
-        return [(int(row), int(second)) for row, second in self._entries.tolist()]
+        return [(row, second) for row, second in self._table().tolist()]
 
     def with_list(self, rows: IndexArray, now: float, most: int) -> "Shown":
         """Return what is remembered after one more list: each row once, at most `most`."""
-        added = np.empty(len(rows), dtype=_ENTRY)
-        added["row"], added["time"] = rows, int(now)
-        if not most:
-            return Shown()
-        known = self._entries["row"]
-        repeated = np.zeros(max(known.max(initial=0), rows.max(initial=0)) + 1, dtype=np.bool_)
-        repeated[rows] = True
-        kept = self._entries[~repeated[known]]
-        return _of(np.concatenate([kept, added])[-most:])
+        return self.without(rows).with_new(rows, now, most)
 
     def with_new(self, rows: IndexArray, now: float, most: int) -> "Shown":
-        """Return the same for rows of which none is remembered; the time is most of them."""
+        """Return the same for rows of which none is remembered, as most often none is."""
         second = int(now)
-        added = struct.pack(
-            f"<{2 * len(rows)}I", *(n for row in rows.tolist() for n in (row, second))
-        )
-        return Shown((self.to_bytes() + added)[-8 * most :]) if most else Shown()
+        pairs = [number for row in rows.tolist() for number in (row, second)]
+        added = struct.pack(f"<{len(pairs)}I", *pairs)
+        return Shown((self._entries + added)[-_ENTRY * most :]) if most else Shown()
 
     def without(self, rows: IndexArray) -> "Shown":
         """Return the same as if these rows had never been shown."""
-        return _of(self._entries[~np.isin(self._entries["row"], rows)])
+        table = self._table()
+        return Shown(table[~np.isin(table[:, 0], rows)].tobytes())
 
     def to_bytes(self) -> bytes:
         """Return 8 bytes a row."""
-        return self._entries.tobytes()
+        return self._entries
 
     @classmethod
     def of_times(cls, times: list[tuple[int, int]]) -> "Shown":
         """Return what `times` gave."""
-        return _of(np.array(times, dtype=_ENTRY))
+        return cls(np.array(times, dtype=_WORD).tobytes())
 
-
-def _of(entries: NDArray[np.void]) -> Shown:
-    return Shown(entries.tobytes())
+    def _table(self) -> NDArray[np.uint32]:
+        return np.frombuffer(self._entries, dtype=_WORD).reshape(-1, 2)

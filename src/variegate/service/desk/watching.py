@@ -39,23 +39,26 @@ class Person:
             self._apart += weight * distance.matrix()
 
     def chances(self, items: IndexArray) -> FloatArray:
-        """Return how likely each item of a list is picked."""
-        above = np.tril(self._apart[np.ix_(items, items)], -1).sum(axis=1)
-        gains = self._worth[items] + normalising_factors(self._normaliser, len(items)) * above
+        """Return how likely each item of a list, or of each of several, is picked."""
+        k = items.shape[-1]
+        pairs = self._apart[items[..., :, None], items[..., None, :]]
+        above = (pairs * np.tri(k, k, -1)).sum(axis=-1)
+        gains = self._worth[items] + normalising_factors(self._normaliser, k) * above
         chances: FloatArray = np.clip(gains, 0.0, 1.0)
         return chances
 
     def best(self, candidates: IndexArray, k: int) -> IndexArray:
-        """Return the greedy list of somebody who knows the wishes."""
+        """Return the greedy list of somebody who knows the wishes, for each row of candidates."""
         factors = normalising_factors(self._normaliser, k)
-        worth, added = self._worth[candidates], np.zeros(len(candidates))
-        chosen: list[int] = []
+        worth, added = self._worth[candidates], np.zeros(candidates.shape)
+        taken, rounds = np.zeros(candidates.shape), np.arange(len(candidates))
+        chosen = np.empty((len(candidates), k), dtype=np.intp)
         for place in range(k):
-            scores = worth + factors[place] * added
-            scores[chosen] = -np.inf
-            chosen.append(int(scores.argmax()))
-            added += self._apart[candidates[chosen[-1]], candidates]
-        return candidates[chosen]
+            at = (worth + factors[place] * added - taken).argmax(axis=1)
+            taken[rounds, at] = np.inf
+            chosen[:, place] = candidates[rounds, at]
+            added += self._apart[chosen[:, place, None], candidates]
+        return chosen
 
 
 def watch_view(stock: Stock, arms: Arms, name: str, rounds: int, seed: int) -> dict[str, Any]:
@@ -137,35 +140,40 @@ def _words(catalogue: Catalogue, theta: FloatArray) -> str:
 def _played(
     policy: Policy, person: Person, k: int, rounds: int, rng: np.random.Generator
 ) -> dict[str, Any]:
+    size, titles = len(policy.catalogue), policy.catalogue.titles
     kept = np.unique(np.linspace(1, rounds, min(rounds, MOST_POINTS)).round().astype(int))
-    titles, size = policy.catalogue.titles, len(policy.catalogue)
-    missed, random_missed, earned = np.zeros(rounds), np.zeros(rounds), np.zeros(rounds)
-    beliefs, shown = [], []
     telling, wanted = set(kept.tolist()), {1, max(1, rounds // 10), rounds}
+    # Not all items are at hand each time: the same list again and again would teach little.
+    free = rng.permuted(np.tile(np.arange(size), (rounds, 1)), axis=1)[:, : max(k, size // 4)]
+    given = np.empty((rounds, k), dtype=np.intp)
+    earned, beliefs, shown = np.zeros(rounds), [], []
     for turn in range(rounds):
-        # Not all items are at hand each time: the same list again and again would teach little.
-        free = np.sort(rng.choice(size, min(size, max(k, size // 4)), replace=False))
-        best = person.chances(person.best(free, k)).sum()
-        slate = policy.recommend(k, candidates=free, rng=rng)
-        chances = person.chances(slate.items)
-        rewards = clicks(chances, rng.random(k))
+        slate = policy.recommend(k, candidates=free[turn], rng=rng)
+        given[turn] = slate.items
+        rewards = clicks(person.chances(slate.items), rng.random(k))
         policy.update(slate, rewards)
-        missed[turn], earned[turn] = best - chances.sum(), rewards.mean()
-        random_missed[turn] = best - person.chances(rng.choice(free, k, replace=False)).sum()
+        earned[turn] = rewards.mean()
         if turn + 1 in telling:
             wants = policy.preferences
             beliefs.append(np.vstack([wants.diversity, wants.diversity_interval]))
         if turn + 1 in wanted:
             shown.append([titles[row] for row in slate.items])
     learnt, low, high = np.round(np.array(beliefs), 6).transpose(1, 2, 0)
+    best = person.chances(person.best(free, k)).sum(axis=1)
+
+    def missed(lists: IndexArray) -> list[float]:
+        worse = np.cumsum(best - person.chances(lists).sum(axis=1))
+        series: list[float] = worse[kept - 1].round(6).tolist()
+        return series
+
     means = np.cumsum(earned) / np.arange(1, rounds + 1)
     return {
         "at": kept.tolist(),
         "learnt": learnt.tolist(),
         "low": low.tolist(),
         "high": high.tolist(),
-        "regret": np.cumsum(missed)[kept - 1].round(6).tolist(),
-        "uniform_regret": np.cumsum(random_missed)[kept - 1].round(6).tolist(),
+        "regret": missed(given),
+        "uniform_regret": missed(free[:, :k]),  # the candidates come in random order
         "reward": means[kept - 1].round(6).tolist(),
         "shown": shown,
     }

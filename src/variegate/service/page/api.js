@@ -4,6 +4,7 @@ import { askForKey, currentKey } from "./key.js";
 
 const FIRST_WAIT = 700;
 const LONGEST_WAIT = 8000;
+const NO_KEY = "This service answers to a key only. Whoever runs it can make you one.";
 const AWAY_STATUSES = [502, 503, 504];
 
 /** The service answered, and the answer is no. Status 0: it did not answer in time. */
@@ -32,8 +33,10 @@ export const part = encodeURIComponent;
 
 async function request(method, path, body, { seconds = 15 } = {}) {
   const answer = await reached(method, path, body, seconds);
-  if (answer.status === 401 && (await askForKey(await wordsOf(answer)))) {
-    return request(method, path, body, { seconds });
+  if (answer.status === 401) {
+    const words = currentKey() ? await wordsOf(answer) : NO_KEY;
+    if (await askForKey(words)) return request(method, path, body, { seconds });
+    throw new Refusal(401, words);
   }
   if (answer.status === 429 && seconds > 1) {
     await pause(1000 * Math.min(Number(answer.headers.get("retry-after")) || 1, 5));

@@ -3,9 +3,9 @@
 import { el, fixed, readable } from "./dom.js";
 import { distanceColour } from "./why.js";
 
-/** What the ends of the dial add to every weight, or take from it: about as much as people have. */
-const MOST_ADDED = 0.6;
-const MOST_TAKEN = 0.4;
+/** What the ends of the dial add to every weight, or take: enough to outweigh what one likes best. */
+const MOST_ADDED = 1.6;
+const MOST_TAKEN = 1.4;
 const WORDS = { "-1": "least varied", 0: "as learnt", 1: "most varied" };
 
 /**
