@@ -16,7 +16,8 @@ from variegate.errors import MissingExtraError
 NewTab = Callable[..., Tab]
 
 
-@pytest.fixture(scope="session")
+# Not for the session: while playwright runs, its loop is in the way of tests with one of theirs.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     try:
         found_browser()
@@ -27,7 +28,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def address(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return where a service with the bundled films answers; tests share it, not their users."""
     folder = tmp_path_factory.mktemp("page")
     service = Serving("--store", f"sqlite:///{folder}/page.db?durability=normal")
@@ -58,7 +59,7 @@ def tab(new_tab: NewTab) -> Tab:
 
 
 @pytest.fixture
-def mortal(browser: Browser, tmp_path: Path) -> Iterator[Serving]:
+def mortal(tmp_path: Path) -> Iterator[Serving]:
     """Return a service that may be killed."""
     service = Serving("--store", f"sqlite:///{tmp_path}/mortal.db")
     service.start()

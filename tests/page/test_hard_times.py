@@ -6,7 +6,7 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Route
 
 from tests.page.watched import LISTS_READY, Tab
 from variegate import Catalogue
@@ -51,14 +51,14 @@ def test_an_answer_that_was_lost_on_the_way_counts_once(browser: Browser, mortal
     tab = Tab(browser, mortal.address)
     page = tab.open()
     before = tab.titles()
-    lost = []
+    lost: list[int] = []
 
-    def lose(route: object) -> None:
+    def lose(route: Route) -> None:
         if not lost:
-            lost.append(route.fetch().status)  # type: ignore[attr-defined]
-            route.abort()  # type: ignore[attr-defined]
+            lost.append(route.fetch().status)
+            route.abort()
         else:
-            route.continue_()  # type: ignore[attr-defined]
+            route.continue_()
 
     page.route("**/feedback", lose)
     page.locator("#cards .pick").nth(1).click()

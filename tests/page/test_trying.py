@@ -1,6 +1,7 @@
 """Being the user: lists, picks, what is learnt, the dial."""
 
 import json
+from itertools import pairwise
 from urllib.request import urlopen
 
 from tests.page.watched import Tab
@@ -30,8 +31,8 @@ def test_five_lists_teach_and_the_preferences_are_seen_to_move(tab: Tab) -> None
         seen.append((weights(tab, "likes"), weights(tab, "variety")))
 
     likes, varieties = zip(*seen, strict=True)
-    assert all(later != earlier for earlier, later in zip(likes, likes[1:], strict=False))
-    assert all(later != earlier for earlier, later in zip(varieties, varieties[1:], strict=False))
+    assert all(later != earlier for earlier, later in pairwise(likes))
+    assert all(later != earlier for earlier, later in pairwise(varieties))
     assert len(varieties[-1]) == 4
     assert known(tab)["slates"] == 6
     told = tab.page.locator("#progress svg[aria-label^='Picks by list']").get_attribute(

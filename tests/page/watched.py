@@ -1,5 +1,6 @@
 """A tab whose console and requests are watched."""
 
+import json
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request
@@ -75,6 +76,4 @@ class Tab:
 
 
 def _json(titles: list[str]) -> str:
-    import json
-
     return json.dumps(titles, ensure_ascii=False, separators=(",", ":"))

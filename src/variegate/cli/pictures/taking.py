@@ -1,6 +1,6 @@
 """Every view of the page, light and dark, on a wide screen and on a phone."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -17,7 +17,7 @@ SCREENS: Final = {"desktop": (1280, 860), "phone": (390, 844)}
 ROUNDS: Final = 7
 
 
-def take(browser: "Browser", address: str, folder: Path) -> Iterator[Path]:
+def take(browser: "Browser", address: str, folder: Path) -> Generator[Path, None, None]:
     """Play a few rounds, then give each picture once it is taken."""
     kept = _played(browser, address)
     for theme, (screen, (width, height)) in product(THEMES, SCREENS.items()):

@@ -7,7 +7,14 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 from scipy.special import ndtri
 
-from variegate.arrays import FloatArray, IndexArray, check_choice, check_count, check_fraction, generator
+from variegate.arrays import (
+    FloatArray,
+    IndexArray,
+    check_choice,
+    check_count,
+    check_fraction,
+    generator,
+)
 from variegate.errors import InputError
 
 #: The least number of resamples whose quantiles mean something

@@ -22,6 +22,7 @@ export function beliefBars(host, { most, colourOf, empty }) {
     sentence.textContent = isEmpty ? empty : words;
     host.classList.toggle("nothing-yet", isEmpty);
     const shown = strongest(beliefs ?? [], most);
+    setVars(list, { "--rows": shown.length });
     const reach = Math.max(0.05, ...shown.flatMap(({ low, high }) => [Math.abs(low), Math.abs(high)]));
     for (const [name, row] of rows) {
       if (shown.some((one) => one.name === name)) continue;
