@@ -19,7 +19,7 @@ check: .venv/ready  ## lint, types and import directions
 
 browser:  ## get the browser that tests of the page drive, where this may be done
 	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
-	  { echo "Installing chromium"; apt-get install -y -qq chromium >/dev/null 2>&1; } || \
+	  { echo "Installing chromium"; apt-get update -qq >/dev/null 2>&1; apt-get install -y -qq chromium >/dev/null 2>&1; } || \
 	  echo "chromium could not be installed: the tests of the page will be skipped"
 
 bench: .venv/ready  ## measure speed against the peers, as ratios in one run
