@@ -14,7 +14,17 @@ FILES = sorted(SOURCE.rglob("*.py"))
 #: Names that say nothing of what is inside.
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "core", "manager", "misc"}
 #: What `import variegate` must not wait for.
-HEAVY = {"numba", "click", "rich", "matplotlib", "polars", "pandas", "sklearn", "sqlalchemy", "fastapi"}
+HEAVY = {
+    "numba",
+    "click",
+    "rich",
+    "matplotlib",
+    "polars",
+    "pandas",
+    "sklearn",
+    "sqlalchemy",
+    "fastapi",
+}
 
 each_file = pytest.mark.parametrize(
     "path", FILES, ids=lambda path: path.relative_to(SOURCE).as_posix()

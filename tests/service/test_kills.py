@@ -32,7 +32,9 @@ def test_twenty_kills_lose_nothing_and_count_nothing_twice(url: str) -> None:
 
 @pytest.mark.slow
 def test_kills_of_several_processes_at_once_lose_nothing(postgres_url: str) -> None:
-    soak = soaked(postgres_url, Plan(kills=2, workers=2, users=5, shortest=1.0, longest=1.5, seed=6))
+    soak = soaked(
+        postgres_url, Plan(kills=2, workers=2, users=5, shortest=1.0, longest=1.5, seed=6)
+    )
 
     assert soak.wrong == []
     assert len(soak.kills) == 2
