@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.postgres import Postgres, PostgresUnavailableError, fresh_database, postgres_server
+from tests.postgres import Postgres, fresh_database
 from tests.service.desk.shop import Shop
 from variegate.policies.warming import warm
 from variegate.store import Store
@@ -19,15 +19,6 @@ Opening = Callable[[str], Store]
 @pytest.fixture(scope="session", autouse=True)
 def compiled() -> None:
     warm()
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    try:
-        with postgres_server() as server:
-            yield server
-    except PostgresUnavailableError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")
