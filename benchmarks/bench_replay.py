@@ -131,8 +131,8 @@ def section(part: Part) -> list[str]:
         "all users, paper's lines, by that",
     ]
     return [
-        "30 rounds of lists of 10, learning after each, shown items gone: test users replayed by both",
-        "sides in turns (how many, the table says), and all of them by variegate, on one core.",
+        "30 rounds of lists of 10, learning after each, shown items gone: test users replayed by",
+        "both sides in turns (how many, the table says), and all of them by variegate, on one core.",
         "",
         *table(header, rows),
     ]
