@@ -132,7 +132,7 @@ def section(part: Part) -> list[str]:
     ]
     return [
         "30 rounds of lists of 10, learning after each, shown items gone: test users replayed by",
-        "both sides in turns (how many, the table says), and all of them by variegate, on one core.",
+        "both sides in turns (the table says how many), and all of them by variegate, one core.",
         "",
         *table(header, rows),
     ]
