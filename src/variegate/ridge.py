@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from math import sqrt
 from types import ModuleType
 from typing import Final
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
-from variegate.arrays import FloatArray, IndexArray, root_of
+from variegate.arrays import FloatArray, IndexArray, root_of, sealed
 from variegate.errors import InputError
+from variegate.prior import Prior
 
 #: Up to so many weights, compiled loops are done before a call of LAPACK has begun.
 SMALL: Final = 48
@@ -63,10 +65,25 @@ class Ridge:
         Number of weights p (d + m for LMDH).
     ridge
         lambda: Phi starts at lambda I.
+    prior
+        Where users begin instead: Phi at noise * covariance^-1, the weights at its mean. The
+        sums stay those of the observations alone, so that a prior can be changed at any time.
+    forgetting
+        What remains of the sums each time more is learnt: 1 all, as in the paper. The prior
+        does not fade, so that Phi never loses what makes it invertible.
     """
 
-    def __init__(self, size: int, ridge: float) -> None:
+    def __init__(
+        self, size: int, ridge: float, prior: Prior | None = None, *, forgetting: float = 1.0
+    ) -> None:
         self.ridge = float(ridge)
+        self.prior = prior
+        self.forgetting = float(forgetting)
+        #: How noisy a reward is taken to be; 1 in the paper
+        self.deviation = 1.0 if prior is None else sqrt(prior.noise)
+        self._precision, self._mean = (
+            _plain_start(size, self.ridge) if prior is None else (prior.precision, prior.mean)
+        )
         self.gram: FloatArray = np.zeros((size, size))  # sum of zeta zeta'
         self.response: FloatArray = np.zeros(size)  # sum of w zeta
         self._estimate: Estimate | None = None
@@ -90,47 +107,59 @@ class Ridge:
 
     def log_determinant_ratio(self) -> float:
         """Return ln(det Phi / det(lambda I)): how much was learnt."""
-        _sign, logarithm = np.linalg.slogdet(np.eye(len(self.response)) + self.gram / self.ridge)
-        return float(logarithm)
+        after, before = np.linalg.slogdet(self._phi()), np.linalg.slogdet(self._precision)
+        return float(after.logabsdet - before.logabsdet)
 
     def _sums_with(
         self, features: FloatArray, rewards: FloatArray
     ) -> tuple[FloatArray, FloatArray, bool]:
         if len(self.response) <= SMALL:
             sums: tuple[FloatArray, FloatArray, bool] = _loops().sums_with(
-                self.gram, self.response, features, rewards
+                self.gram, self.response, features, rewards, self.forgetting
             )
             return sums
         with np.errstate(over="ignore", invalid="ignore"):
-            gram = self.gram + features.T @ features
-            response = self.response + rewards @ features
+            gram = self.forgetting * self.gram + features.T @ features
+            response = self.forgetting * self.response + rewards @ features
         return gram, response, bool(np.isfinite(gram).all() and np.isfinite(response).all())
 
     def _solved(self) -> Estimate:
         if len(self.response) <= SMALL:
-            mean, G, is_sound = _loops().solved(self.gram, self.response, self.ridge)
+            mean, G, is_sound = _loops().solved(
+                self.gram, self.response, self._precision, self._mean
+            )
             return Estimate(mean, G) if is_sound else self._solved_by_eigenvalues()
         phi = self._phi()
         root, failed = dpotrf(phi, lower=0, clean=1)
         if failed or np.diag(root).min(initial=np.inf) ** 2 < _rounding(phi):
             return self._solved_by_eigenvalues()
         G = _transposed_inverse(root)
-        return Estimate((G @ self.response) @ G, G)
+        return Estimate(self._mean + (G @ self._news()) @ G, G)
 
     def _solved_by_eigenvalues(self) -> Estimate:
         # Whether anything was learnt in the directions that rounding drowned is lost beside
-        # what was learnt in others. So the mean there stays 0, the prior's.
+        # what was learnt in others. So the mean there stays the prior's.
         phi = self._phi()
         values, vectors = np.linalg.eigh(phi)
-        floor = max(self.ridge, _rounding(phi))
+        floor = max(float(np.linalg.eigvalsh(self._precision)[0]), _rounding(phi))
         known, values = values > floor, np.maximum(values, floor)
-        mean = vectors @ (known / values * (vectors.T @ self.response))
+        mean = self._mean + vectors @ (known / values * (vectors.T @ self._news()))
         root = np.asarray(np.linalg.qr(np.sqrt(values)[:, None] * vectors.T, mode="r"))
         return Estimate(mean, _transposed_inverse(root))
 
     def _phi(self) -> FloatArray:
-        phi: FloatArray = self.gram + self.ridge * np.eye(len(self.response))
+        phi: FloatArray = self.gram + self._precision
         return phi
+
+    def _news(self) -> FloatArray:
+        """Return what the observations say beyond the mean that was believed before them."""
+        news: FloatArray = self.response - self.gram @ self._mean
+        return news
+
+
+@lru_cache(maxsize=64)
+def _plain_start(size: int, ridge: float) -> tuple[FloatArray, FloatArray]:
+    return sealed(ridge * np.eye(size)), sealed(np.zeros(size))
 
 
 @cache

@@ -17,7 +17,7 @@ from variegate.arrays import (
     check_positive,
     frozen,
 )
-from variegate.catalogue.changes import with_changes, with_items
+from variegate.catalogue.changes import with_changes, with_columns, with_items
 from variegate.catalogue.checks import (
     checked_distances,
     checked_features,
@@ -209,6 +209,21 @@ class Catalogue:
         """
         data = features, distances or {}, titles, attributes or {}
         return _made_of(with_changes(self._contents(), self.rows(id_texts(ids)), *data))
+
+    def with_features(self, columns: Mapping[str, ArrayLike]) -> "Catalogue":
+        """Return a catalogue with more features by name, a value an item, after the others.
+
+        Distances stay what they were: those worked out on the features keep the former ones as
+        data of their own, so that `extended` and `changed` ask for their data from then on.
+        The mean user gets zeros.
+
+        Examples
+        --------
+        >>> shop = Catalogue(["a", "b"], [[1.0, 0.0], [0.0, 1.0]], "cosine")
+        >>> shop.with_features({"popularity": [0.5, 1.0]}).feature_names
+        ('feature 1', 'feature 2', 'popularity')
+        """
+        return _made_of(with_columns(self._contents(), columns))
 
     def save(self, path: str | Path) -> None:
         """Write the catalogue to `path`, whole or not at all: arrays and JSON, no pickle."""

@@ -73,6 +73,25 @@ def with_changes(
     )
 
 
+def with_columns(old: Contents, columns: Mapping[str, ArrayLike]) -> Contents:
+    """Return the contents with more features; see `Catalogue.with_features`."""
+    more = {}
+    for name, values in columns.items():
+        column = more[str(name)] = check_numbers(str(name), values, ndim=1)
+        if len(column) != len(old.ids):
+            raise InputError(f"`{name}` must have {len(old.ids)} values, got {len(column)}")
+        if name in old.feature_names:
+            raise InputError(f"`columns` must have new names, got {name!r}, a feature already")
+    return replace(
+        old,
+        features=sealed(np.column_stack([old.features, *more.values()])),
+        # They go on with the data that they have: a wider vector would turn their angles.
+        distances=tuple(replace(h, on_features=False) for h in old.distances),
+        feature_names=(*old.feature_names, *more),
+        mean_user=None if old.mean_user is None else np.append(old.mean_user, np.zeros(len(more))),
+    )
+
+
 def _checked_features(features: ArrayLike, old: Contents) -> FloatArray:
     rows, d = check_numbers("features", features, ndim=2), old.features.shape[1]
     if rows.shape[1] != d:

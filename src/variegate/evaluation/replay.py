@@ -36,6 +36,8 @@ class ReplayTask:
     #: How many training users liked each item, (L,), and how many there were
     popularity: FloatArray | None = None
     training_users: int = 0
+    #: Rows of the items that each training user likes, sorted, where a prior can be fitted to them
+    training_likes: tuple[IndexArray, ...] = ()
 
     def __post_init__(self) -> None:
         for user, rows in enumerate(self.likes):

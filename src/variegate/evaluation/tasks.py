@@ -1,10 +1,10 @@
 """From a data set to a replay: split the users, learn embeddings, keep the test users' likes."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from variegate.datasets import Dataset, split_users
 from variegate.embeddings import Embeddings, fit_bpr
 from variegate.errors import InputError
 from variegate.evaluation.replay import ReplayTask
+from variegate.prior import TASTES, Prior, fit_prior, with_popularity, with_tastes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +92,40 @@ def rated_task(
         left_out,
         popularity[rows],
         len(parts.train.user_ids),
+        liked_rows(parts.train, catalogue.ids),
     )
+
+
+def liked_rows(dataset: Dataset, ids: tuple[str, ...]) -> tuple[IndexArray, ...]:
+    """Return what each user likes as rows of the items `ids`; who likes none of them is left out.
+
+    It is what `fit_prior` takes.
+    """
+    return tuple(_likes(dataset, ids, None)[0])
+
+
+def popular_task(task: ReplayTask) -> ReplayTask:
+    """Return the same replay over items with one more feature, their popularity in training."""
+    if task.popularity is None:
+        raise InputError(f"`task` must know how popular its items are, got {task.name!r} without")
+    return replace(task, catalogue=with_popularity(task.catalogue, task.popularity))
+
+
+def crowd_task(task: ReplayTask, *, tastes: int = TASTES) -> ReplayTask:
+    """Return the same replay over items with what the training users' likes tell of them.
+
+    The features are the embeddings, the popularity and `tastes` directions of taste.
+    """
+    known = popular_task(task)
+    catalogue = with_tastes(known.catalogue, task.training_likes, count=tastes)
+    return replace(known, catalogue=catalogue)
+
+
+def fitted_prior(task: ReplayTask, **options: Any) -> Prior:
+    """Return the prior of a task's training users; `options` as for `fit_prior`."""
+    if not task.training_likes:
+        raise InputError(f"`task` must have training users, got {task.name!r} without")
+    return fit_prior(task.catalogue, task.training_likes, **options)
 
 
 def _most_popular(

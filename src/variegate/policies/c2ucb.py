@@ -19,7 +19,13 @@ from variegate.gains import Normaliser
 from variegate.kernels.baselines import entropy_list
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import bounded, compiled_slate
-from variegate.policies.linear import learnt_preferences, restore_ridge, ridge_arrays
+from variegate.policies.linear import (
+    PriorLike,
+    learnt_preferences,
+    relevance_prior,
+    restore_ridge,
+    ridge_arrays,
+)
 from variegate.ridge import Ridge
 from variegate.search import Scorer
 from variegate.slate import Slate
@@ -50,6 +56,8 @@ class C2UCB(Policy):
         The variance of u, inside the entropy.
     condition_on_history
         Whether the entropy is that of ratings given all items seen so far.
+    prior
+        Where users begin, in place of `ridge`: a `Prior` of this catalogue, or the path of one.
     """
 
     name = "c2ucb"
@@ -65,6 +73,7 @@ class C2UCB(Policy):
         prior_variance: float = 1.0,
         condition_on_history: bool = False,
         normaliser: Normaliser = "growing",
+        prior: PriorLike | None = None,
     ) -> None:
         super().__init__(catalogue, normaliser=normaliser)
         check_positive(ridge=ridge, noise_deviation=noise_deviation, prior_variance=prior_variance)
@@ -72,17 +81,18 @@ class C2UCB(Policy):
         self.exploration = checked_exploration(exploration)
         self.entropy_weight, self.noise_deviation = entropy_weight, noise_deviation
         self.prior_variance, self.condition_on_history = prior_variance, condition_on_history
-        self._ridge = Ridge(catalogue.d, ridge)
+        start = relevance_prior(prior, catalogue, exploration)
+        self._ridge = Ridge(catalogue.d, ridge, start)
 
     @property
     def preferences(self) -> Preferences:
-        return learnt_preferences(self._ridge.estimate(), self.catalogue.d, self.catalogue.m)
+        return learnt_preferences(self._ridge, self.catalogue.d, self.catalogue.m)
 
     def width(self) -> float:
         """Return alpha: as set, or R sqrt(ln(det V / (lambda^d delta^2))) + sqrt(lambda) S."""
         wish = self.exploration
         if not isinstance(wish, Confidence):
-            return wish
+            return wish * self._ridge.deviation
         learnt = self._ridge.log_determinant_ratio() - 2.0 * log(wish.delta)
         return SUB_GAUSSIAN * sqrt(learnt) + sqrt(self._ridge.ridge) * wish.preference_norm
 

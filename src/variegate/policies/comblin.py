@@ -22,7 +22,13 @@ from variegate.gains import Normaliser
 from variegate.kernels.baselines import Linear, top_list
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import bounded, compiled_slate, weighted
-from variegate.policies.linear import learnt_preferences, restore_ridge, ridge_arrays
+from variegate.policies.linear import (
+    PriorLike,
+    learnt_preferences,
+    relevance_prior,
+    restore_ridge,
+    ridge_arrays,
+)
 from variegate.ridge import Ridge
 from variegate.search import FixedScores, Scorer
 from variegate.slate import Slate
@@ -40,6 +46,9 @@ class CombLinUCB(Policy):
         sigma: how noisy a reward is.
     exploration
         c: standard deviations added to an item's estimated reward.
+    prior
+        Where users begin, and how noisy a reward is, in place of the first two: a `Prior` of
+        this catalogue, or the path of one.
     """
 
     name = "comblinucb"
@@ -52,16 +61,19 @@ class CombLinUCB(Policy):
         noise_deviation: float = 1.0,
         exploration: float = 1.0,
         normaliser: Normaliser = "growing",
+        prior: PriorLike | None = None,
     ) -> None:
         super().__init__(catalogue, normaliser=normaliser)
         check_positive(prior_deviation=prior_deviation, noise_deviation=noise_deviation)
         check_not_negative(exploration=exploration)
-        self.exploration, self.noise_deviation = exploration, noise_deviation
-        self._ridge = Ridge(catalogue.d, (noise_deviation / prior_deviation) ** 2)
+        start = relevance_prior(prior, catalogue)
+        self._ridge = Ridge(catalogue.d, (noise_deviation / prior_deviation) ** 2, start)
+        self.exploration = exploration
+        self.noise_deviation = noise_deviation if start is None else self._ridge.deviation
 
     @property
     def preferences(self) -> Preferences:
-        return learnt_preferences(self._ridge.estimate(), self.catalogue.d, self.catalogue.m)
+        return learnt_preferences(self._ridge, self.catalogue.d, self.catalogue.m)
 
     def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
         layout = self.catalogue.layout

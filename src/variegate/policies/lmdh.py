@@ -6,14 +6,30 @@ from typing import Any, Literal
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray, MaskArray, check_choice, check_positive
+from variegate.arrays import (
+    FloatArray,
+    IndexArray,
+    MaskArray,
+    check_choice,
+    check_fraction,
+    check_positive,
+)
 from variegate.catalogue import Catalogue
 from variegate.gains import Gains, Normaliser, normalising_factors
-from variegate.kernels import lmdh_list, upper_bounds
+from variegate.kernels import lmdh_list
 from variegate.kernels.layout import Layout
+from variegate.policies.attention import AttentionLike, checked_attention
 from variegate.policies.base import Explanation, Policy
+from variegate.policies.bounds import UpperBounds
 from variegate.policies.dial import Dial
-from variegate.policies.linear import learnt_preferences, restore_ridge, ridge_arrays
+from variegate.policies.floor import FloorLike, checked_floor
+from variegate.policies.linear import (
+    PriorLike,
+    checked_prior,
+    learnt_preferences,
+    restore_ridge,
+    ridge_arrays,
+)
 from variegate.ridge import Estimate, Ridge
 from variegate.search import SEARCHES, Scorer, Search
 from variegate.shortlist import Shortlist, checked_shortlist, layout_of_rows
@@ -41,6 +57,17 @@ class LMDH(Policy):
         ``greedy`` as in the paper, ``non-oblivious``, ``local`` or ``exhaustive``.
     shortlist
         For 100,000 items and more: the list is chosen among the candidates that it finds.
+    prior
+        Where users begin, in place of `ridge`: a `Prior` of this catalogue, or the path of one.
+        Then `exploration` counts standard deviations of what is believed under its noise.
+    floor
+        The least that beta counts for, shared by the distances: a number, or a `Floor` that
+        rises while the user is learnt. A dial has the last word.
+    forgetting
+        What each list still counts for when the next is learnt; 1 forgets nothing.
+    attention
+        Where users look: ``"all"``, ``"cascade"`` (down to the first click), or the chance
+        that each position is looked at.
 
     Examples
     --------
@@ -64,30 +91,37 @@ class LMDH(Policy):
         normaliser: Normaliser = "growing",
         search: str = "greedy",
         shortlist: Shortlist | None = None,
+        prior: PriorLike | None = None,
+        floor: FloorLike | None = None,
+        forgetting: float = 1.0,
+        attention: AttentionLike = "all",
     ) -> None:
         super().__init__(catalogue, normaliser=normaliser)
-        check_positive(ridge=ridge)
+        check_positive(ridge=ridge, forgetting=forgetting)
+        check_fraction(forgetting=forgetting)
         self.exploration = checked_exploration(exploration)
+        self.prior = checked_prior(prior, catalogue, exploration)
+        self.floor, self.attention = checked_floor(floor), checked_attention(attention)
         self.search = check_choice("search", search, SEARCHES)
         self.shortlist = checked_shortlist(shortlist, catalogue)
-        self._ridge = Ridge(catalogue.d + catalogue.m, ridge)
+        size = catalogue.d + catalogue.m
+        self._ridge = Ridge(size, ridge, self.prior, forgetting=forgetting)
         self._observations = 0.0
         self._dial: Dial | None = None
 
     @property
     def label(self) -> str:
-        if self.exploration == 0.0:
-            return "LMDH (greedy, α = 0)"
-        return "LMDH"
+        name = "LMDH" if self.prior is None else "LMDH with a prior"
+        return f"{name} (greedy, α = 0)" if self.exploration == 0.0 else name
 
     @property
     def preferences(self) -> Preferences:
-        return learnt_preferences(self._ridge.estimate(), self.catalogue.d, self.catalogue.m)
+        return learnt_preferences(self._ridge, self.catalogue.d, self.catalogue.m)
 
     def width(self, k: int) -> float:
         """Return alpha for the next list of `k`: what was set, or what Lemma 2 asks for."""
         if not isinstance(self.exploration, Confidence):
-            return self.exploration
+            return self.exploration * self._ridge.deviation
         wish = self.exploration
         return confidence_width(
             self.catalogue.d + self.catalogue.m,
@@ -115,13 +149,20 @@ class LMDH(Policy):
         return other
 
     def _belief(self) -> Estimate:
-        """Return what lists are made by: what was learnt, or what a dial makes of it."""
-        learnt, d = self._ridge.estimate(), self.catalogue.d
-        if self._dial is None:
+        """Return what lists are made by: what was learnt, under the floor and a dial."""
+        learnt = self._ridge.estimate()
+        if self.floor is None and self._dial is None:
             return learnt
-        names = [h.name for h in self.catalogue.distances]
-        beta = self._dial.applied(learnt.mean[d:], names)
-        return Estimate(np.concatenate([learnt.mean[:d], beta]), learnt.inverse_root)
+        return Estimate(self._weighed(learnt.mean), learnt.inverse_root)
+
+    def _weighed(self, weights: FloatArray) -> FloatArray:
+        """Return the weights with beta no lower than the floor, and as a dial wants it."""
+        theta, beta = np.split(weights, [self.catalogue.d])
+        if self.floor is not None and len(beta):
+            beta = np.maximum(beta, self.floor.at(self._observations) / len(beta))
+        if self._dial is not None:
+            beta = self._dial.applied(beta, [h.name for h in self.catalogue.distances])
+        return np.concatenate([theta, beta])
 
     def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
         if self.shortlist is None:
@@ -161,9 +202,7 @@ class LMDH(Policy):
 
     def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:
         features = np.concatenate([slate.relevance, slate.diversity], axis=1)
-        if len(seen) < len(slate):
-            features, rewards = features[seen], rewards[seen]
-        self._ridge.learn(features, rewards)
+        self._ridge.learn(*self.attention.taught(features, rewards, seen))
         self._observations += len(seen)
 
     def _explained(self, slate: Slate) -> Explanation:
@@ -182,48 +221,3 @@ class LMDH(Policy):
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
         restore_ridge(self._ridge, arrays)
         self._observations = float(arrays["seen"][0])
-
-
-class UpperBounds(Scorer):
-    """Lines 8 to 10: the highest reward that each candidate could plausibly earn."""
-
-    def __init__(self, gains: Gains, belief: Estimate, exploration: float) -> None:
-        z, d = gains.z, gains.z.shape[1]
-        P = belief.covariance
-        # z stays as it is while the list grows, so its share of line 9 is worked out once.
-        self._mean_z = z @ belief.mean[:d]
-        self._variance_z = np.einsum("ni,ni->n", z @ P[:d, :d], z)
-        self._cross = z @ P[:d, d:]
-        self._beta, self._C = belief.mean[d:], np.ascontiguousarray(P[d:, d:])
-        self._gains, self._exploration = gains, float(exploration)
-
-    def __len__(self) -> int:
-        return len(self._mean_z)
-
-    def scores(self) -> FloatArray:
-        return self._bounds(slice(None), self._gains.x)
-
-    def take(self, place: int) -> None:
-        self._gains.take(place)
-
-    def fresh(self) -> "UpperBounds":
-        other = copy(self)
-        other._gains = self._gains.fresh()
-        return other
-
-    def values(self, lists: IndexArray) -> FloatArray:
-        gains = self._gains.of_lists(lists)
-        bounds = self._bounds(lists.ravel(), gains.reshape(lists.size, gains.shape[-1]))
-        totals: FloatArray = bounds.reshape(lists.shape).sum(axis=1)
-        return totals
-
-    def _bounds(self, places: IndexArray | slice, x: FloatArray) -> FloatArray:
-        return upper_bounds(
-            self._mean_z[places],
-            self._variance_z[places],
-            self._cross[places],
-            self._beta,
-            self._C,
-            x,
-            self._exploration,
-        )

@@ -66,7 +66,7 @@ class LSB(Policy):
         """What it believes of w, one weight a topic; where topics are not the features, zero."""
         if self._topics is not None:
             return super().preferences
-        return learnt_preferences(self._ridge.estimate(), self.catalogue.d, self.catalogue.m)
+        return learnt_preferences(self._ridge, self.catalogue.d, self.catalogue.m)
 
     @property
     def topic_weights(self) -> FloatArray:

@@ -7,8 +7,10 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def solved(gram, response, ridge):
-    """Return eta_hat and the lower triangular G with G'G = (gram + ridge I)^-1.
+def solved(gram, response, precision, mean):
+    """Return eta_hat and the lower triangular G with G'G = (gram + precision)^-1.
+
+    `precision` and `mean` are what was believed before: lambda I and 0 in the paper.
 
     The last value is False where a pivot is no more than rounding: the others mean nothing then.
     """
@@ -16,13 +18,12 @@ def solved(gram, response, ridge):
     R = np.zeros((p, p))  # upper triangular, R'R = Phi
     largest = 0.0
     for i in range(p):
-        largest = max(largest, gram[i, i] + ridge)
+        largest = max(largest, gram[i, i] + precision[i, i])
     rounding = p * 2.220446049250313e-16 * largest
     # By rows, so that the inner loops go along them: the compiler does several steps at a time.
     for j in range(p):
         for k in range(j, p):
-            R[j, k] = gram[j, k]
-        R[j, j] += ridge
+            R[j, k] = gram[j, k] + precision[j, k]
         for i in range(j):
             share = R[i, j]
             for k in range(j, p):
@@ -42,21 +43,29 @@ def solved(gram, response, ridge):
         for c in range(i):
             G[i, c] /= R[i, i]
         G[i, i] = 1.0 / R[i, i]
-    half, mean = np.zeros(p), np.zeros(p)
+    # What the observations add to the mean that was believed before them.
+    half, news, found = np.zeros(p), response.copy(), mean.copy()
+    for i in range(p):
+        if mean[i] != 0.0:
+            for j in range(p):
+                news[j] -= mean[i] * gram[i, j]
     for i in range(p):
         for j in range(i + 1):
-            half[i] += G[i, j] * response[j]
+            half[i] += G[i, j] * news[j]
     for i in range(p):
         for j in range(i + 1):
-            mean[j] += G[i, j] * half[i]
-    return mean, G, True
+            found[j] += G[i, j] * half[i]
+    return found, G, True
 
 
 @njit(cache=True, nogil=True)
-def sums_with(gram, response, features, rewards):
-    """Return the sums with an observation a row added; the last value: whether all are numbers."""
+def sums_with(gram, response, features, rewards, kept):
+    """Return `kept` of the sums with an observation a row added.
+
+    The last value: whether all are numbers.
+    """
     n, p = features.shape
-    more, answers = gram.copy(), response.copy()
+    more, answers = kept * gram, kept * response
     for row in range(n):
         zeta, reward = features[row], rewards[row]
         for i in range(p):

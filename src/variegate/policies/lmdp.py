@@ -1,0 +1,73 @@
+"""LMDH for a user who is not the first: it begins with what is known of others."""
+
+from functools import lru_cache
+from typing import Final
+
+from variegate.catalogue import Catalogue
+from variegate.gains import Normaliser
+from variegate.policies.attention import AttentionLike
+from variegate.policies.floor import FloorLike
+from variegate.policies.linear import PriorLike
+from variegate.policies.lmdh import LMDH
+from variegate.prior import Prior, vague_prior
+from variegate.shortlist import Shortlist
+
+#: Chosen on training users alone, by `variegate choose`; docs/beyond.md tells how.
+EXPLORATION: Final = 0.25
+FLOOR: Final = (0.35, 0.8, 50.0)
+
+
+class LMDP(LMDH):
+    """LMDH from a population prior, with a floor under variety: what this package recommends.
+
+    Parameters are those of LMDH, with other defaults.
+
+    Parameters
+    ----------
+    prior
+        Where users begin: what `fit_prior` found, or the path of it; without one, a guess that
+        fits the catalogue's features and leans to a feature named ``popularity``.
+
+    Examples
+    --------
+    >>> items = Catalogue(list("abc"), [[1, 0], [0, 1], [1, 1]], "cosine")
+    >>> policy = LMDP(items)
+    >>> policy.preferences.diversity
+    array([0.35])
+    """
+
+    name = "lmdp"
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        *,
+        prior: PriorLike | None = None,
+        exploration: float = EXPLORATION,
+        floor: FloorLike | None = FLOOR,
+        normaliser: Normaliser = "growing",
+        search: str = "greedy",
+        shortlist: Shortlist | None = None,
+        forgetting: float = 1.0,
+        attention: AttentionLike = "all",
+    ) -> None:
+        super().__init__(
+            catalogue,
+            prior=_guess(catalogue) if prior is None else prior,
+            exploration=exploration,
+            floor=floor,
+            normaliser=normaliser,
+            search=search,
+            shortlist=shortlist,
+            forgetting=forgetting,
+            attention=attention,
+        )
+
+    @property
+    def label(self) -> str:
+        return "LMDP (greedy, α = 0)" if self.exploration == 0.0 else "LMDP"
+
+
+@lru_cache(maxsize=8)
+def _guess(catalogue: Catalogue) -> Prior:
+    return vague_prior(catalogue)

@@ -1,0 +1,92 @@
+"""A prior fitted to MovieLens-100K, where the archive is there."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from variegate import Catalogue
+from variegate.arrays import FloatArray, IndexArray
+from variegate.building import rated_catalogue
+from variegate.datasets import Dataset, load_movielens_100k, split_users
+from variegate.embeddings import fit_bpr
+from variegate.policies import LogRank
+from variegate.prior import Prior, fit_prior, with_popularity
+
+pytest.importorskip("cornac", reason="cornac is not installed")
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+Fitted = tuple[Catalogue, Prior, list[IndexArray]]
+
+
+def likes_of(dataset: Dataset, catalogue: Catalogue) -> list[IndexArray]:
+    """Return each user's likes as rows of the catalogue, users without any left out."""
+    row_of = {item: row for row, item in enumerate(catalogue.ids)}
+    likes: list[list[int]] = [[] for _ in dataset.user_ids]
+    for user, item in zip(dataset.users.tolist(), dataset.items.tolist(), strict=True):
+        if dataset.item_ids[item] in row_of:
+            likes[user].append(row_of[dataset.item_ids[item]])
+    return [np.array(rows, dtype=np.intp) for rows in likes if rows]
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Fitted:
+    """Return the films, the training users' prior and the test users' likes."""
+    path = Path(os.environ.get("VARIEGATE_DATA") or SHARED) / "ml-100k.zip"
+    if not path.exists():
+        pytest.skip("ml-100k.zip is neither in VARIEGATE_DATA nor in ../shared/data")
+    parts = split_users(load_movielens_100k(path), rng=0)
+    films = rated_catalogue(parts.train, fit_bpr(parts.train, seed=0))
+    films = with_popularity(films, films.attributes["popularity"])
+    prior = fit_prior(films, likes_of(parts.train, films))
+    return films, prior, likes_of(parts.test, films)
+
+
+def recall_of(top: IndexArray, likes: list[IndexArray]) -> float:
+    return float(np.mean([np.isin(liked, top).mean() for liked in likes]))
+
+
+def first_ten(scores: FloatArray) -> IndexArray:
+    return np.argsort(-scores, kind="stable")[:10]
+
+
+def test_the_mean_ranks_nearly_as_well_as_logrank(fitted: Fitted) -> None:
+    films, prior, likes = fitted
+
+    by_prior = recall_of(first_ten(films.features @ prior.mean[: films.d]), likes)
+    by_logrank = recall_of(LogRank(films).recommend(10).items, likes)
+
+    assert by_logrank > 0.05
+    assert by_prior >= 0.7 * by_logrank
+
+
+def test_films_that_most_like_are_told_first(fitted: Fitted) -> None:
+    films, prior, _likes = fitted
+
+    lines = prior.describe(films)
+
+    assert lines[0] == f"fitted on {prior.users} users"
+    assert "most users like: popularity" in lines
+    assert any("Star Wars (1977)" in line for line in lines)
+
+
+def test_a_users_first_likes_are_better_foreseen_than_without_the_covariance(
+    fitted: Fitted,
+) -> None:
+    films, prior, likes = fitted
+    alone = prior.of_relevance()
+
+    def recalled(precision: FloatArray) -> float:
+        rng, shares = np.random.default_rng(0), []
+        for liked in [liked for liked in likes if len(liked) >= 20]:
+            shown = rng.permutation(liked)[:5]
+            z = films.features[shown]
+            phi = z.T @ z + precision
+            mean = np.linalg.solve(phi, z.sum(axis=0) + precision @ alone.mean)
+            scores = films.features @ mean
+            scores[shown] = -np.inf
+            shares.append(np.isin(np.setdiff1d(liked, shown), first_ten(scores)).mean())
+        return float(np.mean(shares))
+
+    assert recalled(alone.precision) > recalled(1e9 * np.eye(films.d))

@@ -1,0 +1,162 @@
+"""A prior is what it was given, or an error says why it cannot be."""
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.prior.making import made_catalogue, plain_prior, population
+from variegate import Catalogue
+from variegate.distances import cosine, difference
+from variegate.errors import InputError
+from variegate.prior import Prior
+
+
+def two_distances() -> Prior:
+    truth = population(4)
+    return Prior(truth.mean, truth.covariance, 0.1, ("a", "b"), ("cosine", "years"), 7)
+
+
+@given(st.integers(1, 6), st.integers(0, 3), st.integers(0, 10_000), st.floats(1e-3, 10.0))
+def test_the_precision_is_noise_over_covariance(d: int, m: int, seed: int, noise: float) -> None:
+    truth = population(d + m, seed=seed)
+    names = tuple(map(str, range(d)))
+    prior = Prior(truth.mean, truth.covariance, noise, names, tuple(map(str, range(m))))
+
+    assert np.array_equal(prior.precision, prior.precision.T)
+    np.testing.assert_allclose(
+        prior.precision @ prior.covariance, noise * np.eye(d + m), atol=1e-10 * noise
+    )
+
+
+def test_weights_of_very_different_sizes_make_a_sound_precision() -> None:
+    sizes = np.array([1e-60, 1.0, 1e60])
+    correlations = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.5], [0.2, 0.5, 1.0]])
+
+    prior = Prior(np.zeros(3), correlations * np.outer(sizes, sizes), 1.0, ("a", "b", "c"), ())
+
+    np.testing.assert_allclose(
+        prior.precision * np.outer(sizes, sizes), np.linalg.inv(correlations), rtol=1e-12
+    )
+
+
+def test_a_prior_cannot_be_written_to() -> None:
+    mean = np.zeros(5)
+    prior = plain_prior(4)
+    mine = Prior(mean, np.eye(5), 1.0, prior.feature_names, prior.distances)
+    mean[0] = 9.0
+
+    assert mine.mean[0] == 0.0
+    for array in (mine.mean, mine.covariance, mine.precision):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))])  # noqa: S301
+def test_a_prior_goes_to_other_processes(copied: Any) -> None:
+    prior = two_distances()
+
+    assert np.array_equal(copied(prior).precision, prior.precision)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"mean": [0.0]}, r"`mean` must have shape \(2,\), one for each .*, got \(1,\)"),
+        ({"mean": [0.0, np.nan]}, r"`mean` must be finite, got nan at \[1\]"),
+        ({"covariance": np.eye(3)}, r"`covariance` must have shape \(2, 2\), got \(3, 3\)"),
+        ({"covariance": np.diag([1.0, 0.0])}, "variances greater than 0, got 0.0 at 1"),
+        ({"covariance": [[1.0, 0.5], [0.4, 1.0]]}, "`covariance` must be symmetric"),
+        ({"covariance": np.ones((2, 2))}, "`covariance` must be positive definite"),
+        ({"covariance": [[1.0, 2.0], [2.0, 1.0]]}, "positive definite, .* eigenvalue of -1"),
+        ({"noise": 0.0}, "`noise` must be a number greater than 0, got 0.0"),
+        ({"noise": np.inf}, "`noise` must be a number greater than 0, got inf"),
+        ({"users": -1}, "`users` must be a whole number of at least 0, got -1"),
+        ({"users": 1.5}, "`users` must be a whole number of at least 0, got 1.5"),
+        ({"feature_names": (), "distances": ()}, "`feature_names` must name at least one"),
+    ],
+)
+def test_numbers_that_make_no_prior_are_refused(changed: dict[str, Any], words: str) -> None:
+    sound: dict[str, Any] = {
+        "mean": [0.0, 0.0],
+        "covariance": np.eye(2),
+        "noise": 1.0,
+        "feature_names": ("a",),
+        "distances": ("cosine",),
+        "users": 0,
+    }
+    Prior(**sound)
+
+    with pytest.raises(InputError, match=words):
+        Prior(**{**sound, **changed})
+
+
+def test_another_belief_in_beta_leaves_theta_alone() -> None:
+    prior = two_distances()
+
+    other = prior.with_beta([0.4, 0.1], 0.02)
+
+    assert np.array_equal(other.mean, [*prior.mean[:2], 0.4, 0.1])
+    assert np.array_equal(other.covariance[:2, :2], prior.covariance[:2, :2])
+    assert np.array_equal(other.covariance[2:, 2:], 0.02 * np.eye(2))
+    assert not other.covariance[:2, 2:].any()
+    assert (other.noise, other.users, other.distances) == (0.1, 7, prior.distances)
+
+
+@pytest.mark.parametrize(
+    ("mean", "variance", "words"),
+    [
+        ([0.1], 0.1, r"`beta` must be a number, or one for each of 2 distances, got shape \(1,\)"),
+        ("much", 0.1, "`beta` must be an array of numbers"),
+        (np.nan, 0.1, "`beta` must be finite, got nan"),
+        (0.1, [0.1, 0.0], "`beta_variance` must be a number greater than 0, got 0.0"),
+        (0.1, -1, "`beta_variance` must be a number greater than 0, got -1.0"),
+    ],
+)
+def test_a_belief_in_beta_that_cannot_be_is_refused(mean: Any, variance: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        two_distances().with_beta(mean, variance)
+
+
+def test_relevance_alone_is_the_marginal_of_theta() -> None:
+    prior = two_distances()
+
+    alone = prior.of_relevance()
+
+    assert (alone.d, alone.m, alone.distances) == (2, 0, ())
+    assert np.array_equal(alone.mean, prior.mean[:2])
+    assert np.array_equal(alone.covariance, prior.covariance[:2, :2])
+    assert alone.with_beta(0.3, 0.1).m == 0
+
+
+def test_a_prior_fits_the_catalogue_it_is_of() -> None:
+    catalogue = made_catalogue(d=3)
+
+    plain_prior(3).check(catalogue)
+
+    with pytest.raises(InputError, match=r"of the 3 features of Catalogue.*, got one of 4"):
+        plain_prior(4).check(catalogue)
+    with pytest.raises(InputError, match=r"of the 1 distances of Catalogue.*, got one of 2"):
+        plain_prior(3, 2).check(catalogue)
+
+
+def test_a_prior_of_other_names_does_not_fit() -> None:
+    catalogue = Catalogue(
+        [1, 2],
+        [[1.0, 0.0], [0.0, 1.0]],
+        [cosine(), difference([1, 2], name="years")],
+        feature_names=["a", "b"],
+    )
+    prior = two_distances()
+    prior.check(catalogue)
+    turned = Prior(prior.mean, prior.covariance, 1.0, ("b", "a"), prior.distances)
+    elsewhere = Prior(prior.mean, prior.covariance, 1.0, ("a", "b"), ("cosine", "genres"))
+
+    with pytest.raises(InputError, match=r"features of .*, got 'b' in place of 'a' at 0"):
+        turned.check(catalogue)
+    with pytest.raises(InputError, match=r"distances of .*, got 'genres' in place of 'years' at 1"):
+        elsewhere.check(catalogue)

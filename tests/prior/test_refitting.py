@@ -1,0 +1,220 @@
+"""A prior fitted anew to what users' learners sum up."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal
+
+from tests.prior.making import (
+    drawn_users,
+    made_catalogue,
+    made_likes,
+    plain_prior,
+    population,
+)
+from variegate.errors import InputError
+from variegate.prior import Prior, UserSums, fit_prior_from_sums, marginal_likelihood
+from variegate.prior.likes import like_sums
+from variegate.prior.refitting import expected, refitted
+from variegate.prior.shrinking import Belief
+from variegate.prior.sums import TOGETHER
+
+
+def test_a_known_population_is_found_again() -> None:
+    truth, users = population(4), 3000
+
+    found = fit_prior_from_sums(plain_prior(3), drawn_users(truth, users))
+
+    variances = np.diag(truth.covariance) + truth.noise / 15
+    assert (np.abs(found.mean - truth.mean) < 4 * np.sqrt(variances / users)).all()
+    # Twenty pseudo-users of the plain prior are 20 in 3,020 of the covariance.
+    error = 4 * np.sqrt(2 * np.outer(variances, variances) / users) + 20 / users
+    assert (np.abs(found.covariance - truth.covariance) < error).all()
+    assert found.noise == pytest.approx(truth.noise, rel=0.05)
+    assert (found.users, found.distances) == (users, ("cosine",))
+
+
+def test_users_with_a_reward_or_two_still_tell_the_population() -> None:
+    truth = population(3)
+
+    found = fit_prior_from_sums(
+        plain_prior(2), drawn_users(truth, 4000, rewards=2), shrinkage=1.0, iterations=300
+    )
+
+    assert np.abs(found.mean - truth.mean).max() < 0.06
+    assert np.abs(found.covariance - truth.covariance).max() < 0.08
+
+
+def test_the_marginal_likelihood_is_the_density_of_the_rewards() -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(4, 3)), rng.normal(size=4)
+    truth = population(3)
+    prior = Prior(truth.mean, truth.covariance, 0.2, ("a", "b"), ("cosine",))
+    density = multivariate_normal(x @ truth.mean, x @ truth.covariance @ x.T + 0.2 * np.eye(4))
+
+    found = marginal_likelihood(prior, [(x.T @ x, w @ x, 4, float(w @ w))])
+
+    assert found == pytest.approx(float(density.logpdf(w)), rel=1e-12)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10_000), st.integers(1, 40), st.integers(1, 12), st.floats(1e-3, 50.0))
+def test_no_step_lowers_the_evidence(seed: int, users: int, rewards: int, shrinkage: float) -> None:
+    sums = UserSums(3, drawn_users(population(3, seed=seed), users, rewards=rewards, seed=seed))
+
+    history = refitted(plain_prior(2), sums, shrinkage=shrinkage, iterations=20).evidence
+
+    assert (np.diff(history) >= -1e-9 * np.abs(history).max()).all()
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10_000))
+def test_without_squares_too_no_step_lowers_the_evidence(seed: int) -> None:
+    truth = population(3, seed=seed)
+    sums = UserSums(3, (one[:3] for one in drawn_users(truth, 30, rewards=5, seed=seed)))
+
+    history = refitted(plain_prior(2), sums, shrinkage=1.0, iterations=20).evidence
+
+    assert (np.diff(history) >= -1e-9 * np.abs(history).max()).all()
+
+
+def test_the_rewards_are_likelier_afterwards() -> None:
+    before, sums = plain_prior(3), UserSums(4, drawn_users(population(4), 200))
+
+    after = fit_prior_from_sums(before, sums)
+
+    assert marginal_likelihood(after, sums) > marginal_likelihood(before, sums) + 1
+
+
+def test_likes_of_all_items_say_the_same_as_each_users_own_sums() -> None:
+    catalogue = made_catalogue()
+    likes, gram = made_likes(catalogue, 30), catalogue.features.T @ catalogue.features
+    likes = [liked for liked in likes if len(liked)]
+    belief = Belief(np.full(4, 0.1), 0.3 * np.eye(4) + 0.05, 0.2)
+    own = [
+        (gram, catalogue.features[liked].sum(axis=0), float(len(catalogue)), float(len(liked)))
+        for liked in likes
+    ]
+
+    together = like_sums(catalogue.features, likes).moments(belief)
+    apart = expected(UserSums(4, own), belief)
+
+    for name in together._fields:
+        one, other = getattr(together, name), getattr(apart, name)
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+def test_the_noise_stays_where_squares_are_not_known_of_all() -> None:
+    users = list(drawn_users(population(3), 60))
+    prior = plain_prior(2, noise=0.4)
+
+    without = fit_prior_from_sums(prior, [one[:3] for one in users])
+    with_some = fit_prior_from_sums(prior, [(*users[0][:3], None), *users[1:]])
+    with_all = fit_prior_from_sums(prior, users)
+
+    assert (without.noise, with_some.noise) == (0.4, 0.4)
+    assert with_all.noise < 0.3
+    assert np.array_equal(without.mean, with_some.mean)
+
+
+@pytest.mark.parametrize("users", [50, TOGETHER + 50])
+def test_the_order_of_users_changes_nothing(users: int) -> None:
+    sums = list(drawn_users(population(3), users, rewards=6))
+    order = np.random.default_rng(0).permutation(users)
+
+    one = fit_prior_from_sums(plain_prior(2), sums)
+    other = fit_prior_from_sums(plain_prior(2), [sums[u] for u in order])
+
+    np.testing.assert_allclose(other.mean, one.mean, rtol=1e-9)
+    np.testing.assert_allclose(other.covariance, one.covariance, rtol=1e-9, atol=1e-12)
+
+
+def test_many_users_of_one_mind_leave_a_sound_prior() -> None:
+    one = next(drawn_users(population(3), 1))
+
+    prior = fit_prior_from_sums(plain_prior(2), [one] * 500)
+
+    assert np.linalg.eigvalsh(prior.covariance).min() > 0
+    assert np.diag(prior.covariance).max() < 0.1
+
+
+def test_a_weight_that_no_user_taught_keeps_its_belief() -> None:
+    truth = population(3)
+    blind = np.diag([1.0, 1.0, 0.0])
+    users = [(blind @ g @ blind, blind @ r, n, 30.0) for g, r, n, _ in drawn_users(truth, 100)]
+
+    found = fit_prior_from_sums(replace(plain_prior(2), mean=np.array([0.0, 0.0, 0.4])), users)
+
+    assert found.mean[2] == pytest.approx(0.4, abs=1e-12)
+    assert found.covariance[2, 2] == pytest.approx(0.5, rel=1e-9)
+
+
+def test_more_pseudo_users_hold_the_prior_closer() -> None:
+    users, prior = list(drawn_users(population(3), 60)), plain_prior(2)
+
+    moved = [
+        np.linalg.norm(fit_prior_from_sums(prior, users, shrinkage=s).mean)
+        for s in (1.0, 100.0, 1e6)
+    ]
+
+    assert moved[0] > moved[1] > moved[2]
+    assert moved[2] < 1e-2
+
+
+def test_users_without_a_reward_do_not_count() -> None:
+    users = list(drawn_users(population(3), 50))
+    idle = (np.zeros((3, 3)), np.zeros(3), 0, 0.0)
+
+    found = fit_prior_from_sums(plain_prior(2), [idle, *users, idle])
+
+    assert found.users == 50
+    assert np.array_equal(found.mean, fit_prior_from_sums(plain_prior(2), users).mean)
+    with pytest.raises(InputError, match=r"at least 50 users with a reward, .*, got 49"):
+        fit_prior_from_sums(plain_prior(2), [*users[:49], idle])
+
+
+def test_sums_are_kept_as_they_came() -> None:
+    users = list(drawn_users(population(5), TOGETHER + 7, rewards=3))
+
+    sums = UserSums(5, iter(users))
+
+    assert len(sums) == TOGETHER + 7
+    assert [len(batch.responses) for batch in sums.batches] == [TOGETHER, 7]
+    np.testing.assert_array_equal(sums.batches[1].grams(), [one[0] for one in users[TOGETHER:]])
+
+
+GRAM, RESPONSE = np.eye(3), np.zeros(3)
+
+
+@pytest.mark.parametrize(
+    ("sums", "options", "words"),
+    [
+        ([], {}, "at least 50 users with a reward, so that no one is shown, got 0"),
+        ([(GRAM, RESPONSE, 1.0)] * 3, {"least_users": 4}, "at least 4 users .*, got 3"),
+        ([GRAM], {}, "`sums` must hold .* of each user, got ndarray for user 0"),
+        ([(GRAM, RESPONSE)], {}, "`sums` must hold .* of each user, got tuple for user 0"),
+        ([(np.eye(2), RESPONSE, 1.0)], {}, r"of 3 weights, .* gram of shape \(2, 2\)"),
+        ([(GRAM, np.zeros(4), 1.0)], {}, r"response of shape \(4,\) for user 0"),
+        ([(np.nan * GRAM, RESPONSE, 1.0)], {}, r"`sums\[0\].gram` must be finite"),
+        ([(GRAM, RESPONSE, -1.0)], {}, "`rewards` must be a number of at least 0, got -1"),
+        ([(GRAM, RESPONSE, 1.0, -2.0)], {}, "`squares` must be a number of at least 0, got -2"),
+        ([], {"shrinkage": 0.0}, "`shrinkage` must be a number greater than 0"),
+        ([], {"least_users": 0}, "`least_users` must be from 1"),
+        ([], {"iterations": 0}, "`iterations` must be from 1"),
+        (UserSums(2, []), {}, "`sums` must be of 3 weights, got 2"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(sums: Any, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        fit_prior_from_sums(plain_prior(2), sums, **options)
+
+
+def test_the_marginal_likelihood_asks_for_squares_and_users() -> None:
+    with pytest.raises(InputError, match="must hold the squares of the rewards of every user"):
+        marginal_likelihood(plain_prior(2), [(GRAM, RESPONSE, 1.0)])
+    with pytest.raises(InputError, match="at least one user with a reward, got none"):
+        marginal_likelihood(plain_prior(2), [])

@@ -1,0 +1,72 @@
+"""The tastes of a crowd as features."""
+
+import numpy as np
+import pytest
+
+from tests.prior.making import made_catalogue
+from variegate.errors import InputError
+from variegate.prior import fit_prior, with_tastes
+
+
+def crowd(users: int = 40, items: int = 12) -> list[list[int]]:
+    """Two camps: one likes the first half of the items, the other the second."""
+    rng = np.random.default_rng(5)
+    halves = np.arange(items).reshape(2, -1)
+    return [sorted(rng.choice(halves[u % 2], 4, replace=False).tolist()) for u in range(users)]
+
+
+def test_the_first_tastes_tell_two_camps_apart() -> None:
+    more = with_tastes(made_catalogue(12, 3), crowd(), count=2)
+    first, second = more.features[:6, 3:], more.features[6:, 3:]
+    # In two dimensions every item of a camp points the same way, and the camps point elsewhere.
+    unit = lambda rows: rows / np.linalg.norm(rows, axis=1)[:, None]  # noqa: E731
+    assert (unit(first) @ unit(first).T).min() > 0.9
+    assert (unit(first) @ unit(second).T).max() < 0.1
+
+
+def test_tastes_are_singular_vectors_in_the_order_of_their_weight() -> None:
+    table = np.zeros((40, 12))
+    for user, rows in enumerate(crowd()):
+        table[user, rows] = 1.0
+    found = with_tastes(made_catalogue(12, 3), crowd(), count=4).features[:, 3:].T
+    found = found / np.linalg.norm(found, axis=1)[:, None]
+    weights = np.linalg.norm(table @ found.T, axis=0)
+    np.testing.assert_allclose(weights, np.linalg.svd(table)[1][:4], rtol=1e-9)
+
+
+def test_features_names_and_distances_that_were_there_stay() -> None:
+    before = made_catalogue(12, 3)
+    after = with_tastes(before, crowd(), count=2)
+    np.testing.assert_array_equal(after.features[:, :3], before.features)
+    assert after.feature_names == (*before.feature_names, "taste 1", "taste 2")
+    np.testing.assert_array_equal(after.distances[0].matrix(), before.distances[0].matrix())
+
+
+def test_one_crowd_gives_one_result_and_users_in_any_order_the_same_tastes() -> None:
+    catalogue, likes = made_catalogue(12, 3), crowd()
+    one, again = with_tastes(catalogue, likes, count=3), with_tastes(catalogue, likes, count=3)
+    np.testing.assert_array_equal(one.features, again.features)
+    turned = with_tastes(catalogue, likes[::-1], count=3)
+    np.testing.assert_allclose(turned.features, one.features, atol=1e-8)
+
+
+def test_values_lie_between_minus_one_and_one() -> None:
+    tastes = with_tastes(made_catalogue(12, 3), crowd(), count=5).features[:, 3:]
+    np.testing.assert_allclose(np.abs(tastes).max(axis=0), 1.0)
+
+
+@pytest.mark.parametrize("users", [1, 2, 3])
+def test_few_users_have_few_tastes(users: int) -> None:
+    more = with_tastes(made_catalogue(12, 3), crowd()[:users], count=20)
+    assert more.d == 3 + users - 1
+    assert np.isfinite(fit_prior(more, crowd()[:users]).mean).all()
+
+
+def test_a_crowd_without_likes_is_refused() -> None:
+    with pytest.raises(InputError, match="`likes` must hold at least one user who likes an item"):
+        with_tastes(made_catalogue(12, 3), [[], []])
+
+
+def test_no_tastes_at_all_are_refused() -> None:
+    with pytest.raises(InputError, match="`count` must be from 1 to 10000"):
+        with_tastes(made_catalogue(12, 3), crowd(), count=0)

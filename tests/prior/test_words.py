@@ -1,0 +1,82 @@
+"""What a prior says in words is what its numbers say."""
+
+import numpy as np
+import pytest
+
+from tests.prior.making import plain_prior
+from variegate import Catalogue
+from variegate.errors import InputError
+from variegate.prior import Prior
+
+
+def named() -> Prior:
+    return Prior(
+        np.array([0.5, -0.4, 0.01, 0.35]),
+        np.diag([0.04, 0.01, 0.25, 0.0196]),
+        0.09,
+        ("popularity", "horror", "black\nand white"),
+        ("cosine",),
+        754,
+    )
+
+
+def test_features_are_told_by_their_names() -> None:
+    assert named().describe() == (
+        "fitted on 754 users",
+        "most users like: popularity",
+        "most users pass by: horror",
+        "they differ most in: black and white, popularity, horror",
+        "variety: beta of cosine 0.35 ± 0.14",
+        "a reward is 0.30 off what the model says",
+    )
+
+
+def test_what_items_do_not_differ_in_comes_last() -> None:
+    features = [[0.0, 0.0, 0.5], [1.0, 1.0, 0.5], [0.5, 0.5, 0.5]]
+    catalogue = Catalogue(["a", "b", "c"], features, "cosine", feature_names=named().feature_names)
+
+    assert "they differ most in: popularity, horror, black and white" in named().describe(catalogue)
+
+
+def test_features_without_names_are_told_by_examples() -> None:
+    features = [[1.0, 0.1], [-1.0, -0.1], [0.1, 1.0], [-0.1, -1.0]]
+    catalogue = Catalogue(range(4), features, "cosine", titles=["Up", "Down", "Left", "Right"])
+    prior = Prior(np.array([1.0, 0.0, 0.3]), np.diag([0.01, 0.5, 0.1]), 0.1, *names(catalogue), 9)
+
+    lines = prior.describe(catalogue)
+
+    assert lines[1] == "most users like: Up, Left; rather than: Down, Right"
+    assert lines[2].startswith("they differ most between: Left, Up; and: Right, Down (9")
+
+
+def names(catalogue: Catalogue) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return catalogue.feature_names, tuple(h.name for h in catalogue.distances)
+
+
+def test_without_names_or_a_catalogue_little_is_told() -> None:
+    assert plain_prior(3, 0, noise=0.25).describe() == (
+        "made by hand",
+        "features without names: a catalogue gives examples",
+        "a reward is 0.50 off what the model says",
+    )
+
+
+def test_a_belief_without_a_direction_tells_none() -> None:
+    catalogue = Catalogue(["a", "b"], [[1.0], [1.0]], "cosine")
+
+    assert plain_prior(1).describe(catalogue) == (
+        "made by hand",
+        "variety: beta of cosine 0.00 ± 0.71",
+        "a reward is 0.71 off what the model says",
+    )
+
+
+def test_every_distance_has_its_line() -> None:
+    lines = plain_prior(1, 3).describe()
+
+    assert sum(line.startswith("variety: beta of ") for line in lines) == 3
+
+
+def test_another_catalogue_is_refused() -> None:
+    with pytest.raises(InputError, match="`prior` must be of the 1 features"):
+        named().describe(Catalogue(["a"], [[1.0]], "cosine"))
