@@ -68,6 +68,8 @@ TINY_PLAN = Plan(
     simulated_runs=2,
     readings=("none", "fixed"),
     ratio_users=2,
+    frontier_splits=1,
+    experiment_size=(2, 4),
 )
 
 

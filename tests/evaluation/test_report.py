@@ -270,7 +270,7 @@ def test_rows_of_a_markdown_table_have_as_many_cells_as_its_head(
 def test_docs_get_the_page_and_its_pictures(results: Results, tmp_path: Path) -> None:
     facts = {**results.facts, "command": "variegate reproduce"}
 
-    written = write_docs(replace(results, facts=facts), tmp_path)
+    (written,) = write_docs(replace(results, facts=facts), tmp_path)
 
     told = written.read_text()
     assert told.startswith("# The paper's experiments, run again\n\nMade by `variegate reproduce`.")

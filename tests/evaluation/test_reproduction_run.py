@@ -60,7 +60,8 @@ class Place:
     cache: Path
 
     def run(self, out: Path, *, plan: Plan = TINY_PLAN, **options: Any) -> Results:
-        return reproduce(plan, {"ml-100k": self.data}, out, cache=self.cache, **options)
+        paths = {"ml-100k": self.data}
+        return reproduce(plan, paths, out, cache=self.cache, chapters=("paper",), **options)
 
 
 @pytest.fixture(scope="module")
@@ -224,6 +225,21 @@ def test_folder_of_a_plan_that_had_more_settings_names_them(place: Place, tmp_pa
 
     with pytest.raises(InputError, match=r"\(depth differ\)"):
         place.run(tmp_path)
+
+
+def test_folder_of_a_plan_that_had_fewer_settings_goes_on(
+    place: Place, whole: Results, tmp_path: Path
+) -> None:
+    with pytest.raises(PowerCutError):
+        place.run(tmp_path, watcher=Cut(1))
+    file = tmp_path / "measured" / "plan.json"
+    known = json.loads(file.read_text())
+    file.write_text(json.dumps({name: v for name, v in known.items() if "frontier" not in name}))
+
+    results = place.run(tmp_path)
+
+    assert json.loads(file.read_text()) == known
+    assert dict(measured(results)) == dict(measured(whole))
 
 
 def test_folder_that_cannot_be_made_is_told(place: Place, tmp_path: Path) -> None:

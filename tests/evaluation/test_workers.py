@@ -151,7 +151,8 @@ def test_script_without_a_guard_is_told_so_and_does_not_hang(tmp_path: Path) -> 
     script = tmp_path / "unguarded.py"
     script.write_text(
         "from tests.evaluation.replaying import drawn_task\n"
-        "from variegate.evaluation.workers import PolicySpec, Settings, replay_all\n"
+        "from variegate.evaluation.workers import Settings, replay_all\n"
+        "from variegate.policies import PolicySpec\n"
         "task = drawn_task(users=40, items=4000)\n"
         "list(replay_all([PolicySpec('popular')], task, Settings(rounds=1), workers=2))\n"
     )

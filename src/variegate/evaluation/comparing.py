@@ -81,15 +81,18 @@ def difference(
 def _drawn(splits: Sequence[Scores], measure: str, draws: int) -> FloatArray:
     """The measure for users drawn anew `draws` times, mean over splits, (draws, rounds)."""
     value = MEASURES[check_choice("measure", measure, MEASURES)]
-    totals = [value(*_drawn_means(scores, number, draws)) for number, scores in enumerate(splits)]
+    totals = [value(*drawn_means(scores, number, draws)) for number, scores in enumerate(splits)]
     return np.asarray(np.mean(totals, axis=0))
 
 
 # Scores are compared with many others by many measures, and drawing users takes the time. With
-# 30 rounds an entry is half a megabyte, and a reproduction in full has 255.
-@lru_cache(maxsize=512)
-def _drawn_means(scores: Scores, number: int, draws: int) -> tuple[FloatArray, FloatArray]:
-    """Mean recall and mean diversity of users drawn anew, (draws, rounds) each."""
+# 30 rounds an entry is half a megabyte, and a reproduction in full has 800.
+@lru_cache(maxsize=1024)
+def drawn_means(scores: Scores, number: int, draws: int) -> tuple[FloatArray, FloatArray]:
+    """Return mean recall and mean diversity of users drawn anew, (draws, rounds) each.
+
+    `number` is that of the split: the draws of the same split are the same for every method.
+    """
     users = len(scores.recall)
     weights = _times_drawn(users, number, draws) / users
     return weights @ scores.recall, weights @ scores.diversity[0]

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Okabe and Ito's colours, which the colour-blind can tell apart; LMDH stands out.
+#: Okabe and Ito's colours, which the colour-blind can tell apart; LMDP and LMDH stand out.
 COLOURS: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "lmdp": "#111111",
+        "lmdt": "#a6a600",
         "lmdh": "#d55e00",
         "lmdh-greedy": "#e69f00",
         "c2ucb": "#0072b2",

@@ -14,7 +14,7 @@ from variegate.datasets import Dataset, split_users
 from variegate.embeddings import Embeddings, fit_bpr
 from variegate.errors import InputError
 from variegate.evaluation.replay import ReplayTask
-from variegate.prior import TASTES, Prior, fit_prior, with_popularity, with_tastes
+from variegate.prior import TASTES, Prior, fit_prior, with_crowd, with_popularity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,9 +116,10 @@ def crowd_task(task: ReplayTask, *, tastes: int = TASTES) -> ReplayTask:
 
     The features are the embeddings, the popularity and `tastes` directions of taste.
     """
-    known = popular_task(task)
-    catalogue = with_tastes(known.catalogue, task.training_likes, count=tastes)
-    return replace(known, catalogue=catalogue)
+    if not task.training_likes:
+        raise InputError(f"`task` must have training users, got {task.name!r} without")
+    catalogue = with_crowd(task.catalogue, task.training_likes, tastes=tastes)
+    return replace(task, catalogue=catalogue)
 
 
 def fitted_prior(task: ReplayTask, **options: Any) -> Prior:

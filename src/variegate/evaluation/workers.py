@@ -16,9 +16,8 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.errors import VariegateError
-from variegate.evaluation.replay import ReplayTask, Trace, replay
+from variegate.evaluation.replay import PolicyFactory, ReplayTask, Trace, replay
 from variegate.evaluation.simulation import Simulation
-from variegate.policies import PolicySpec
 
 R = TypeVar("R")
 
@@ -39,7 +38,7 @@ class Settings:
 
 
 def replay_all(
-    policies: Sequence[PolicySpec],
+    policies: Sequence[PolicyFactory],
     task: ReplayTask,
     settings: Settings,
     *,
@@ -50,6 +49,9 @@ def replay_all(
 
     Parameters
     ----------
+    policies
+        What makes each one's policies; with several workers it must be one that can be pickled,
+        such as a `PolicySpec`.
     workers
         Processes to share the users out over; 1 plays them here.
     progress
@@ -57,7 +59,7 @@ def replay_all(
     """
     users = range(len(task.likes))
     chunks = [users[start : start + CHUNK] for start in range(0, len(users), CHUNK)]
-    jobs = [(spec, chunk, settings) for spec in policies for chunk in chunks]
+    jobs = [(make, chunk, settings) for make in policies for chunk in chunks]
     parts: dict[int, dict[int, Trace]] = {place: {} for place in range(len(policies))}
     for number, trace in shared_out(_play, jobs, workers=workers, given=task):
         place, chunk = divmod(number, len(chunks))
@@ -167,11 +169,11 @@ def _start(task: ReplayTask | None) -> None:
     _task = task
 
 
-def _play(spec: PolicySpec, users: Sequence[int], settings: Settings) -> Trace:
+def _play(make: PolicyFactory, users: Sequence[int], settings: Settings) -> Trace:
     if _task is None:
         raise RuntimeError("a worker was started without its task")
     return replay(
-        spec, _task, users=users, rounds=settings.rounds, k=settings.k, seed=settings.seed
+        make, _task, users=users, rounds=settings.rounds, k=settings.k, seed=settings.seed
     )
 
 

@@ -41,14 +41,23 @@ class ResultsFolder:
         self, name: str, settings: Mapping[str, Any], measure: Callable[[], FloatArray]
     ) -> FloatArray:
         """Return the array measured with these settings, measuring it if it is not there."""
+        return self.arrays(name, settings, lambda: {"array": measure()})["array"]
+
+    def arrays(
+        self,
+        name: str,
+        settings: Mapping[str, Any],
+        measure: Callable[[], Mapping[str, FloatArray]],
+    ) -> dict[str, FloatArray]:
+        """Return several arrays by their names, measuring them if they are not there."""
         place = self._place(name, settings)
         if place.exists():
             with stored_arrays(place, "results") as arrays:
-                return np.asarray(arrays["array"])
-        array = measure()
+                return {key: np.asarray(arrays[key]) for key in arrays}
+        found = dict(measure())
         with written_whole(place) as target:
-            np.savez_compressed(target, allow_pickle=False, array=array)
-        return array
+            np.savez_compressed(target, allow_pickle=False, **found)
+        return found
 
     def fact(self, name: str, value: Any = None) -> Any:
         """Keep a fact, or return it (None where it is not known) if no value is given."""
@@ -81,12 +90,20 @@ class ResultsFolder:
         place = self.path / "plan.json"
         text = json.dumps(plan, sort_keys=True, indent=1)
         if not place.exists():
-            with written_whole(place) as file:
-                file.write(text.encode())
-        elif place.read_text() != text:
-            known = json.loads(place.read_text())
-            other = [name for name in {**plan, **known} if known.get(name) != plan.get(name)]
+            self._write_plan(text)
+            return
+        known = json.loads(place.read_text())
+        told = [name for name in {**plan, **known} if name in known]
+        other = [name for name in told if known[name] != plan.get(name)]
+        if other:
             raise InputError(
                 f"{self.path} holds results of other settings ({', '.join(other)} differ): choose "
                 "another folder, or delete it"
             )
+        if known.keys() != plan.keys():
+            # What the folder was not told of was not measured yet.
+            self._write_plan(text)
+
+    def _write_plan(self, text: str) -> None:
+        with written_whole(self.path / "plan.json") as file:
+            file.write(text.encode())

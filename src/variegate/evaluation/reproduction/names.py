@@ -20,6 +20,8 @@ READINGS: Final[Mapping[str, str]] = MappingProxyType(
 
 _METHODS: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "lmdp": "LMDP",
+        "lmdt": "LMDT",
         "lmdh": "LMDH",
         "lmdh-greedy": "LMDH, α = 0",
         "lmdh:normaliser=fixed": "LMDH, fixed",
@@ -55,9 +57,14 @@ def method_title(policy: str) -> str:
     return _METHODS.get(policy, policy)
 
 
+def full_name(dataset: str) -> str:
+    """Return the name of a data set in full."""
+    return _DATASETS.get(dataset, dataset)
+
+
 def dataset_title(results: Results, dataset: str) -> str:
     """Return what a figure calls a data set, and whether it is but a sample of the paper's."""
-    title = _DATASETS.get(dataset, dataset)
+    title = full_name(dataset)
     return f"{title} (sample)" if is_sample(results, dataset) else title
 
 

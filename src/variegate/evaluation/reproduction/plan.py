@@ -42,6 +42,10 @@ class Plan:
     simulated_runs: int = 20
     readings: tuple[Normaliser, ...] = ("none", "fixed", "growing")
     ratio_users: int = 1000
+    #: Splits that every method's dial is turned on, beyond the paper
+    frontier_splits: int = 2
+    #: Runs and lists of every simulated experiment beyond the paper; their own, if not given
+    experiment_size: tuple[int, int] | None = None
 
     def as_facts(self) -> dict[str, Any]:
         """Return the sizes as JSON can say them."""
@@ -62,4 +66,5 @@ def quick_plan() -> Plan:
         simulated_rounds=300,
         simulated_runs=6,
         ratio_users=60,
+        frontier_splits=1,
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from variegate.arrays import FloatArray
+from variegate.evaluation.beyond.results import Chapter
 from variegate.evaluation.scores import Scores
 
 
@@ -56,3 +57,10 @@ class Results:
     regrets: Mapping[str, Regret]
     #: By reading of the normaliser, by search: F(found) / F(best), (users, lengths 2 to 5)
     ratios: Mapping[str, Mapping[str, FloatArray]]
+    #: What goes beyond the paper, if it was measured
+    beyond: Chapter | None = None
+
+    @property
+    def is_of_the_paper(self) -> bool:
+        """Whether the paper's own experiments are in it, or nothing is."""
+        return bool(self.replays or self.regrets or self.ratios) or self.beyond is None

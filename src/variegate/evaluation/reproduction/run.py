@@ -1,25 +1,26 @@
-"""Run a plan: every experiment of the paper, one after another."""
+"""Run a plan: every experiment of the paper, and what goes beyond it, one after another."""
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from time import perf_counter
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final
 
+from variegate.arrays import check_choice
 from variegate.datasets import DATASETS, Dataset
+from variegate.evaluation.beyond.measuring import measured_beyond
 from variegate.evaluation.reproduction.folder import ResultsFolder
 from variegate.evaluation.reproduction.plan import COMPARED, OTHER_READINGS, Plan
 from variegate.evaluation.reproduction.results import Results, TableRow
 from variegate.evaluation.reproduction.runner import Runner, Unwatched, Watcher
+from variegate.evaluation.reproduction.timing import Timed
 from variegate.evaluation.scores import Scores
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
+#: What can be run by itself.
+CHAPTERS: Final = ("paper", "beyond")
 #: What the lengths of Figure 5 are compared for: the learners of lists.
-BANDITS = ("lmdh", "c2ucb", "dc2b")
+BANDITS: Final = ("lmdh", "c2ucb", "dc2b")
 
 
 def reproduce(
@@ -31,6 +32,7 @@ def reproduce(
     cache: Path | None = None,
     watcher: Watcher | None = None,
     command: str | None = None,
+    chapters: Sequence[str] = CHAPTERS,
 ) -> Results:
     """Measure everything that `plan` asks for; what `out` holds already is not measured again.
 
@@ -48,46 +50,39 @@ def reproduce(
         Is told what is going on.
     command
         How it was started, for the report to tell.
+    chapters
+        The paper's own experiments, what goes beyond them, or both.
     """
+    for chapter in chapters:
+        check_choice("chapters", chapter, CHAPTERS)
     folder = ResultsFolder(Path(out) / "measured", plan.as_facts())
     data = {name: DATASETS[name].load(paths[name]) for name in plan.datasets}
     runner = Runner(plan, folder, data, workers, cache, watcher or Unwatched())
-    timed = _Timed(folder)
-    results = Results(
-        quick=plan.quick,
-        facts={},
-        table1=[_table_row(name, dataset) for name, dataset in data.items()],
-        ratios={
-            reading: timed(f"ratios, {reading}", runner.ratios, reading)
-            for reading in plan.readings
-        },
-        regrets={
-            reading: timed(f"simulation, {reading}", runner.regret, reading)
-            for reading in plan.readings
-        },
-        replays={name: timed(f"replay, {name}", _replays, runner, name) for name in data},
-        sensitivity=timed("sensitivity", _sensitivity, runner),
-        lengths=timed("lengths", _lengths, runner),
-    )
+    timed = Timed(folder)
+    table = [_table_row(name, dataset) for name, dataset in data.items()]
+    results = Results(plan.quick, {}, table, {}, {}, {}, {}, {})
+    if "paper" in chapters:
+        results = _with_the_paper(results, runner, timed)
+    if "beyond" in chapters:
+        results = replace(results, beyond=measured_beyond(runner, timed))
     facts = {"command": command} if command else {}
     return replace(results, facts=facts | _facts(plan, folder, timed.seconds))
 
 
-class _Timed:
-    """Runs stages and keeps how long each took when it was first measured."""
-
-    def __init__(self, folder: ResultsFolder) -> None:
-        self._folder = folder
-        self.seconds: dict[str, float] = {}
-
-    def __call__(self, name: str, stage: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        start = perf_counter()
-        result = stage(*args, **kwargs)
-        taken = perf_counter() - start
-        # A stage that was resumed took what it took in all: the parts are added up.
-        before = self._folder.fact(f"seconds: {name}") or 0.0
-        self.seconds[name] = self._folder.fact(f"seconds: {name}", round(before + taken, 1))
-        return result
+def _with_the_paper(results: Results, runner: Runner, timed: Timed) -> Results:
+    readings = runner.plan.readings
+    return replace(
+        results,
+        ratios={
+            reading: timed(f"ratios, {reading}", runner.ratios, reading) for reading in readings
+        },
+        regrets={
+            reading: timed(f"simulation, {reading}", runner.regret, reading) for reading in readings
+        },
+        replays={name: timed(f"replay, {name}", _replays, runner, name) for name in runner.data},
+        sensitivity=timed("sensitivity", _sensitivity, runner),
+        lengths=timed("lengths", _lengths, runner),
+    )
 
 
 def _replays(runner: Runner, name: str) -> dict[str, list[Scores]]:

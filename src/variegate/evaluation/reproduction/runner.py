@@ -4,20 +4,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol as Interface
 
 import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.datasets import Dataset
 from variegate.evaluation.ratios import approximation_ratios
-from variegate.evaluation.replay import ReplayTask
+from variegate.evaluation.replay import PolicyFactory, ReplayTask
 from variegate.evaluation.reproduction.folder import ResultsFolder
 from variegate.evaluation.reproduction.plan import Plan
 from variegate.evaluation.reproduction.results import Regret
 from variegate.evaluation.scores import Scores, scores_of
 from variegate.evaluation.simulation import Simulation
-from variegate.evaluation.tasks import rated_task
+from variegate.evaluation.tasks import Protocol, rated_task
 from variegate.evaluation.workers import Settings, replay_all, simulate_all
 from variegate.gains import Normaliser
 from variegate.policies import LMDH, parse_policy
@@ -27,7 +27,7 @@ from variegate.theory import regret_bound
 SEARCHED = ("greedy", "non-oblivious", "local")
 
 
-class Watcher(Protocol):
+class Watcher(Interface):
     """Is told what is going on; the command line draws it."""
 
     def stage(self, name: str, total: int) -> Callable[[int], None]:
@@ -58,27 +58,51 @@ class Runner:
     ) -> dict[str, Scores]:
         """Return the scores of each policy on one split of a data set."""
         k = self.plan.k if k is None else k
-        settings = {policy: self._settings(name, split, policy, k) for policy in policies}
-        found = {policy: self.folder.scores(settings[policy]) for policy in policies}
-        known = {policy: scores for policy, scores in found.items() if scores is not None}
-        missing = [policy for policy in policies if policy not in known]
+        return self.measured(
+            f"{name}, split {split + 1}, K = {k}",
+            {policy: self.settings(name, split, policy, k) for policy in policies},
+            lambda missing: (self.task(name, split), [parse_policy(text) for text in missing]),
+            k=k,
+        )
+
+    def measured(
+        self,
+        title: str,
+        wanted: Mapping[str, Mapping[str, object]],
+        prepare: Callable[[Sequence[str]], tuple[ReplayTask, Sequence[PolicyFactory]]],
+        *,
+        k: int | None = None,
+    ) -> dict[str, Scores]:
+        """Return the scores kept under each of the settings, measuring what is not there.
+
+        Parameters
+        ----------
+        title
+            What the watcher is told.
+        wanted
+            By any name, the settings that its scores are kept under.
+        prepare
+            For the names that are missing, gives the task and what makes each one's policies.
+        """
+        found = {name: self.folder.scores(settings) for name, settings in wanted.items()}
+        known = {name: scores for name, scores in found.items() if scores is not None}
+        missing = [name for name in wanted if name not in known]
         if missing:
-            task = self._task(name, split)
+            task, factories = prepare(missing)
             step = self.watcher.stage(
-                f"{name}, split {split + 1}, K = {k}: {len(missing)} policies",
-                len(missing) * len(task.likes),
+                f"{title}: {len(missing)} policies", len(missing) * len(task.likes)
             )
             for place, trace in replay_all(
-                [parse_policy(policy) for policy in missing],
+                factories,
                 task,
-                Settings(rounds=self.plan.rounds, k=k),
+                Settings(rounds=self.plan.rounds, k=self.plan.k if k is None else k),
                 workers=self.workers,
                 progress=step,
             ):
-                policy = missing[place]
-                known[policy] = scores_of(trace, task, settings[policy])
-                self.folder.keep_scores(known[policy])
-        return {policy: known[policy] for policy in policies}
+                name = missing[place]
+                known[name] = scores_of(trace, task, wanted[name])
+                self.folder.keep_scores(known[name])
+        return {name: known[name] for name in wanted}
 
     def regret(self, reading: Normaliser) -> Regret:
         """Return the simulated experiment under a reading of the normaliser."""
@@ -113,7 +137,8 @@ class Runner:
         array = self.folder.array("ratios", {"reading": reading, "users": users}, measure)
         return {search: array[:, row] for row, search in enumerate(SEARCHED)}
 
-    def _settings(self, name: str, split: int, policy: str, k: int) -> dict[str, object]:
+    def settings(self, name: str, split: int, policy: str, k: int) -> dict[str, object]:
+        """Return what the replay of a policy is kept under."""
         return {
             "dataset": name,
             "split": split,
@@ -123,7 +148,8 @@ class Runner:
             "users": self.plan.users.get(name),
         }
 
-    def _task(self, name: str, split: int) -> ReplayTask:
+    def task(self, name: str, split: int, protocol: Protocol | None = None) -> ReplayTask:
+        """Return the test users of one split of a data set, as the paper's protocol has them."""
         steps: list[Callable[[int], None]] = []
 
         def progress(_done: int, epochs: int) -> None:
@@ -133,6 +159,7 @@ class Runner:
 
         task = rated_task(
             self.data[name],
+            protocol,
             split=split,
             users=self.plan.users.get(name),
             cache=self.cache,

@@ -17,13 +17,18 @@ __all__ = ["PICTURES", "Picture", "save_figures"]
 PICTURES: Final = (*MEASURES, *SETTINGS, *SIMULATED, *BESIDE)
 
 
-def save_figures(results: Results, folder: Path, formats: Sequence[str] = FORMATS) -> list[Picture]:
+def save_figures(
+    results: Results,
+    folder: Path,
+    formats: Sequence[str] = FORMATS,
+    pictures: Sequence[Picture] = PICTURES,
+) -> list[Picture]:
     """Draw every figure that there are numbers for, as PNG and SVG; return them."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{folder}: cannot be made: {error.strerror}") from None
-    there = [picture for picture in PICTURES if picture.is_there(results)]
+    there = [picture for picture in pictures if picture.is_there(results)]
     for picture in there:
         picture.save(results, folder, formats)
     return there

@@ -71,15 +71,16 @@ def panels(
     return figure, row
 
 
-def legend_below(figure: "Figure", *, columns: int = 4) -> None:
-    """Put one legend for all panels below them, where it hides nothing."""
+def legend_below(figure: "Figure", *, columns: int = 4, first: Sequence[str] = ("LMDH",)) -> None:
+    """Put one legend for all panels below them, where it hides nothing; `first` labels lead."""
     found = {
         label: handle
         for axes in figure.axes
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     # Our own method first, wherever it was drawn.
-    labels = sorted(found, key=lambda label: label != "LMDH")
+    labels = [label for label in first if label in found]
+    labels += [label for label in found if label not in labels]
     if not labels:
         return
     figure.legend(

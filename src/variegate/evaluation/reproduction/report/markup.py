@@ -1,10 +1,15 @@
 """Pieces of HTML: whatever is not markup itself is escaped here."""
 
-from collections.abc import Iterable, Sequence
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import Final
 
-from variegate.evaluation.reproduction.claims import Status, Verdict
+from variegate.evaluation.reproduction.claims import Claim, Status, Verdict
+from variegate.evaluation.reproduction.figures import Picture
+from variegate.evaluation.reproduction.report.style import CSS
+from variegate.evaluation.reproduction.table import Cell, Table
 
 _CLASSES: Final = {
     Status.HOLDS: "holds",
@@ -73,3 +78,49 @@ def section(anchor: str, title: str, *parts: str) -> str:
 def paragraph(text: str, kind: str = "") -> str:
     """Return a paragraph of plain text."""
     return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
+
+
+def claims_table(head: str, claims: Mapping[Claim, Verdict]) -> str:
+    """Return claims with their verdicts and what was measured."""
+    rows = [
+        (
+            f"{escape(claim.says)}<br><small>{escape(claim.place)}. Judged by: "
+            f"{escape(claim.rule)}.</small>",
+            badge(verdict.status),
+            evidence_list(verdict),
+        )
+        for claim, verdict in claims.items()
+    ]
+    return table((head, "Verdict", "Measured"), rows, kind="claims")
+
+
+def figure(picture: Picture, folder: Path) -> str:
+    """Return a figure with its caption, read from `folder` and put inside the page."""
+    drawn = b64encode((folder / f"{picture.name}.svg").read_bytes()).decode()
+    title, caption = escape(picture.title), escape(picture.caption)
+    return (
+        f'<figure id="{picture.name}"><img alt="{title}" '
+        f'src="data:image/svg+xml;base64,{drawn}">'
+        f"<figcaption><b>{title}.</b> {caption}</figcaption></figure>"
+    )
+
+
+def number_table(found: Table, *, heading: bool = False) -> str:
+    """Return a table of numbers, under its title if `heading`."""
+    rows = [(escape(name), *map(_cell, cells)) for name, cells in found.rows]
+    title = f"<h3>{escape(found.title)}</h3>" if heading else ""
+    return title + table(found.heads, rows, caption=found.note, ours=found.ours)
+
+
+def whole_page(title: str, body: str) -> str:
+    """Return an HTML document that needs nothing else."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>{CSS}</style></head><body>{body}</body></html>\n"
+    )
+
+
+def _cell(cell: Cell) -> str:
+    text = f"<b>{escape(cell.text)}</b>" if cell.best else escape(cell.text)
+    return f"{text} <small>± {escape(cell.error)}</small>" if cell.error else text

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from variegate.arrays import FloatArray
+from variegate.evaluation.beyond.claims import judged_beyond
 from variegate.evaluation.comparing import MEASURES
 from variegate.evaluation.reproduction.claims import Claim, Judgement, Verdict
 from variegate.evaluation.reproduction.claims.simulated import paired_interval
@@ -21,9 +22,9 @@ def numbers_of(results: Results, judgement: Judgement) -> dict[str, Any]:
         {
             "quick": results.quick,
             "facts": results.facts,
-            "claims": [_told(claim, verdict) for claim, verdict in judgement.claims.items()],
+            "claims": [told_of(claim, verdict) for claim, verdict in judgement.claims.items()],
             "beside the paper": [
-                _told(claim, verdict) for claim, verdict in judgement.questions.items()
+                told_of(claim, verdict) for claim, verdict in judgement.questions.items()
             ],
             "claims by reading of the normaliser": {
                 claim.name: {
@@ -52,6 +53,24 @@ def numbers_of(results: Results, judgement: Judgement) -> dict[str, Any]:
             },
         }
     )
+    return numbers if results.beyond is None else {**numbers, "beyond": beyond_numbers(results)}
+
+
+def beyond_numbers(results: Results) -> dict[str, Any]:
+    """Return what the chapter beyond the paper tells, as JSON can say it."""
+    chapter = results.beyond
+    found = {} if chapter is None else chapter.replays
+    numbers: dict[str, Any] = jsonable(
+        {
+            "quick": results.quick,
+            "facts": results.facts,
+            "claims": [told_of(*judged) for judged in judged_beyond(results).items()],
+            "replays": {
+                dataset: {method: _policy(splits) for method, splits in replays.items()}
+                for dataset, replays in found.items()
+            },
+        }
+    )
     return numbers
 
 
@@ -70,7 +89,8 @@ def jsonable(value: Any) -> Any:
     return value if isinstance(value, (bool, int, str)) or value is None else str(value)
 
 
-def _told(claim: Claim, verdict: Verdict) -> dict[str, Any]:
+def told_of(claim: Claim, verdict: Verdict) -> dict[str, Any]:
+    """Return a claim and its verdict."""
     return {
         "name": claim.name,
         "says": claim.says,

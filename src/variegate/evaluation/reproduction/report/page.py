@@ -1,24 +1,25 @@
 """The report as one HTML page that needs nothing else."""
 
-from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Final
 
-from variegate.evaluation.reproduction.claims import RULE, Claim, Judgement, Status, Verdict
+from variegate.evaluation.reproduction.claims import RULE, Judgement, Status
 from variegate.evaluation.reproduction.figures import Picture
 from variegate.evaluation.reproduction.names import READINGS, dataset_title
 from variegate.evaluation.reproduction.report import tables
 from variegate.evaluation.reproduction.report.markup import (
     badge,
-    evidence_list,
+    claims_table,
+    figure,
+    number_table,
     paragraph,
     section,
     table,
+    whole_page,
 )
 from variegate.evaluation.reproduction.report.open_points import OPEN_POINTS
-from variegate.evaluation.reproduction.report.style import CSS
 from variegate.evaluation.reproduction.results import Results
 
 TITLE: Final = "The paper’s experiments, run again"
@@ -36,30 +37,41 @@ _SECTIONS: Final = {
     "table-1": "Table 1",
     "figures": "Figures",
     "tables": "Tables",
+    "beyond": "Beyond the paper",
     "settings": "Settings and times",
     "open": "What the paper leaves open",
 }
 
 
-def page(results: Results, judgement: Judgement, pictures: Sequence[Picture], folder: Path) -> str:
-    """Return the whole page; figures are read from `folder` and put inside it."""
-    links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in _SECTIONS.items())
-    body = (
+def page(
+    results: Results,
+    judgement: Judgement,
+    pictures: Sequence[Picture],
+    folder: Path,
+    *,
+    beyond: str = "",
+) -> str:
+    """Return the whole page; figures are read from `folder` and put inside it.
+
+    `beyond` is the chapter that goes beyond the paper, as HTML.
+    """
+    sections = {
+        "claims": claims_table("The paper says", judgement.claims) + paragraph(RULE, "soft"),
+        "beside": _beside(judgement),
+        "table-1": number_table(tables.table_1(results)),
+        "figures": "".join(figure(picture, folder) for picture in pictures),
+        "tables": _tables(results),
+        "beyond": beyond,
+        "settings": settings(results),
+        "open": _open_points(),
+    }
+    there = {name: content for name, content in sections.items() if content or name != "beyond"}
+    links = "".join(f'<li><a href="#{name}">{_SECTIONS[name]}</a></li>' for name in there)
+    parts = [section(name, _SECTIONS[name], content) for name, content in there.items()]
+    return whole_page(
+        TITLE,
         f"<header><h1>{TITLE}</h1>{_opening(results, judgement)}</header>"
-        f"<nav><ul>{links}</ul></nav><main>"
-        + section("claims", _SECTIONS["claims"], _claims(judgement.claims), paragraph(RULE, "soft"))
-        + section("beside", _SECTIONS["beside"], _beside(judgement))
-        + section("table-1", _SECTIONS["table-1"], _table(tables.table_1(results)))
-        + section("figures", _SECTIONS["figures"], *(_figure(p, folder) for p in pictures))
-        + section("tables", _SECTIONS["tables"], _tables(results))
-        + section("settings", _SECTIONS["settings"], _settings(results))
-        + section("open", _SECTIONS["open"], _open_points())
-        + "</main>"
-    )
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{TITLE}</title><style>{CSS}</style></head><body>{body}</body></html>\n"
+        f"<nav><ul>{links}</ul></nav><main>{''.join(parts)}</main>",
     )
 
 
@@ -74,19 +86,6 @@ def _opening(results: Results, judgement: Judgement) -> str:
     )
 
 
-def _claims(claims: Mapping[Claim, Verdict]) -> str:
-    rows = [
-        (
-            f"{escape(claim.says)}<br><small>{escape(claim.place)}. Judged by: "
-            f"{escape(claim.rule)}.</small>",
-            badge(verdict.status),
-            evidence_list(verdict),
-        )
-        for claim, verdict in claims.items()
-    ]
-    return table(("The paper says", "Verdict", "Measured"), rows, kind="claims")
-
-
 def _beside(judgement: Judgement) -> str:
     rows = [
         (
@@ -97,23 +96,13 @@ def _beside(judgement: Judgement) -> str:
     ]
     return (
         "<h3>Does exploring pay?</h3>"
-        + _claims(judgement.questions).replace("The paper says", "Question")
+        + claims_table("Question", judgement.questions)
         + "<h3>The same claims under each reading of the normaliser</h3>"
         + paragraph(
             "The factor in front of the distance can be read in three ways. The table above has "
             "LMDH with “growing”, its default; here are the verdicts for all three."
         )
         + table(("Claim", *READINGS), rows, kind="readings")
-    )
-
-
-def _figure(picture: Picture, folder: Path) -> str:
-    drawn = b64encode((folder / f"{picture.name}.svg").read_bytes()).decode()
-    title, caption = escape(picture.title), escape(picture.caption)
-    return (
-        f'<figure id="{picture.name}"><img alt="{title}" '
-        f'src="data:image/svg+xml;base64,{drawn}">'
-        f"<figcaption><b>{title}.</b> {caption}</figcaption></figure>"
     )
 
 
@@ -128,30 +117,22 @@ def _tables(results: Results) -> str:
             )
         )
     for dataset in results.replays:
-        inner = [f"<h3>{t.title}</h3>{_table(t)}" for t in tables.measure_tables(results, dataset)]
+        inner = [
+            f"<h3>{t.title}</h3>{number_table(t)}" for t in tables.measure_tables(results, dataset)
+        ]
         other = tables.beyond_table(results, dataset)
-        inner.append(f"<h3>Coverage, evenness, novelty</h3>{_table(other)}")
+        inner.append(f"<h3>Coverage, evenness, novelty</h3>{number_table(other)}")
         title = escape(dataset_title(results, dataset))
         parts.append(f"<details open><summary>{title}</summary>{''.join(inner)}</details>")
     if results.regrets:
-        parts.append(_table(tables.regret_table(results), heading=True))
+        parts.append(number_table(tables.regret_table(results), heading=True))
     if results.ratios:
-        parts.append(_table(tables.ratio_table(results), heading=True))
+        parts.append(number_table(tables.ratio_table(results), heading=True))
     return "".join(parts)
 
 
-def _table(found: tables.Table, *, heading: bool = False) -> str:
-    rows = [(escape(name), *map(_cell, cells)) for name, cells in found.rows]
-    title = f"<h3>{escape(found.title)}</h3>" if heading else ""
-    return title + table(found.heads, rows, caption=found.note, ours=found.ours)
-
-
-def _cell(cell: tables.Cell) -> str:
-    text = f"<b>{escape(cell.text)}</b>" if cell.best else escape(cell.text)
-    return f"{text} <small>± {escape(cell.error)}</small>" if cell.error else text
-
-
-def _settings(results: Results) -> str:
+def settings(results: Results) -> str:
+    """Return how it was measured, and how long that took."""
     facts = {name: value for name, value in results.facts.items() if name != "seconds"}
     listed = "".join(
         f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>"
@@ -161,7 +142,7 @@ def _settings(results: Results) -> str:
     return (
         paragraph(tables.users_in_words(results))
         + f"<dl>{listed}</dl>"
-        + (_table(tables.seconds_table(seconds), heading=True) if seconds else "")
+        + (number_table(tables.seconds_table(seconds), heading=True) if seconds else "")
     )
 
 

@@ -1,7 +1,6 @@
 """The tables of a report as rows of text, for the page and for Markdown alike."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -17,30 +16,10 @@ from variegate.evaluation.reproduction.summary import (
     rounds_shown,
     summaries,
 )
+from variegate.evaluation.reproduction.table import Cell, Table
 from variegate.evaluation.scores import Scores
 
 _LOWER_IS_BETTER: Final = {"Gini"}
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A number as text, perhaps with its standard error; the best of its column stands out."""
-
-    text: str
-    error: str = ""
-    best: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table whose first column names its rows."""
-
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
-    note: str = ""
-    #: The row of our own method
-    ours: int | None = None
 
 
 def table_1(results: Results) -> Table:
@@ -142,10 +121,12 @@ def flat_facts(facts: Mapping[str, Any], start: str = "") -> Iterator[tuple[str,
 
 def users_in_words(results: Results) -> str:
     """Return how many test users were measured on each data set, and how many were not."""
+    beyond_it = {} if results.beyond is None else results.beyond.replays
+    measured = results.replays or beyond_it
     told = [
         f"{dataset_title(results, dataset)} "
         + " + ".join(f"{len(scores.recall):,}" for scores in next(iter(replays.values())))
-        for dataset, replays in results.replays.items()
+        for dataset, replays in measured.items()
         if replays
     ]
     left_out = results.facts.get("users left out", {})

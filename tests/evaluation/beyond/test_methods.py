@@ -1,0 +1,162 @@
+"""What is compared: every option said, and settings that are no one machine's."""
+
+import json
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.evaluation.replaying import drawn_task
+from variegate.evaluation.beyond.dials import DIALS, RISING, SETTINGS, dial_title
+from variegate.evaluation.beyond.measuring import factories
+from variegate.evaluation.beyond.methods import (
+    BASELINES,
+    METHODS,
+    OURS,
+    PAPERS,
+    TITLES,
+    Method,
+    PriorPolicy,
+    papers_method,
+    spelt_out,
+)
+from variegate.evaluation.replay import ReplayTask, replay
+from variegate.evaluation.reproduction.plan import COMPARED
+from variegate.evaluation.tasks import fitted_prior, popular_task
+from variegate.evaluation.workers import Settings, replay_all
+from variegate.policies import LMDH, LMDP
+from variegate.prior import fit_prior
+
+REPLAY = {"dataset": "ml-100k", "split": 0, "rounds": 30, "k": 10, "users": None}
+every_method = pytest.mark.parametrize("method", [*METHODS, *SETTINGS], ids=lambda m: m.key)
+
+
+@pytest.fixture(scope="module")
+def task() -> ReplayTask:
+    plain = drawn_task(users=4)
+    return ReplayTask(
+        plain.name,
+        plain.catalogue,
+        plain.likes,
+        popularity=plain.popularity,
+        training_users=9,
+        training_likes=plain.likes,
+    )
+
+
+@every_method
+def test_a_method_makes_a_policy_in_any_process(method: Method, task: ReplayTask) -> None:
+    played = popular_task(task) if method.items == "popularity" else task
+    (make,) = factories([method], played)
+
+    policy = pickle.loads(pickle.dumps(make))(played.catalogue)  # noqa: S301
+
+    assert policy.catalogue.d == 4 + (method.items == "popularity")
+    assert (getattr(policy, "prior", None) is not None) == (
+        method.prior is not None and not method.key.startswith("c2ucb")
+    )
+
+
+@every_method
+def test_settings_of_a_method_are_json(method: Method) -> None:
+    settings = method.settings(REPLAY)
+
+    assert json.loads(json.dumps(settings)) == settings
+
+
+def test_no_two_methods_are_kept_under_the_same_settings() -> None:
+    methods = {method.key: method for method in (*METHODS, *SETTINGS)}
+
+    texts = {json.dumps(method.settings(REPLAY), sort_keys=True) for method in methods.values()}
+
+    assert len(texts) == len(methods)
+
+
+@pytest.mark.parametrize("policy", COMPARED)
+def test_the_papers_methods_share_the_replays_of_the_papers_chapter(policy: str) -> None:
+    (method,) = [method for method in METHODS if method.key == policy]
+
+    assert method.settings(REPLAY) == {**REPLAY, "policy": policy}
+
+
+def test_our_learners_settings_say_what_its_defaults_are() -> None:
+    (ours,) = [method for method in METHODS if method.key == OURS]
+    settings = ours.settings(REPLAY)
+
+    assert settings["policy"] == str(spelt_out(OURS))
+    assert {"exploration", "floor"} <= set(ours.policy.options)
+    prior = settings["prior"]
+    assert isinstance(prior, dict)
+    assert set(prior) == set(fit_prior.__kwdefaults__ or {})
+    assert None not in prior.values()
+
+
+def test_our_learner_is_lmdp_with_the_prior_of_the_training_users(task: ReplayTask) -> None:
+    popular = popular_task(task)
+    (ours,) = [method for method in METHODS if method.key == OURS]
+    (make,) = factories([ours], popular)
+
+    direct = replay(lambda items: LMDP(items, prior=fitted_prior(popular)), popular, rounds=3, k=4)
+
+    np.testing.assert_array_equal(replay(make, popular, rounds=3, k=4).lists, direct.lists)
+
+
+def test_a_prior_goes_to_other_processes(task: ReplayTask) -> None:
+    popular = replace(popular_task(task), likes=task.likes * 5)
+    makes = factories([method for method in METHODS if method.key == OURS], popular)
+
+    (here,) = replay_all(makes, popular, Settings(rounds=2, k=3))
+    (there,) = replay_all(makes, popular, Settings(rounds=2, k=3), workers=2)
+
+    np.testing.assert_array_equal(here[1].lists, there[1].lists)
+
+
+def test_parts_have_the_one_thing_and_not_the_others() -> None:
+    parts = {method.key: method for method in METHODS}
+
+    assert (parts["prior"].items, parts["prior"].prior) == ("plain", {})
+    assert "floor" not in parts["prior"].policy.options
+    assert (parts["popularity"].items, parts["popularity"].prior) == ("popularity", None)
+    assert (parts["floor"].items, parts["floor"].prior) == ("plain", None)
+    assert parts["floor"].policy.options["floor"] == spelt_out(OURS).options["floor"]
+    assert parts["lmdp-greedy"].policy.options["exploration"] == 0.0
+
+
+def test_priors_of_the_same_options_are_fitted_once(task: ReplayTask) -> None:
+    popular = popular_task(task)
+    ours = [
+        method for method in METHODS if method.prior is not None and method.items == "popularity"
+    ]
+
+    made = factories(ours, popular)
+
+    priors = [make.prior for make in made if isinstance(make, PriorPolicy)]
+    assert len(priors) == len(ours)
+    assert len({id(prior) for prior in priors}) == 1
+
+
+def test_a_dial_without_variety_believes_in_none(task: ReplayTask) -> None:
+    (still, *_others) = DIALS[OURS]
+    popular = popular_task(task)
+    (make,) = factories([still], popular)
+
+    policy = make(popular.catalogue)
+
+    assert isinstance(policy, LMDH)
+    assert policy.prior is not None
+    assert policy.prior.mean[-2:].tolist() == [0.0, 0.0]
+
+
+def test_every_baseline_and_lmdh_have_a_dial_or_a_point() -> None:
+    assert {*BASELINES, OURS, PAPERS} <= set(DIALS)
+    assert RISING in [method.title for method in DIALS[OURS]]
+    assert all(dial_title(family) != "" for family in DIALS)
+
+
+def test_the_default_of_a_dial_is_the_papers_replay() -> None:
+    keys = [method.key for method in DIALS["mmr"]]
+
+    assert "mmr" in keys
+    assert all(TITLES[name] for name in BASELINES)
+    assert papers_method("mmr").settings(REPLAY) == DIALS["mmr"][keys.index("mmr")].settings(REPLAY)

@@ -1,0 +1,155 @@
+"""Settings of LMDP, and the values that are tried of them."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from variegate import Catalogue
+from variegate.errors import InputError, NotFoundError
+from variegate.evaluation.choosing import SPACE, LearnerSettings
+from variegate.evaluation.choosing.space import Coordinate, coordinates
+from variegate.policies import parse_policy
+from variegate.policies.lmdp import LMDP
+from variegate.prior import fit_prior
+
+LIKES = [[0, 1], [1, 2], [3], [1]]
+
+
+def items(distances: int = 1) -> Catalogue:
+    features = np.random.default_rng(0).uniform(-1.0, 1.0, (4, 2))
+    return Catalogue(list("abcd"), features, ["cosine", "angular", "euclidean"][:distances])
+
+
+def test_defaults_are_those_of_the_policy() -> None:
+    settings, policy = LearnerSettings(), LMDP(items())
+
+    assert policy.exploration == settings.exploration
+    assert policy.floor is not None
+    assert [policy.floor.opening, policy.floor.full, policy.floor.half] == settings.floor
+
+
+@pytest.mark.parametrize("distances", [0, 1, 3])
+def test_defaults_are_those_of_fit_prior(distances: int) -> None:
+    catalogue = items(distances)
+    found = fit_prior(catalogue, LIKES, **LearnerSettings().prior_options(distances))
+    expected = fit_prior(catalogue, LIKES)
+
+    np.testing.assert_allclose(found.mean, expected.mean)
+    np.testing.assert_array_equal(found.covariance, expected.covariance)
+    assert found.noise == expected.noise
+
+
+def test_every_default_is_among_what_is_tried() -> None:
+    settings = LearnerSettings()
+
+    assert [c.name for c in coordinates(None, 2) if c.of(settings) not in c.values] == []
+    assert {f.name for f in fields(settings)} - {"scales"} == set(SPACE) - {"scale"}
+
+
+@pytest.mark.parametrize("distances", [1, 3])
+def test_applied_to_a_plain_fit_they_are_what_fit_prior_makes_of_them(distances: int) -> None:
+    settings = LearnerSettings(noise_factor=3.0, beta_variance=0.1, opening=0.6, scales=(2.0,))
+    catalogue = items(distances)
+
+    found = settings.applied(fit_prior(catalogue, LIKES, noise_factor=1.0))
+    expected = fit_prior(catalogue, LIKES, **settings.prior_options(distances))
+
+    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-12)
+    np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-12)
+    assert found.noise == pytest.approx(expected.noise, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("scales", "distances", "beta"),
+    [
+        ((), 0, ()),
+        ((), 1, (0.4,)),
+        ((3.0,), 1, (0.4,)),
+        ((), 2, (0.2, 0.2)),
+        ((3.0,), 2, (0.1, 0.3)),
+        ((2.0,), 3, (0.1, 0.2, 0.1)),
+    ],
+)
+def test_opening_is_shared_out_by_the_scales(
+    scales: tuple[float, ...], distances: int, beta: tuple[float, ...]
+) -> None:
+    found = LearnerSettings(opening=0.4, scales=scales).beta(distances)
+
+    assert found == pytest.approx(beta)
+
+
+def test_policy_line_is_read_back_as_the_policy() -> None:
+    line = LearnerSettings(0.1, 0.35, 1.0, 15.0).policy_line("kept/prior.npz")
+    spec = parse_policy(line)
+
+    assert line == "lmdp:prior=kept/prior.npz,exploration=0.1,floor=[0.35,1,15]"
+    assert spec.name == "lmdp"
+    assert spec.options == {
+        "prior": "kept/prior.npz",
+        "exploration": 0.1,
+        "floor": [0.35, 1, 15],
+    }
+
+
+@pytest.mark.parametrize("path", ["a,b.npz", "a[1].npz"])
+def test_path_that_a_line_cannot_hold_is_refused(path: str) -> None:
+    with pytest.raises(InputError, match="`prior_path` must have no comma and no bracket"):
+        LearnerSettings().policy_line(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"exploration": -1.0}, "`exploration` must be a number of at least 0"),
+        ({"half": 0.0}, "`half` must be a number greater than 0"),
+        ({"scales": (1.0, 0.0)}, "`scales` must be a number greater than 0"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        LearnerSettings(**change)  # type: ignore[arg-type]
+
+
+def test_other_values_come_nearest_first_and_of_two_the_lower() -> None:
+    coordinate = Coordinate("full", (0.4, 0.6, 0.8, 1.0, 1.3))
+
+    found = coordinate.others(LearnerSettings(full=0.8))
+
+    assert [one.full for one in found] == [0.6, 1.0, 0.4, 1.3]
+
+
+def test_value_outside_the_grid_stands_between_its_neighbours() -> None:
+    found = Coordinate("full", (0.4, 1.0, 1.3)).others(LearnerSettings(full=0.9))
+
+    assert [one.full for one in found] == [0.4, 1.0, 1.3]
+
+
+def test_scale_of_a_later_distance_leaves_the_others() -> None:
+    coordinate = Coordinate("scale", (0.5, 1.0), place=1)
+
+    (found,) = coordinate.others(LearnerSettings())
+
+    assert found.scales == (1.0, 0.5)
+    assert coordinate.of(found) == 0.5
+
+
+def test_scales_that_mean_the_same_are_the_same() -> None:
+    assert LearnerSettings(scales=(2.0, 1.0, 1.0)) == LearnerSettings(scales=(2.0,))
+    assert LearnerSettings(scales=(1.0,)) == LearnerSettings()
+
+
+def test_each_distance_after_the_first_has_a_scale_to_search() -> None:
+    assert [(c.name, c.place) for c in coordinates({"scale": [1, 2], "half": [9]}, 3)] == [
+        ("half", 0),
+        ("scale", 0),
+        ("scale", 1),
+    ]
+    assert coordinates({"scale": [1, 2]}, 1) == ()
+
+
+def test_space_of_unknown_settings_or_without_values_is_refused() -> None:
+    with pytest.raises(NotFoundError, match=r"got 'explore': did you mean 'exploration'\?"):
+        coordinates({"explore": [1.0]}, 1)
+    with pytest.raises(InputError, match=r"`space\['half'\]` must have at least one value"):
+        coordinates({"half": []}, 1)
