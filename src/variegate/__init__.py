@@ -6,7 +6,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from variegate.catalogue import Catalogue
     from variegate.errors import VariegateError
-    from variegate.policies import LMDH, POLICIES, Dial, Explanation, Policy, State, make_policy
+    from variegate.policies import (
+        LMDH,
+        LMDP,
+        LMDT,
+        POLICIES,
+        Dial,
+        Explanation,
+        Floor,
+        Policy,
+        State,
+        make_policy,
+    )
+    from variegate.prior import (
+        Prior,
+        fit_prior,
+        vague_prior,
+        with_crowd,
+        with_popularity,
+        with_tastes,
+    )
     from variegate.reranking import diversify
     from variegate.search import SEARCHES
     from variegate.slate import Slate
@@ -17,14 +36,18 @@ __version__ = "0.1.0"
 
 __all__ = [
     "LMDH",
+    "LMDP",
+    "LMDT",
     "POLICIES",
     "SEARCHES",
     "Catalogue",
     "Confidence",
     "Dial",
     "Explanation",
+    "Floor",
     "Policy",
     "Preferences",
+    "Prior",
     "Slate",
     "State",
     "Utility",
@@ -32,8 +55,13 @@ __all__ = [
     "__version__",
     "confidence_width",
     "diversify",
+    "fit_prior",
     "make_policy",
     "regret_bound",
+    "vague_prior",
+    "with_crowd",
+    "with_popularity",
+    "with_tastes",
 ]
 
 #: Where each public name lives. It is imported when it is asked for, so that `variegate --help`
@@ -42,7 +70,23 @@ _PLACES = {
     "Catalogue": "catalogue",
     "VariegateError": "errors",
     **dict.fromkeys(
-        ("LMDH", "POLICIES", "Dial", "Explanation", "Policy", "State", "make_policy"), "policies"
+        (
+            "LMDH",
+            "LMDP",
+            "LMDT",
+            "POLICIES",
+            "Dial",
+            "Explanation",
+            "Floor",
+            "Policy",
+            "State",
+            "make_policy",
+        ),
+        "policies",
+    ),
+    **dict.fromkeys(
+        ("Prior", "fit_prior", "vague_prior", "with_crowd", "with_popularity", "with_tastes"),
+        "prior",
     ),
     "diversify": "reranking",
     "SEARCHES": "search",

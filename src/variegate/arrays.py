@@ -89,7 +89,9 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
     known = list(choices)
     if value in known:
         return value
-    near = get_close_matches(str(value), known, n=1)
+    near = get_close_matches(str(value), known)
+    # Of equally near ones, letters in another order are the likelier slip.
+    near.sort(key=lambda one: sorted(one) != sorted(str(value)))
     hint = f": did you mean {near[0]!r}?" if near else ""
     raise NotFoundError(f"`{name}` must be one of {', '.join(known)}, got {value!r}{hint}")
 

@@ -8,9 +8,9 @@ from variegate import POLICIES, Catalogue, Dial
 from variegate.gains import Normaliser, normalising_factor
 
 #: Policies that draw; the others give one list whatever the seed.
-DRAWING = {"epsilon-greedy", "dc2b", "comblints", "uniform"}
+DRAWING = {"lmdt", "epsilon-greedy", "dc2b", "comblints", "uniform"}
 #: Policies that learn how varied a list shall be, and so can be told.
-WITH_DIAL = {"lmdh", "lmdh-greedy"}
+WITH_DIAL = {"lmdp", "lmdt", "lmdh", "lmdh-greedy"}
 
 SIZES = pytest.mark.parametrize("m", [0, 1, 4])
 

@@ -9,6 +9,7 @@ from tests.contracts.making import Make, catalogue_of, grown, played
 from variegate import POLICIES, Catalogue, Dial, make_policy
 from variegate.errors import InputError, NotFoundError
 
+WITH_DIAL = {"lmdp", "lmdt", "lmdh", "lmdh-greedy"}
 NUMBER = r"`k` must be from 1 to 12 \(the candidates\), got"
 
 
@@ -135,16 +136,16 @@ def test_the_slate_of_another_catalogue(
     assert policy.state() == before
 
 
-@pytest.mark.parametrize("name", ["epsilon-greedy", "dc2b", "comblints", "uniform"])
+@pytest.mark.parametrize("name", ["lmdt", "epsilon-greedy", "dc2b", "comblints", "uniform"])
 def test_an_rng_that_is_none(make: Make, catalogue: Catalogue) -> None:
     with pytest.raises(InputError, match=r"`rng` must be a numpy Generator or a seed, got 'dice'"):
         make(catalogue).recommend(2, rng="dice")
 
 
-@pytest.mark.parametrize("name", sorted(set(POLICIES) - {"lmdh", "lmdh-greedy"}))
+@pytest.mark.parametrize("name", sorted(set(POLICIES) - WITH_DIAL))
 def test_a_dial_for_a_policy_that_takes_none(make: Make, catalogue: Catalogue) -> None:
     policy = played(make(catalogue))
-    words = rf"`dial` must be None for {policy.name}, .*: lmdh, lmdh-greedy take one"
+    words = rf"`dial` must be None for {policy.name}, .*: lmdp, lmdt, lmdh, lmdh-greedy take one"
 
     with pytest.raises(InputError, match=words):
         policy.recommend(2, rng=0, dial=Dial())

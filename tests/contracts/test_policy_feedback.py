@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 from tests.contracts.making import Make, catalogue_of, grown, played
 from variegate import POLICIES, Catalogue
 
-LEARNERS = {"lmdh", "lmdh-greedy", "c2ucb", "dc2b", "lsb", "linucb", "comblinucb", "comblints"}
+LMDHS = {"lmdp", "lmdt", "lmdh", "lmdh-greedy"}
+LEARNERS = LMDHS | {"c2ucb", "dc2b", "lsb", "linucb", "comblinucb", "comblints"}
 #: Learners whose sums do not depend on how feedback was cut up; DC2B fits a bound a batch.
 BY_SUMS = LEARNERS - {"dc2b"}
 

@@ -104,7 +104,7 @@ def test_a_state_with_an_array_too_many(make: Make, catalogue: Catalogue) -> Non
     assert "'more': (3,)" in refusal(policy, more)
 
 
-LEARNERS = ["lmdh", "c2ucb", "dc2b", "lsb", "linucb", "comblinucb", "comblints"]
+LEARNERS = ["lmdp", "lmdt", "lmdh", "c2ucb", "dc2b", "lsb", "linucb", "comblinucb", "comblints"]
 
 
 @pytest.mark.parametrize("name", LEARNERS)

@@ -5,7 +5,7 @@ import pytest
 
 from tests.prior.making import made_catalogue
 from variegate.errors import InputError
-from variegate.prior import fit_prior, with_tastes
+from variegate.prior import fit_prior, with_crowd, with_popularity, with_tastes
 
 
 def crowd(users: int = 40, items: int = 12) -> list[list[int]]:
@@ -17,11 +17,12 @@ def crowd(users: int = 40, items: int = 12) -> list[list[int]]:
 
 def test_the_first_tastes_tell_two_camps_apart() -> None:
     more = with_tastes(made_catalogue(12, 3), crowd(), count=2)
-    first, second = more.features[:6, 3:], more.features[6:, 3:]
+    first, second = more.features[:6, 3:].copy(), more.features[6:, 3:].copy()
     # In two dimensions every item of a camp points the same way, and the camps point elsewhere.
-    unit = lambda rows: rows / np.linalg.norm(rows, axis=1)[:, None]  # noqa: E731
-    assert (unit(first) @ unit(first).T).min() > 0.9
-    assert (unit(first) @ unit(second).T).max() < 0.1
+    first /= np.linalg.norm(first, axis=1)[:, None]
+    second /= np.linalg.norm(second, axis=1)[:, None]
+    assert (first @ first.T).min() > 0.9
+    assert (first @ second.T).max() < 0.1
 
 
 def test_tastes_are_singular_vectors_in_the_order_of_their_weight() -> None:
@@ -70,3 +71,15 @@ def test_a_crowd_without_likes_is_refused() -> None:
 def test_no_tastes_at_all_are_refused() -> None:
     with pytest.raises(InputError, match="`count` must be from 1 to 10000"):
         with_tastes(made_catalogue(12, 3), crowd(), count=0)
+
+
+def test_a_crowd_adds_popularity_and_tastes_once() -> None:
+    before = made_catalogue(12, 3)
+    once = with_crowd(before, crowd(), tastes=2)
+    assert once.feature_names == (*before.feature_names, "popularity", "taste 1", "taste 2")
+    counts = np.bincount(np.concatenate(crowd()), minlength=12)
+    np.testing.assert_array_equal(
+        once.features, with_tastes(with_popularity(before, counts), crowd(), count=2).features
+    )
+    assert with_crowd(once, crowd(), tastes=2).feature_names == once.feature_names
+    assert with_crowd(before, crowd(), tastes=0).feature_names[3:] == ("popularity",)

@@ -81,7 +81,7 @@ def test_propensities_are_those_of_the_definition(name: str, m: int) -> None:
     assert len({slate.ids for slate, _ in drawn}) > 10
 
 
-@pytest.mark.parametrize("name", ["lmdh", "lsb", "mmr"])
+@pytest.mark.parametrize("name", ["lmdp", "lmdh", "lsb", "mmr"])
 def test_lists_come_as_often_as_their_propensities_say(name: str) -> None:
     policy, draws = taught(name, catalogue_of(4, items=4)), 6_000
     lists = list(permutations(range(4), 2))
@@ -209,7 +209,7 @@ def test_behind_a_shortlist_the_choice_depends_on_the_items_above_alone() -> Non
     assert choice_below(outside, first) in set(choices) - {first}
 
 
-@pytest.mark.parametrize("name", sorted(set(POLICIES) - set(STEADY)))
+@pytest.mark.parametrize("name", sorted(set(POLICIES) - {*STEADY, "lmdt"}))
 def test_a_policy_that_draws(name: str) -> None:
     with pytest.raises(InputError, match=rf"`policy` must choose .* got {name}, which draws"):
         mixed_slate(make_policy(name, catalogue_of(1)), 3, 0.1)

@@ -135,7 +135,7 @@ def test_each_call_makes_a_policy_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("lmhd", r"`policy` must be one of lmdh, .* got 'lmhd': did you mean 'lmdh'\?"),
+        ("lmhd", r"`policy` must be one of lmdp, .* got 'lmhd': did you mean 'lmdh'\?"),
         ("lmhd:ridge=1", r"got 'lmhd': did you mean 'lmdh'\?"),
         ("epsilongreedy", r"did you mean 'epsilon-greedy'\?"),
         ("", r"`policy` must be one of .* got ''$"),

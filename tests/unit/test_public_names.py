@@ -51,6 +51,8 @@ def test_registries_are_for_reading_only() -> None:
 
 def test_the_registry_holds_the_paper_and_its_relatives() -> None:
     assert set(variegate.POLICIES) == {
+        "lmdp",
+        "lmdt",
         "lmdh",
         "lmdh-greedy",
         "logrank",

@@ -6,8 +6,11 @@ from variegate.policies.comblin import CombLinTS, CombLinUCB
 from variegate.policies.dc2b import DC2B
 from variegate.policies.dial import Dial
 from variegate.policies.epsilon_greedy import EpsilonGreedy
+from variegate.policies.floor import Floor
 from variegate.policies.linucb import LinUCB
 from variegate.policies.lmdh import LMDH
+from variegate.policies.lmdp import LMDP
+from variegate.policies.lmdt import LMDT
 from variegate.policies.logrank import LogRank
 from variegate.policies.lsb import LSB
 from variegate.policies.mixing import mixed_chances, mixed_slate
@@ -22,6 +25,8 @@ __all__ = [
     "C2UCB",
     "DC2B",
     "LMDH",
+    "LMDP",
+    "LMDT",
     "LSB",
     "MMR",
     "POLICIES",
@@ -31,6 +36,7 @@ __all__ = [
     "Dial",
     "EpsilonGreedy",
     "Explanation",
+    "Floor",
     "LinUCB",
     "LogRank",
     "Policy",

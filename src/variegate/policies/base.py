@@ -70,6 +70,11 @@ class Policy(ABC):
         """
         return known_preferences(np.zeros(self.catalogue.d), np.zeros(self.catalogue.m))
 
+    @property
+    def least_variety(self) -> float:
+        """The least that each distance counts for in the next list, whatever was learnt."""
+        return 0.0
+
     def recommend(
         self,
         k: int,

@@ -4,8 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from variegate.arrays import check_not_negative, check_positive
+import numpy as np
+
+from variegate.arrays import FloatArray, check_not_negative, check_positive, sealed
 from variegate.errors import InputError
+from variegate.prior import Prior
 
 
 @dataclass(frozen=True)
@@ -54,3 +57,11 @@ def checked_floor(floor: Any) -> Floor | None:
     raise InputError(
         f"`floor` must be a number, [opening, full] or [opening, full, half], got {floor!r}"
     )
+
+
+def floor_shares(distances: int, prior: Prior | None) -> FloatArray:
+    """Return what part of the floor each distance has: as the prior's beta is shared, or even."""
+    wanted = np.ones(distances) if prior is None else np.maximum(prior.mean[prior.d :], 0.0)
+    if not wanted.any():
+        wanted = np.ones(distances)
+    return sealed(wanted / wanted.sum()) if distances else wanted

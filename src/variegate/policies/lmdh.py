@@ -22,7 +22,7 @@ from variegate.policies.attention import AttentionLike, checked_attention
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.bounds import UpperBounds
 from variegate.policies.dial import Dial
-from variegate.policies.floor import FloorLike, checked_floor
+from variegate.policies.floor import FloorLike, checked_floor, floor_shares
 from variegate.policies.linear import (
     PriorLike,
     checked_prior,
@@ -61,8 +61,9 @@ class LMDH(Policy):
         Where users begin, in place of `ridge`: a `Prior` of this catalogue, or the path of one.
         Then `exploration` counts standard deviations of what is believed under its noise.
     floor
-        The least that beta counts for, shared by the distances: a number, or a `Floor` that
-        rises while the user is learnt. A dial has the last word.
+        The least that beta counts for: a number, or a `Floor` that rises while the user is
+        learnt. The distances share it as they share the prior's beta, and evenly without one.
+        A dial has the last word.
     forgetting
         What each list still counts for when the next is learnt; 1 forgets nothing.
     attention
@@ -102,6 +103,7 @@ class LMDH(Policy):
         self.exploration = checked_exploration(exploration)
         self.prior = checked_prior(prior, catalogue, exploration)
         self.floor, self.attention = checked_floor(floor), checked_attention(attention)
+        self._shares = floor_shares(catalogue.m, self.prior)
         self.search = check_choice("search", search, SEARCHES)
         self.shortlist = checked_shortlist(shortlist, catalogue)
         size = catalogue.d + catalogue.m
@@ -117,6 +119,12 @@ class LMDH(Policy):
     @property
     def preferences(self) -> Preferences:
         return learnt_preferences(self._ridge, self.catalogue.d, self.catalogue.m)
+
+    @property
+    def least_variety(self) -> float:
+        if self.floor is None or not self.catalogue.m:
+            return 0.0
+        return self.floor.at(self._observations) / self.catalogue.m
 
     def width(self, k: int) -> float:
         """Return alpha for the next list of `k`: what was set, or what Lemma 2 asks for."""
@@ -157,12 +165,13 @@ class LMDH(Policy):
 
     def _weighed(self, weights: FloatArray) -> FloatArray:
         """Return the weights with beta no lower than the floor, and as a dial wants it."""
-        theta, beta = np.split(weights, [self.catalogue.d])
+        weighed = weights.copy()
+        beta = weighed[self.catalogue.d :]
         if self.floor is not None and len(beta):
-            beta = np.maximum(beta, self.floor.at(self._observations) / len(beta))
+            np.maximum(beta, self.floor.at(self._observations) * self._shares, out=beta)
         if self._dial is not None:
-            beta = self._dial.applied(beta, [h.name for h in self.catalogue.distances])
-        return np.concatenate([theta, beta])
+            beta[:] = self._dial.applied(beta, [h.name for h in self.catalogue.distances])
+        return weighed
 
     def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
         if self.shortlist is None:
@@ -202,8 +211,9 @@ class LMDH(Policy):
 
     def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:
         features = np.concatenate([slate.relevance, slate.diversity], axis=1)
-        self._ridge.learn(*self.attention.taught(features, rewards, seen))
-        self._observations += len(seen)
+        taught, answers = self.attention.taught(features, rewards, seen)
+        self._ridge.learn(taught, answers)
+        self._observations += len(answers)
 
     def _explained(self, slate: Slate) -> Explanation:
         belief, d = self._belief(), self.catalogue.d

@@ -15,6 +15,10 @@ from variegate.shortlist import Shortlist
 #: Chosen on training users alone, by `variegate choose`; docs/beyond.md tells how.
 EXPLORATION: Final = 0.25
 FLOOR: Final = (0.35, 0.8, 50.0)
+#: Of each feature's weight, where nothing is known of any user. 22 made-up tastes found 63.8 films
+#: that they liked in eight lists of ten with it, 60.5 with 0.02 and 65.6 with 0.25; where few films
+#: were liked at all, 11.0, 10.8 and 10.4 in twelve lists.
+GUESSED_VARIANCE: Final = 0.1
 
 
 class LMDP(LMDH):
@@ -70,4 +74,4 @@ class LMDP(LMDH):
 
 @lru_cache(maxsize=8)
 def _guess(catalogue: Catalogue) -> Prior:
-    return vague_prior(catalogue)
+    return vague_prior(catalogue, variance=GUESSED_VARIANCE)

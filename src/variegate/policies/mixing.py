@@ -20,6 +20,7 @@ from variegate.arrays import (
 from variegate.errors import InputError
 from variegate.policies.base import Policy
 from variegate.policies.dial import Dial
+from variegate.policies.planning import Planning, planned_chances, planned_slate
 from variegate.search import SEARCHES, greedy
 from variegate.slate import Slate
 
@@ -37,12 +38,15 @@ def mixed_slate(
 
     A propensity is the chance with which this very item came to stand in its position, given
     the items above it: ``chance`` by the number of candidates left, and ``1 - chance`` more if
-    the policy itself would have put it there.
+    the policy itself would have put it there. A policy that draws what a list goes by (`lmdt`)
+    draws it a number of times and follows one of these plans, each as likely; then it is
+    ``1 - chance`` times the share of the plans that would have put it there, each of them
+    counted as it fits the items above. That is exact given the plans.
 
     Parameters
     ----------
     policy
-        One that chooses the same list every time (not `draws`), by greedy search.
+        One that chooses the same list every time (not `draws`) or by plans, by greedy search.
     k, candidates, exclude, dial
         As for `Policy.recommend`.
     chance
@@ -66,6 +70,8 @@ def mixed_slate(
     k = check_count(k, left)
     policy = policy if dial is None else policy._under(dial)
     draw = generator(rng)
+    if isinstance(policy, Planning):
+        return planned_slate(policy, free, k, chance, draw)
     coins = draw.random(k) < chance
     plain = policy._listed(free, k, None)
     if not coins.any():
@@ -81,11 +87,17 @@ def mixed_chances(
     chance: float,
     candidates: ArrayLike | None = None,
     exclude: ArrayLike | None = None,
+    rng: Any = None,
 ) -> tuple[FloatArray, IndexArray]:
     """Return how likely `mixed_slate` is to put each of `items` in its position, (K,).
 
     Each is the chance given the items above it, 0 for what is no candidate. Beside it stands
     the policy's own choice below the same items, (K,).
+
+    For a policy that draws (`lmdt`) both are given plans drawn here: the mean of a list's
+    chance, over such draws, is its chance whatever is drawn, so an estimate that multiplies
+    by it stays unbiased. The choice is that of one of the plans, as likely as each fits the
+    items above.
 
     Parameters
     ----------
@@ -93,6 +105,8 @@ def mixed_chances(
         As for `mixed_slate`.
     items
         Rows of a list, whoever made it; no longer than there are candidates.
+    rng
+        A NumPy generator or a seed, for a policy that draws.
 
     Examples
     --------
@@ -107,6 +121,8 @@ def mixed_chances(
     free = policy.catalogue.candidate_mask(candidates, exclude)
     rows = np.asarray(items, dtype=np.intp)
     k = check_count(len(rows), int(np.count_nonzero(free)))
+    if isinstance(policy, Planning):
+        return planned_chances(policy, free, rows, chance, generator(rng))
     walk, chances = Walk(policy, free, policy._listed(free, k, None)), np.zeros(k)
     left, choices = free.copy(), np.empty(k, dtype=np.intp)
     for position, row in enumerate(rows.tolist()):
@@ -120,7 +136,7 @@ def mixed_chances(
 
 
 def _check_policy(policy: Policy) -> None:
-    if policy.draws:
+    if policy.draws and not isinstance(policy, Planning):
         raise InputError(
             f"`policy` must choose the same list every time, got {policy.name}, which draws"
         )

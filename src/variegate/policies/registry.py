@@ -15,6 +15,8 @@ from variegate.policies.dc2b import DC2B
 from variegate.policies.epsilon_greedy import EpsilonGreedy
 from variegate.policies.linucb import LinUCB
 from variegate.policies.lmdh import LMDH
+from variegate.policies.lmdp import LMDP
+from variegate.policies.lmdt import LMDT
 from variegate.policies.logrank import LogRank
 from variegate.policies.lsb import LSB
 from variegate.policies.mmr import MMR
@@ -24,6 +26,8 @@ from variegate.policies.uniform import Uniform
 #: Every policy by the name that options and commands call it, with the paper's settings.
 POLICIES: Final[Mapping[str, Callable[..., Policy]]] = MappingProxyType(
     {
+        "lmdp": LMDP,
+        "lmdt": LMDT,
         "lmdh": LMDH,
         "lmdh-greedy": partial(LMDH, exploration=0.0),
         "logrank": LogRank,

@@ -1,5 +1,6 @@
 """What is believed of a user before the first list: fitted, saved, told in words."""
 
+from variegate.prior.crowd import with_crowd
 from variegate.prior.fitting import fit_prior, vague_prior
 from variegate.prior.popularity import with_popularity
 from variegate.prior.prior import Prior
@@ -15,6 +16,7 @@ __all__ = [
     "fit_prior_from_sums",
     "marginal_likelihood",
     "vague_prior",
+    "with_crowd",
     "with_popularity",
     "with_tastes",
 ]

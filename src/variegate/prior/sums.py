@@ -15,8 +15,9 @@ from variegate.errors import InputError
 OneUser: TypeAlias = (
     tuple[ArrayLike, ArrayLike, float] | tuple[ArrayLike, ArrayLike, float, float | None]
 )
-#: Users whose matrices are whole in memory at once.
+#: Users whose matrices are whole in memory at once, and their numbers; the fewer counts.
 TOGETHER: Final = 1024
+TOGETHER_NUMBERS: Final = 2**21
 
 
 class Batch(NamedTuple):
@@ -70,8 +71,8 @@ class UserSums:
 
 
 def _batches(size: int, users: Iterator[OneUser]) -> Iterator[Batch]:
-    place = 0
-    while some := list(islice(users, TOGETHER)):
+    place, together = 0, max(1, min(TOGETHER, TOGETHER_NUMBERS // size**2))
+    while some := list(islice(users, together)):
         checked = [_checked(place + number, one, size) for number, one in enumerate(some)]
         place += len(some)
         kept = [one for one in checked if one[2] > 0]

@@ -15,6 +15,8 @@ from variegate.prior.likes import liked_rows
 #: How many tastes are told apart. A learner that starts from nothing cannot afford so many
 #: features; one that starts from a prior knows beforehand which of them matter.
 TASTES: Final = 20
+#: What the first is called.
+FIRST_TASTE: Final = "taste 1"
 
 
 def with_tastes(
