@@ -32,6 +32,8 @@ POLICIES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "CombLinUCB": ("comblinucb", {}),
     "CombLinTS": ("comblints", {}),
     "Popular": ("popular", {}),
+    "LMDT": ("lmdt", {}),
+    "LMDT, much drawn": ("lmdt", {"exploration": 4.0, "floor": 0.0, "normaliser": "none"}),
 }
 
 each_policy = pytest.mark.parametrize("called", list(POLICIES))

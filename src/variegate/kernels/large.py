@@ -11,6 +11,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.kernels.layout import BLOCK, Layout
+from variegate.kernels.pairs import NO_PAIRS
 from variegate.kernels.room import kept_room, new_spare
 
 #: Where fewer than this share of the items can win, they are laid out anew.
@@ -33,7 +34,7 @@ def large_list(
     blocks, width = items.h.shape[:2]
     closed = np.empty(blocks * BLOCK, dtype=np.float32)
     reach, slack = prepared(free, closed, belief, factors, limits, width)
-    single, data = loops.in_single(belief), (items.h, items.sizes_blocks)
+    single, data = loops.in_single(belief), (items.h, items.sizes_blocks, NO_PAIRS)
     parts, room = kept_room(m, blocks)
     _on_all_cores(loops.fill_parts, blocks, items.z, single, parts)
     left = _possible(parts, closed, single, reach, slack, len(factors), room[1])

@@ -6,7 +6,7 @@ in double precision stand beside, for the few items that single precision cannot
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from variegate.arrays import FloatArray, IndexArray
 from variegate.distances import Distance
+from variegate.kernels.pairs import Pairs
 
 #: Items in a block.
 BLOCK: Final = 256
@@ -60,6 +61,7 @@ class Layout:
     largest: FloatArray
     #: The row that stands at each place of the blocks: its own number
     rows: IndexArray
+    pairs: Pairs = field(default_factory=Pairs)
 
     def __len__(self) -> int:
         return len(self.items.z_rows)

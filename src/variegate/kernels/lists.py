@@ -1,5 +1,8 @@
 """LMDH's list by compiled loops, for catalogues of any size."""
 
+from functools import cache
+from types import ModuleType
+
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
@@ -31,8 +34,6 @@ def lmdh_list(
     factors
         What the distances are scaled by at each position, (k,).
     """
-    from variegate.kernels.loops import lmdh as loops  # numba: not at import
-
     items, k, m = layout.items, len(factors), len(layout.largest)
     belief, limits = (eta, G, float(exploration)), (layout.longest, layout.largest)
     answer = np.empty(k, dtype=np.intp), np.empty(k), np.empty((k, m))
@@ -41,5 +42,15 @@ def lmdh_list(
         large_list(layout, free, belief, factors, limits, answer)
     else:
         space = single_room(m, width, blocks)
-        loops.whole_list(items, layout.rows, free, belief, factors, limits, *space, answer)
+        pairs = layout.pairs.for_list(items, k)
+        _loops().whole_list(
+            items, pairs, layout.rows, free, belief, factors, limits, *space, answer
+        )
     return answer
+
+
+@cache
+def _loops() -> ModuleType:
+    from variegate.kernels.loops import lmdh  # numba: not at import
+
+    return lmdh

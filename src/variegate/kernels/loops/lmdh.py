@@ -17,8 +17,8 @@ import numpy as np
 from numba import njit
 
 from variegate.kernels.loops.choosing import add_products, add_squares
-from variegate.kernels.loops.distances import add_block_distances
 from variegate.kernels.loops.exact import exact_score
+from variegate.kernels.loops.pairs import add_distances, add_known
 from variegate.kernels.loops.precision import prepared
 from variegate.kernels.loops.pruning import bound, gather, possible
 
@@ -103,10 +103,10 @@ def scan(last, items, data, closed, belief, factor, parts, room, first, stop):
     """Score the blocks from `first` up to `stop`; return the highest score of a candidate.
 
     `last` is the row picked last, -1 at the start of a list. `data` are the blocks of h and of
-    the sizes; `room` has the sums of distances, the scores, the top score of each block, and
-    what `exact_score` keeps.
+    the sizes, and the distances of all pairs, which may be none; `room` has the sums of
+    distances, the scores, the top score of each block, and what `exact_score` keeps.
     """
-    (h, sizes), (mean, square, cross), (sums, scores, tops, _memo) = data, parts, room
+    (h, sizes, pairs), (mean, square, cross), (sums, scores, tops, _memo) = data, parts, room
     m, lanes = len(items.kinds), mean.shape[1]
     work, other = np.empty(lanes, dtype=np.float32), np.empty(lanes, dtype=np.float32)
     eta, G, alpha = belief
@@ -115,18 +115,10 @@ def scan(last, items, data, closed, belief, factor, parts, room, first, stop):
     for b in range(first, stop):
         if last < 0:
             sums[b] = 0.0
-        for c in range(m if last >= 0 else 0):
-            s, e = items.starts[c], items.starts[c] + items.widths[c]
-            add_block_distances(
-                h[b, s:e],
-                sizes[b, c],
-                row[s:e],
-                np.float32(items.sizes[c, last]),
-                items.kinds[c],
-                items.scales[c],
-                work,
-                sums[b, c],
-            )
+        elif len(pairs):
+            add_known(pairs[last, b], sums[b])
+        else:
+            add_distances(b, last, row, items, (h, sizes), sums[b])
         if m == 1:
             weight, g = eta[-1] * factor, G[-1, -1] * factor
             scores_of_one(mean[b], square[b], cross[b, 0], sums[b, 0], weight, g, alpha, scores[b])
@@ -183,13 +175,16 @@ def in_single(belief):
 
 
 @njit(cache=True, nogil=True)
-def whole_list(items, rows, free, belief, factors, limits, closed, parts, room, spare, answer):
+def whole_list(
+    items, pairs, rows, free, belief, factors, limits, closed, parts, room, spare, answer
+):
     """Fill `answer` from all that are `free`: from those only that can win, if these are few.
 
-    `limits` are those of `prepared`, `spare` is room for the few.
+    `pairs` are the distances of all pairs, which may be none; `limits` are those of `prepared`;
+    `spare` is room for the few.
     """
     reach, slack = prepared(free, closed, belief, factors, limits, items.h.shape[1])
-    single, data = in_single(belief), (items.h, items.sizes_blocks)
+    single, data = in_single(belief), (items.h, items.sizes_blocks, pairs)
     fill_parts(items.z, single, parts, 0, len(items.z))
     few = spare[0]
     count = winners(parts, closed, single, reach, slack, len(factors), room[1], few)
@@ -218,7 +213,8 @@ def list_of_few(items, count, data, closed, belief, factors, slack, parts, spare
     """Fill `answer` from the first `count` places of `spare`, laid out side by side."""
     places, (h, sizes), (mean, square, cross), (sums, scores, tops, memo), shut = spare
     used = -(-count // mean.shape[1])
-    data_of_few, parts_of_few = (h[:used], sizes[:used]), (mean[:used], square[:used], cross[:used])
+    parts_of_few = mean[:used], square[:used], cross[:used]
     room = sums[:used], scores[:used], tops[:used], memo
-    gather(places, count, data, parts, closed, data_of_few, parts_of_few, shut)
-    fill_list(items, data_of_few, places, shut, belief, factors, slack, parts_of_few, room, answer)
+    gather(places, count, data[:2], parts, closed, (h, sizes), parts_of_few, shut)
+    few = h[:used], sizes[:used], data[2][:0]  # the places of the pairs are of all items
+    fill_list(items, few, places, shut, belief, factors, slack, parts_of_few, room, answer)

@@ -1,4 +1,8 @@
-"""Small least-squares problems, without the calls of LAPACK that take longer than the work."""
+"""Small least-squares problems, without the calls of LAPACK that take longer than the work.
+
+They keep the interpreter's lock: it takes longer to get back, where another thread wants it, than
+the work does.
+"""
 
 from math import sqrt
 
@@ -6,7 +10,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def solved(gram, response, precision, mean):
     """Return eta_hat and the lower triangular G with G'G = (gram + precision)^-1.
 
@@ -43,7 +47,13 @@ def solved(gram, response, precision, mean):
         for c in range(i):
             G[i, c] /= R[i, i]
         G[i, i] = 1.0 / R[i, i]
-    # What the observations add to the mean that was believed before them.
+    return moved(gram, response, mean, G), G, True
+
+
+@njit(cache=True)
+def moved(gram, response, mean, G):
+    """Return the mean that was believed before, and what the observations add to it."""
+    p = len(mean)
     half, news, found = np.zeros(p), response.copy(), mean.copy()
     for i in range(p):
         if mean[i] != 0.0:
@@ -55,10 +65,10 @@ def solved(gram, response, precision, mean):
     for i in range(p):
         for j in range(i + 1):
             found[j] += G[i, j] * half[i]
-    return found, G, True
+    return found
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def sums_with(gram, response, features, rewards, kept):
     """Return `kept` of the sums with an observation a row added.
 
