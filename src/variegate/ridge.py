@@ -89,7 +89,12 @@ class Ridge:
         self._estimate: Estimate | None = None
 
     def learn(self, features: FloatArray, rewards: FloatArray) -> None:
-        """Add an observation a row: features (n, p), rewards (n,). All of them, or none."""
+        """Add an observation a row: features (n, p), rewards (n,). All of them, or none.
+
+        Without a row nothing is learnt, and so nothing is forgotten.
+        """
+        if not len(rewards):
+            return
         gram, response, is_sound = self._sums_with(features, rewards)
         if not is_sound:
             raise InputError("the features are too large to learn from: their squares overflow")

@@ -81,6 +81,24 @@ def test_another_policy_earns_what_it_earns_when_it_is_served(place: Place, esti
     assert value["standard_error"] < LARGEST_ERROR
 
 
+@pytest.mark.parametrize("estimator", ["rips", "dr"])
+def test_a_log_of_a_policy_that_draws_counts_whole_with_its_settings(
+    place: Place, tmp_path: Path, estimator: str
+) -> None:
+    line, store = "lmdt:exploration=1", f"drawn-{estimator}"
+    serve(place, store, line, users=USERS, rounds=ROUNDS, seed=3)
+    live = serve(place, f"fixed-too-{estimator}", FIXED, users=USERS, rounds=1, seed=5, mix=0.0)
+    (tmp_path / "shop.toml").write_text(f'memory = 0\n[policies]\nserved = "{line}"\n')
+    asked = "--policy", FIXED, "--mix", 0, "--estimator", estimator, "--config", "shop.toml"
+
+    found = evaluated(place, *asked, store=store)
+
+    assert (found["lists"], found["notes"]) == (USERS * ROUNDS, [])
+    (value,) = found["policies"].values()
+    assert abs(value["value"] - live.expected.mean()) < 3.0 * value["standard_error"]
+    assert found == evaluated(place, *asked, store=store)  # the policy draws, the command does not
+
+
 def lists_along(served: Served, line: str) -> float:
     """Return what a policy's lists are worth when it learns from the lists that were shown."""
     items, worth = catalogue(), []
@@ -144,7 +162,7 @@ def test_table_and_words(place: Place) -> None:
 
 @pytest.mark.usefixtures("served")
 def test_policies_of_the_service_are_the_default(place: Place) -> None:
-    assert list(evaluated(place)["policies"]) == [SERVED]
+    assert list(evaluated(place)["policies"]) == ["lmdp"]
 
 
 def test_what_was_never_shown_is_not_guessed(place: Place, tmp_path: Path) -> None:

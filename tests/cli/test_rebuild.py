@@ -1,5 +1,6 @@
 """`variegate rebuild`: the log is the truth."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from tests.cli.running import fail, run
 from tests.cli.serving import Place, placed
+from tests.service.desk.shop import LMDH
 from variegate.policies import State
 
 
@@ -18,6 +20,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     monkeypatch.delenv("VARIEGATE_CONFIG", raising=False)
     monkeypatch.setenv("VARIEGATE_STORE", found.url())
     monkeypatch.setenv("VARIEGATE_CATALOGUE", found.catalogue)
+    monkeypatch.setenv("VARIEGATE_POLICIES", json.dumps(LMDH))
     with found.shop() as shop:
         for user in ("ann", "bob", "cyd"):
             shop.click(user)

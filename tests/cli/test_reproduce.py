@@ -13,6 +13,7 @@ from tests.evaluation.replaying import TINY_PLAN
 from variegate.evaluation.reproduction import plan, report
 from variegate.evaluation.reproduction.claims import CLAIMS, judged
 from variegate.evaluation.reproduction.results import Results
+from variegate.evaluation.scores import Scores
 
 pytest.importorskip("cornac", reason="cornac is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
@@ -86,12 +87,13 @@ def test_paths_and_what_was_left_out_are_told(reproduced: Run) -> None:
     assert paths == [
         f"Report: {reproduced.out / 'report.html'}",
         f"Page: {reproduced.docs / 'reproduction.md'}",
+        f"Page: {reproduced.docs / 'beyond-figures.md'}",
     ]
 
 
 def test_nothing_but_lines_where_nobody_watches(reproduced: Run) -> None:
     assert "\x1b" not in "".join(reproduced.told)
-    assert len(reproduced.told) == 4
+    assert len(reproduced.told) == 5
 
 
 def test_report_needs_nothing_else(reproduced: Run) -> None:
@@ -134,6 +136,25 @@ def test_figures_are_beside_the_report_in_both_formats(reproduced: Run) -> None:
     assert {path.stem for path in figures.glob("*.svg")} == pictures
 
 
+def test_report_has_the_chapter_beyond_the_paper(reproduced: Run) -> None:
+    page = (reproduced.out / "report.html").read_text()
+
+    assert '<section id="beyond">' in page
+    assert "`variegate choose`" in page
+
+
+@pytest.mark.parametrize(
+    ("only", "measured"), [("paper", (True, False)), ("beyond", (False, True))]
+)
+def test_one_chapter_can_be_run_alone(
+    reproduced: Run, undrawn: list[Results], only: str, measured: tuple[bool, bool]
+) -> None:
+    run(*reproduced.words, "--dataset", "ml-100k", "--only", only)
+
+    (results,) = undrawn
+    assert (bool(results.replays), results.beyond is not None) == measured
+
+
 def test_page_for_the_documents_says_what_made_it(reproduced: Run) -> None:
     page = (reproduced.docs / "reproduction.md").read_text()
 
@@ -152,7 +173,10 @@ def test_second_run_measures_nothing_again(reproduced: Run) -> None:
 
     assert {path: path.stat().st_mtime_ns for path in measured.glob("*.npz")} == before
     # Four arrays, then ten policies on two splits, four settings and three of another length
-    assert len(before) == 4 + 20 + 4 + 3
+    assert len(before) > 4 + 20 + 4 + 3
+    scores = [Scores.load(path).settings for path in before if path.name.startswith("scores-")]
+    of_the_paper = [one for one in scores if {"items", "prior"}.isdisjoint(one)]
+    assert {"lmdh", "lsb", "mmr:trade_off=0.5"} <= {one["policy"] for one in of_the_paper}
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -217,7 +241,10 @@ def test_movielens_100k_is_reproduced(
     few = replace(TINY_PLAN, splits=1, users={"ml-100k": 4})
     monkeypatch.setattr(plan, "quick_plan", lambda: few)
 
-    run("reproduce", "--quick", "--workers", 1, "--out", tmp_path, "--dataset", "ml-100k")
+    run(
+        *("reproduce", "--quick", "--workers", 1, "--out", tmp_path),
+        *("--dataset", "ml-100k", "--only", "paper"),
+    )
 
     (results,) = undrawn
     verdicts = {claim.name: verdict for claim, verdict in judged(results).claims.items()}

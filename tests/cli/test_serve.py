@@ -55,7 +55,14 @@ def test_nothing_said_is_nothing_changed() -> None:
     found = printed()
 
     assert found["allow_anonymous"] is False
-    assert found["policies"] == {"lmdh": "lmdh:ridge=1,exploration=0.3"}
+    assert found["policies"] == {"lmdp": "lmdp"}
+
+
+@pytest.mark.parametrize(
+    ("name", "line"), [("lmdh", "lmdh:ridge=1,exploration=0.3"), ("lmdt", "lmdt"), ("mmr", "mmr")]
+)
+def test_the_name_of_a_policy_alone_will_do(name: str, line: str) -> None:
+    assert printed("--policy", name)["policies"] == {name: line}
 
 
 def test_printed_settings_can_be_given_back(tmp_path: Path) -> None:
@@ -69,7 +76,7 @@ def test_printed_settings_can_be_given_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--policy", "lmdh"), "`--policy` must read NAME=LINE, got 'lmdh'"),
+        (("--policy", "lmhd"), "`--policy` must read NAME=LINE, got 'lmhd'"),
         (("--policy", "lmdh:ridge=1"), "`--policy` must read NAME=LINE, got 'lmdh:ridge=1'"),
         (("--split", "a"), "`--split` must read NAME=WEIGHT, got 'a'"),
         (("--policy", "a=mmr", "--policy", "a=lsb"), "`--policy` must name each policy once"),

@@ -41,13 +41,21 @@ def test_lists_have_numbers_titles_attributes_and_what_is_new(shop: str) -> None
 
 
 def test_picks_are_learnt_from_and_told_by_name(shop: str) -> None:
-    output = play("1\n1\n", "--catalogue", shop, "--k", "2").stdout
+    output = play("1\n1\n", "--catalogue", shop, "--k", "2", "--policy", "lmdh").stdout
 
     assert "Picked 1 of 2. By list: 1\n" in output
     assert "Picked 1 of 2. By list: 1 1\n" in output
     assert re.search(r"perhaps +red \+0\.50\n", output)
     assert re.search(r"you like +red \+0\.50\n", output)
     assert re.search(r"colours +- +0\.50 +too few to say", output)
+
+
+def test_the_least_variety_is_told(shop: str) -> None:
+    lines = "Lists count each for at least +0.18, whatever was learnt."
+    words = ("--catalogue", shop, "--k", "2")
+    # The floor of lmdp is shared by two distances, and rises from 0.35 to 0.8 in all.
+    assert lines in play("1\n", *words).stdout
+    assert "at least" not in play("1\n", *words, "--policy", "lmdh").stdout
 
 
 @pytest.mark.parametrize(
@@ -105,7 +113,7 @@ def test_any_policy_plays(shop: str, name: str) -> None:
 
 
 def test_options_reach_the_policy(shop: str) -> None:
-    words = ("--catalogue", shop, "--k", "3")
+    words = ("--catalogue", shop, "--k", "3", "--policy", "lmdh")
     bold, shy = (play("1\n", *words, "--ridge", ridge).stdout for ridge in ("0.1", "50"))
     never, also_never = (
         play("w\n", *words, *option).stdout
@@ -124,7 +132,7 @@ def test_options_reach_the_policy(shop: str) -> None:
         (["--k", "7"], "`k` must be from 1 to 6 (the items), got 7"),
         (["--policy", "lmhd"], "did you mean 'lmdh'?"),
         (["--policy", "popular", "--ridge", "1"], "`option of popular` must be one of"),
-        (["--ridge", "0"], "`ridge` must be a number greater than 0, got 0.0"),
+        (["--policy", "lmdh", "--ridge", "0"], "`ridge` must be a number greater than 0, got 0.0"),
         (["--exploration", "-1"], "`exploration` must be"),
     ],
 )
@@ -186,7 +194,7 @@ def test_the_films_are_played_over_a_pipe() -> None:
     )
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert "1,500 items, LMDH. You are the user." in done.stdout
+    assert "1,500 items, LMDP. You are the user." in done.stdout
     assert "Done: 3 picks of 30 shown. By list: 1 2 0" in done.stdout
     assert "\x1b" not in done.stdout
 

@@ -16,10 +16,10 @@ from pydantic import BaseModel
 from variegate.client import AsyncClient, Client, answers
 from variegate.client.call import Call
 from variegate.client.reading import reading
-from variegate.client.routes import items, lists, operation, users
+from variegate.client.routes import items, lists, operation, priors, users
 from variegate.client.sending import Lines
 from variegate.errors import DataError, MissingExtraError, StoreError
-from variegate.service import wire
+from variegate.service import wire, wire_priors
 
 #: One call of every function that makes them.
 CALLS: dict[str, Callable[[], Call[Any]]] = {
@@ -37,6 +37,9 @@ CALLS: dict[str, Callable[[], Call[Any]]] = {
     "change_item": lambda: items.change_item("_"),
     "retire_item": lambda: items.retire_item("_"),
     "report": operation.report,
+    "prior": lambda: priors.prior("_"),
+    "fit_prior": lambda: priors.fit_prior("_"),
+    "drop_prior": lambda: priors.drop_prior("_"),
     "metrics": operation.metrics,
     "ping": operation.ping,
     "alive": operation.alive,
@@ -60,6 +63,8 @@ PAIRS: list[tuple[type, type[BaseModel]]] = [
     (answers.PolicyReport, wire.PolicyReport),
     (answers.Difference, wire.Difference),
     (answers.Interval, wire.Interval),
+    (answers.Prior, wire_priors.PriorAnswer),
+    (answers.PriorWeight, wire_priors.PriorWeight),
     (lists.Diversity, wire.DialBody),
 ]
 WORDS = b'{"likes": "You like Japan.", "variety": "Not clear."}'

@@ -4,7 +4,7 @@ import pytest
 
 from tests.client.asking import Asking
 from variegate.client.routes import items as item_routes
-from variegate.errors import InputError, NotFoundError
+from variegate.errors import ConflictError, InputError, NotFoundError
 
 
 def test_items_are_found_by_their_titles(ask: Asking) -> None:
@@ -60,10 +60,21 @@ def test_the_report_has_the_policy(ask: Asking, user: str) -> None:
 
     (policy,) = ask("report").policies
 
-    assert policy.policy == "lmdh"
+    assert policy.policy == "lmdp"
     assert policy.users >= 1
     assert 0 <= policy.reward.mean <= 1
     assert "genres" in policy.diversity
+
+
+def test_what_users_begin_with_is_told(ask: Asking) -> None:
+    prior = ask("prior", "lmdp")
+
+    assert (prior.policy, prior.version, prior.fitted, prior.users) == ("lmdp", 0, None, 0)
+    assert prior.relevance[-1].name == "popularity"
+    assert prior.relevance[-1].mean > 0 == prior.relevance[0].mean
+    assert ask("drop_prior", "lmdp") == prior
+    with pytest.raises(ConflictError, match="at least 100 users with feedback"):
+        ask("fit_prior", "lmdp")
 
 
 def test_the_service_is_alive_and_ready(ask: Asking) -> None:

@@ -11,7 +11,7 @@ def test_a_list_has_what_was_asked_for(ask: Asking, user: str) -> None:
     slate = ask("recommend", user, 3)
 
     assert isinstance(slate, Slate)
-    assert (slate.user, slate.policy, len(slate.ids)) == (user, "lmdh", 3)
+    assert (slate.user, slate.policy, len(slate.ids)) == (user, "lmdp", 3)
     assert slate.items[0].title
     assert slate.items[0].explanation is None
 

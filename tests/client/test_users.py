@@ -19,10 +19,12 @@ def test_what_was_learnt_comes_in_words_and_numbers(ask: Asking, user: str) -> N
     found = ask("user", user)
 
     assert found.slates == 1
-    assert "Japan" in found.learnt.words.likes
+    assert "History" in found.learnt.words.likes
     weights = {belief.name: belief for belief in found.learnt.relevance}
     assert weights["Japan"].low < 0 < weights["Japan"].weight < weights["Japan"].high
     assert [belief.name for belief in found.learnt.diversity][1] == "genres"
+    # The floor of lmdp, shared by four distances, has begun to rise.
+    assert 0.35 / 4 < found.learnt.floor < 0.8 / 4
 
 
 def test_history_goes_over_pages_newest_first(

@@ -53,9 +53,9 @@ def test_the_calls_of_the_readme_show_that_it_learns() -> None:
 
     assert [item["title"] for item in json.loads(slate)["items"]].count("Seven Samurai") == 1
     assert json.loads(told)["status"] == "learnt"
-    assert "Perhaps you like Japan, Animation, " in words
-    assert json.loads(again)["items"][0]["title"] == "The Hidden Fortress"
-    assert "The Hidden Fortress" in README.read_text(encoding="utf-8")
+    assert "Perhaps you like War, History, Japan " in words
+    assert json.loads(again)["items"][0]["title"] == "The Last Samurai"
+    assert "The Last Samurai" in README.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -73,7 +73,7 @@ def test_python_blocks_of_the_client_page_run(
             paths = json.load(answer)["paths"]
 
     assert len(python) >= 5
-    assert "Perhaps you like Japan" in namespace["ana"].learnt.words.likes
+    assert "Perhaps you like War, History" in namespace["ana"].learnt.words.likes
     served = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
     listed = {
         route for row in rows(HTTP, "Every route") for route in re.findall(r"`(.+?)`", row[0])

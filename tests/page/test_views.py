@@ -55,7 +55,7 @@ def test_the_operator_sees_traffic_and_policies(tab: Tab) -> None:
     words = tab.page.locator("#view-operator").inner_text()
 
     assert "lists answered" in words
-    assert "lmdh" in words
+    assert "lmdp" in words
     assert "POST /v1/users/{user}/slates" in words
 
 

@@ -240,7 +240,7 @@ class TestBeside:
         second = given(page)
         answer(page, second, ids(second)[0])
 
-        same = beside(page, second, "lmdh").json()
+        same = beside(page, second, "lmdp").json()
         other = beside(page, second, "mmr").json()
 
         assert [item["id"] for item in same["items"]] == ids(second)
@@ -253,7 +253,7 @@ class TestBeside:
         first = given(page)
         second = given(page, instead_of=first["slate_id"])
 
-        assert [item["id"] for item in beside(page, second, "lmdh").json()["items"]] == ids(second)
+        assert [item["id"] for item in beside(page, second, "lmdp").json()["items"]] == ids(second)
 
     def test_every_policy_that_is_offered_gives_a_list(self, page: TestClient) -> None:
         first = given(page)
@@ -288,7 +288,7 @@ class TestPolicies:
     def test_the_served_come_first_and_say_whether_they_learn(self, page: TestClient) -> None:
         found = page.get("/v1/policies").json()
 
-        assert found[0] == {"name": "lmdh", "label": "LMDH", "served": True, "learns": True}
+        assert found[0] == {"name": "lmdp", "label": "LMDP", "served": True, "learns": True}
         by_name = {one["name"]: one for one in found}
         assert not by_name["uniform"]["learns"]
         assert not by_name["c2ucb"]["served"]
@@ -378,7 +378,7 @@ class TestOverview:
         assert len(found["per_minute"]) == 5
         assert sum(one["lists"] for one in found["per_minute"]) == 2
         assert sum(one["feedback"] for one in found["per_minute"]) == 2
-        assert {one["policy"] for one in found["by_policy"]} == {"lmdh"}
+        assert {one["policy"] for one in found["by_policy"]} == {"lmdp"}
         assert max(one["reward"] for one in found["by_policy"]) > 0
         assert set(found["by_policy"][0]["diversity"]) == {"cosine", "kinds", "colour", "price"}
         assert found["report"]["policies"][0]["users"] == 2
@@ -390,8 +390,8 @@ class TestOverview:
 
         beta = page.get("/v1/overview").json()["beta"]
 
-        assert set(beta["lmdh"]) == {"cosine", "kinds", "colour", "price"}
-        for bars in beta["lmdh"].values():
+        assert set(beta["lmdp"]) == {"cosine", "kinds", "colour", "price"}
+        for bars in beta["lmdp"].values():
             assert sum(bars["counts"]) == 3
             assert len(bars["edges"]) == len(bars["counts"]) + 1
 

@@ -23,6 +23,9 @@ ADMIN = frozenset(
         ("PUT", "/v1/items/{item:path}"),
         ("DELETE", "/v1/items/{item:path}"),
         ("GET", "/v1/report"),
+        ("GET", "/v1/policies/{policy}/prior"),
+        ("POST", "/v1/policies/{policy}/prior"),
+        ("DELETE", "/v1/policies/{policy}/prior"),
     }
 )
 CLIENT = frozenset(
@@ -39,7 +42,9 @@ CLIENT = frozenset(
 
 
 def path_of(template: str) -> str:
-    return template.replace("{user}", "x").replace("{slate}", "x").replace("{item:path}", "x")
+    for part in ("{user}", "{slate}", "{item:path}", "{policy}"):
+        template = template.replace(part, "x")
+    return template
 
 
 def test_all_of_these_routes_are_there(caller: Caller) -> None:

@@ -50,6 +50,9 @@ ASKED = [
     ("POST", "/v1/items"),
     ("PUT", "/v1/items/{item}"),
     ("DELETE", "/v1/items/{item}"),
+    ("GET", "/v1/policies/{policy}/prior"),
+    ("POST", "/v1/policies/{policy}/prior"),
+    ("DELETE", "/v1/policies/{policy}/prior"),
 ]
 #: Requests as the schema has them, and requests that break it.
 KINDS = [
@@ -67,7 +70,7 @@ def as_it_is(_: schemathesis.SerializationContext, value: object) -> bytes:
 @pytest.fixture(scope="module")
 def known() -> dict[str, str]:
     """Return ids that the service knows, by the name that routes have for them."""
-    return {"user": "ann", "item": "item-3"}
+    return {"user": "ann", "item": "item-3", "policy": "lmdp"}
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ def test_defaults_listen_to_this_machine_alone() -> None:
     assert (given_nothing.host, given_nothing.port) == ("127.0.0.1", 8000)
     assert given_nothing.is_local
     assert given_nothing.store == "sqlite:///variegate.db"
-    assert given_nothing.weights == {"lmdh": 1.0}
+    assert given_nothing.weights == {"lmdp": 1.0}
 
 
 def test_flags_win_over_the_environment_and_that_over_the_file(
@@ -99,7 +99,7 @@ def test_settings_themselves_read_no_environment(monkeypatch: pytest.MonkeyPatch
         ("split = {lmdh = 'many'}", r"`split\.lmdh` must be a number of at least 0, got 'many'"),
         ("split = {lmdh = -1}", r"`split\.lmdh` must be a number of at least 0, got -1"),
         ("split = {lmdh = 0}", r"`split` must give some policy a weight above 0"),
-        ("split = {other = 1}", r"`split` must name policies \(lmdh\), got 'other'"),
+        ("split = {other = 1}", r"`split` must name policies \(lmdp\), got 'other'"),
         ("policies = {}", r"`policies` must be a table of names and policies .* got an object"),
         ("policies = {'a b' = 'lmdh'}", r"`policies` must have names of letters.* got 'a b'"),
         ("policies = {a = 'lmhd'}", r"`policies\.a`: .* got 'lmhd': did you mean 'lmdh'\?"),

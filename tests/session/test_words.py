@@ -137,3 +137,25 @@ def test_a_policy_without_weights_has_nothing_to_say() -> None:
     policy = make_policy("popular", boxes())
 
     assert variety_in_words(variety_of(policy)) == "How varied you like it is not clear yet."
+
+
+@pytest.mark.parametrize(
+    ("weight", "before", "is_sure", "told"),
+    [
+        (0.5, 0.5, False, "not clear yet"),  # nothing was learnt
+        (0.5, 0.3, True, "more variety"),
+        (0.5, 0.7, True, "more variety"),  # less than most, yet surely some
+        (0.2, 0.0, False, "perhaps more variety"),
+        (0.2, 0.05, False, "perhaps more variety"),
+        (0.2, 0.19, False, "not clear yet"),  # that is what most want
+        (0.2, 0.35, False, "not clear yet"),  # what was seen speaks against it
+        (-0.2, 0.35, False, "perhaps less variety"),
+    ],
+)
+def test_what_others_want_is_not_told_as_learnt(
+    weight: float, before: float, is_sure: bool, told: str
+) -> None:
+    belief = Belief("genres", weight, weight - 0.4, weight + 0.4, before)
+
+    assert belief.is_sure == is_sure
+    assert wish_in_words(belief) == told

@@ -10,7 +10,7 @@ from sqlalchemy.engine.interfaces import ReflectedIndex
 
 from tests.store.making import add_users, event, slate, threads, user
 from variegate.errors import StoreError
-from variegate.store import Store
+from variegate.store import PriorRow, Store
 from variegate.store.engine import open_database
 from variegate.store.migrations import MIGRATIONS, Migration, migrate
 from variegate.store.schema import TABLES
@@ -54,7 +54,8 @@ def fail(connection: Connection) -> None:
     connection.exec_driver_sql("SELECT * FROM nowhere")
 
 
-LATER = (*MIGRATIONS, Migration(2, add_country))
+LAST = MIGRATIONS[-1].number
+LATER = (*MIGRATIONS, Migration(LAST + 1, add_country))
 
 
 def version(url: str) -> str | None:
@@ -94,6 +95,23 @@ def test_step_keeps_what_is_there(url: str) -> None:
 
     assert [tuple(row) for row in rows] == [("ada", "of ada"), ("bob", "of bob")]
     assert [tuple(row) for row in counted] == [(2, 1, 0, 1)]
+    assert version(url) == str(LAST + 1)
+
+
+def test_store_from_before_priors_opens_and_takes_one(url: str) -> None:
+    database = open_database(url, create=True)
+    migrate(database, steps=MIGRATIONS[:1])
+    database.close()
+    assert version(url) == "1"
+
+    with Store.open(url) as store:
+        add_users(store, "ada")
+        with store.batch() as batch:
+            batch.save_prior(PriorRow("lmdp", data=b"one", users=120, fitted=5.0))
+        with store.reading() as reader:
+            assert reader.users(["ada"]) == {"ada": user("ada")}
+            assert reader.priors() == {"lmdp": PriorRow("lmdp", 1, b"one", 120, 5.0)}
+
     assert version(url) == "2"
 
 
@@ -104,10 +122,11 @@ def test_store_of_a_later_version_is_refused(url: str) -> None:
     migrate(database, steps=LATER)
     database.close()
 
-    with pytest.raises(StoreError, match=r"a later version .* \(tables 2, .* 1\): upgrade"):
+    told = rf"a later version .* \(tables {LAST + 1}, .* {LAST}\): upgrade"
+    with pytest.raises(StoreError, match=told):
         Store.open(url)
 
-    assert version(url) == "2"
+    assert version(url) == str(LAST + 1)
 
 
 def test_step_that_fails_changes_nothing(url: str) -> None:
@@ -117,7 +136,7 @@ def test_step_that_fails_changes_nothing(url: str) -> None:
 
     database = open_database(url, create=False)
     with pytest.raises(StoreError, match="nowhere"):
-        migrate(database, steps=(*MIGRATIONS, Migration(2, fail)))
+        migrate(database, steps=(*MIGRATIONS, Migration(LAST + 1, fail)))
     database.close()
 
     assert described(url) == before

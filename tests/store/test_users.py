@@ -105,9 +105,32 @@ def test_user_who_changed_meanwhile_is_a_conflict(store: Store, rows: list[UserR
         assert reader.events(limit=5) == []
 
 
+def test_what_a_list_changes_is_saved_without_what_was_learnt(store: Store) -> None:
+    add_users(store, "ada", "bob")
+    given = user(policy="mmr", state=None, shown=b"\x03", slates=4, created=1.0, changed=2.5)
+
+    with store.batch() as batch:
+        batch.save_shown([given])
+
+    with store.reading() as reader:
+        expected = user(shown=b"\x03", slates=4, version=1, changed=2.5)
+        assert reader.users(["ada", "bob"]) == {"ada": expected, "bob": user("bob")}
+
+
+def test_list_for_a_user_who_changed_meanwhile_is_a_conflict(store: Store) -> None:
+    add_users(store, "ada", "bob")
+
+    with pytest.raises(ConflictError, match=r"^1 of 2 users changed since they were read: read"):
+        in_one_batch(store, lambda batch: batch.save_shown([user("bob"), user("ada", version=1)]))
+
+    with store.reading() as reader:
+        assert reader.users(["ada", "bob"]) == {"ada": user("ada"), "bob": user("bob")}
+
+
 def test_saving_nobody_changes_nothing(store: Store) -> None:
     with store.batch() as batch:
         batch.save_users([])
+        batch.save_shown([])
         batch.ensure_users([])
         assert batch.counts()["users"] == 0
 

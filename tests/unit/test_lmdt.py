@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.contracts.making import catalogue_of, played, shown
-from variegate import LMDP, LMDT, Catalogue, Dial, Policy
+from variegate import LMDP, LMDT, Catalogue, Dial, Policy, vague_prior
 from variegate.arrays import FloatArray
 from variegate.distances import custom
 from variegate.errors import InputError
@@ -133,11 +133,21 @@ def test_making_a_list_leaves_no_draw_behind() -> None:
     assert len({policy.recommend(5, rng=seed).ids for seed in range(20)}) > 5
 
 
+class Cautious(LMDT):
+    """LMDT that takes weights to be small, as those of the simulation are."""
+
+    def __init__(self, catalogue: Catalogue, **options: Any) -> None:
+        super().__init__(catalogue, prior=vague_prior(catalogue, variance=0.02), **options)
+
+
 @cache
 def regrets() -> FloatArray:
     """Return the regret of LMDT and of chance, a column for each quarter, (2, 20, 4)."""
     options = {"normaliser": "none", "floor": 0.0, "exploration": 0.5}
-    compared = {"lmdt": PolicySpec("lmdt", options), "uniform": PolicySpec("uniform")}
+    compared = {
+        "lmdt": PolicySpec(f"{__name__}:Cautious", options),
+        "uniform": PolicySpec("uniform"),
+    }
     played_out = Simulation(compared, rounds=200, runs=20, seed=1)
     assert list(played_out.play())[-1] == 200
     quarters: FloatArray = played_out.regret.reshape(2, 20, 4, 50).mean(axis=3)

@@ -4,11 +4,12 @@ import click
 
 from variegate.cli.builds import build
 from variegate.cli.evaluate_log import evaluate_log
-from variegate.cli.experiments import compare, replay, reproduce, sweep
+from variegate.cli.experiments import choose, compare, replay, reproduce, sweep
 from variegate.cli.fetch import fetch
 from variegate.cli.inspect import inspect
 from variegate.cli.keys import keys
 from variegate.cli.loadtest import loadtest
+from variegate.cli.priors import fit_prior
 from variegate.cli.ratios import ratios
 from variegate.cli.rebuild import rebuild
 from variegate.cli.screenshots import screenshots
@@ -44,6 +45,7 @@ for _command in (
     stats,
     build,
     inspect,
+    fit_prior,
     serve,
     screenshots,
     loadtest,
@@ -55,6 +57,7 @@ for _command in (
     replay,
     compare,
     sweep,
+    choose,
     simulate,
     ratios,
     reproduce,

@@ -1,4 +1,4 @@
-"""`variegate inspect`: what is in a catalogue file, to see whether its distances make sense."""
+"""`variegate inspect`: a catalogue, to see whether its distances make sense; or a prior."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -25,8 +25,16 @@ LONGEST_NAME: Final = 20
 @click.option("--neighbours", default=5, show_default=True, help="Neighbours by each distance.")
 @click.option("--features", default=12, show_default=True, help="Features listed.")
 @click.option("--seed", default=0, show_default=True, help="Of the sample, if there is one.")
-def inspect(file: str, item: str | None, neighbours: int, features: int, seed: int) -> None:
-    """Show what the catalogue FILE holds, and what is near and far in it.
+@click.option("--catalogue", metavar="FILE", help="What a prior is of, to tell it by titles.")
+def inspect(
+    file: str,
+    item: str | None,
+    neighbours: int,
+    features: int,
+    seed: int,
+    catalogue: str | None,
+) -> None:
+    """Show what the catalogue FILE holds, and what is near and far in it; or a prior, in words.
 
     An item is named by its id or by any part of its title. The most different pair and the
     mean distance are over all pairs of items, or over those of a sample where that would take
@@ -36,7 +44,19 @@ def inspect(file: str, item: str | None, neighbours: int, features: int, seed: i
     Examples:
         variegate inspect films.npz
         variegate inspect films.npz --item "star wars" --neighbours 10
+        variegate inspect prior.npz --catalogue prior-catalogue.npz
     """
+    from variegate.cli.priors.telling import inspect_prior, is_prior
+
+    if is_prior(file):
+        inspect_prior(file, catalogue)
+    else:
+        _inspect_catalogue(file, item, neighbours, features, seed)
+
+
+def _inspect_catalogue(
+    file: str, item: str | None, neighbours: int, features: int, seed: int
+) -> None:
     from variegate.arrays import check_count
     from variegate.catalogue import Catalogue
     from variegate.cli.console import plain_console, say

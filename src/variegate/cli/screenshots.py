@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 #: Policies of the users that were there before, so that the A/B report has something to compare.
-_BEFORE: Final = {"lmdh": "lmdh:ridge=1,exploration=0.3", "mmr": "mmr"}
+_BEFORE: Final = {"lmdp": "lmdp", "mmr": "mmr"}
 
 
 @click.command()

@@ -35,9 +35,9 @@ _NEEDED: Final = (
 @click.option(
     "--policy",
     "policies",
-    metavar="NAME=LINE",
+    metavar="[NAME=]LINE",
     multiple=True,
-    help="A policy by a name of yours; again for an A/B test.",
+    help="A policy, by a name of yours; again for an A/B test.  [default: lmdp]",
 )
 @click.option(
     "--split", metavar="NAME=WEIGHT", multiple=True, help="How many of the users a policy gets."
@@ -60,6 +60,8 @@ _NEEDED: Final = (
 def serve(config: str | None, print_config: bool, opens: bool, **given: Any) -> None:
     """Answer over HTTP: lists for users, feedback, and what was learnt.
 
+    Without a word it serves the package's own learner, lmdp; --policy lmdh serves the paper's.
+
     Settings come from flags, then from the environment (VARIEGATE_PORT=8080), then from the
     file of --config or VARIEGATE_CONFIG, then from defaults; --print-config shows them all. It
     listens to this machine alone, unless there are keys: see `variegate keys`.
@@ -68,7 +70,8 @@ def serve(config: str | None, print_config: bool, opens: bool, **given: Any) -> 
     Examples:
         variegate serve
         variegate serve --catalogue shop.npz --store sqlite:///shop.db --port 8080
-        variegate serve --policy a=lmdh:ridge=1 --policy b=mmr --split a=9 --split b=1
+        variegate serve --policy lmdh
+        variegate serve --policy a=lmdp --policy b=mmr --split a=9 --split b=1
         variegate serve --print-config > service.toml
     """
     check_installed()
@@ -119,7 +122,8 @@ def _pairs(name: str, texts: Iterable[str]) -> dict[str, str]:
     pairs: dict[str, str] = {}
     flag, form = ("policy", "NAME=LINE") if name == "policies" else ("split", "NAME=WEIGHT")
     for text in texts:
-        own, equals, value = text.partition("=")
+        said = _named(text) if flag == "policy" else text
+        own, equals, value = said.partition("=")
         # "lmdh:ridge=1" is a line without a name: its first sign of equality is an option's.
         if not (equals and value) or ":" in own:
             raise InputError(f"`--{flag}` must read {form}, got {text!r}")
@@ -127,6 +131,14 @@ def _pairs(name: str, texts: Iterable[str]) -> dict[str, str]:
             raise InputError(f"`--{flag}` must name each policy once, got {own!r} twice")
         pairs[own.strip()] = value.strip()
     return pairs
+
+
+def _named(text: str) -> str:
+    """Return NAME=LINE, also for the name of a policy alone."""
+    from variegate.policies import POLICIES
+    from variegate.service.policy_lines import line_of
+
+    return f"{text}={line_of(text)}" if text in POLICIES else text
 
 
 def _announce_and_open(line: str) -> None:

@@ -31,12 +31,14 @@ stood that you picked, beside those you passed by."""
 
 @click.command("try")
 @click.option("--catalogue", metavar="FILE", help="Of `variegate build`.  [default: the films]")
-@click.option("--policy", default="lmdh", show_default=True, help="Who recommends.")
+@click.option("--policy", default="lmdp", show_default=True, help="Who recommends.")
 @click.option("--k", default=10, show_default=True, help="Items in a list.")
 @click.option("--seed", default=0, show_default=True, help="For policies that draw.")
-@click.option("--ridge", type=float, help=f"Caution in learning.  [default: {RIDGE:g}]")
+@click.option("--ridge", type=float, help=f"Caution in learning, for lmdh.  [default: {RIDGE:g}]")
 @click.option(
-    "--exploration", type=float, help=f"Curiosity; 0 has none.  [default: {EXPLORATION:g} for lmdh]"
+    "--exploration",
+    type=float,
+    help=f"Curiosity; 0 has none.  [default: the policy's, {EXPLORATION:g} for lmdh]",
 )
 def try_(
     catalogue: str | None,
@@ -56,6 +58,7 @@ def try_(
     Examples:
         variegate try
         variegate try --catalogue shop.npz --k 5
+        variegate try --policy lmdh
         printf '1 4\\n2\\n\\n' | variegate try --policy c2ucb
     """
     from variegate.catalogue import Catalogue

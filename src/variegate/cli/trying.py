@@ -160,6 +160,11 @@ class Screen:
                 cells.append(f"{_signed(belief.weight)} ± {belief.half_width:.2f}")
             table.add_row(*cells)
         self.console.print(table)
+        least = self.session.policy.least_variety
+        if least > 0:
+            self.console.print(
+                f"Lists count each for at least {_signed(least)}, whatever was learnt.", style="dim"
+            )
 
     def _row(self, heading: str, text: str) -> None:
         from rich.table import Table

@@ -81,6 +81,8 @@ class Learnt:
     words: Words
     relevance: tuple[Belief, ...]
     diversity: tuple[Belief, ...]
+    #: The least that each distance counts for in a list, whatever was learnt
+    floor: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class User:
     slates: int
     created: float
     changed: float
-    #: None where the user's policy is no longer served
+    #: None from a service of before, where the user's policy was no longer served
     learnt: Learnt | None
 
 
@@ -192,3 +194,30 @@ class Report:
 
     policies: tuple[PolicyReport, ...]
     differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PriorWeight:
+    """How a weight is spread over users."""
+
+    name: str
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """What new users of a policy are believed to want."""
+
+    policy: str
+    #: Grows with every change; 0 while there was none
+    version: int
+    #: Seconds since 1970; None where it is the one of the policy's line
+    fitted: float | None
+    #: How many users it was fitted to; 0 for a guess
+    users: int
+    words: tuple[str, ...]
+    relevance: tuple[PriorWeight, ...]
+    diversity: tuple[PriorWeight, ...]
+    #: The variance of a reward around what the model says
+    noise: float

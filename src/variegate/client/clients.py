@@ -2,7 +2,7 @@
 
 from variegate.client.async_sender import AsyncSender
 from variegate.client.routes import items as item_routes
-from variegate.client.routes import lists, operation, users
+from variegate.client.routes import lists, operation, priors, users
 from variegate.client.sender import Sender
 from variegate.client.sending import method
 
@@ -54,6 +54,9 @@ class Client(Sender):
     change_item = method(item_routes.change_item, Sender.ask)
     retire_item = method(item_routes.retire_item, Sender.ask)
     report = method(operation.report, Sender.ask)
+    prior = method(priors.prior, Sender.ask)
+    fit_prior = method(priors.fit_prior, Sender.ask)
+    drop_prior = method(priors.drop_prior, Sender.ask)
     metrics = method(operation.metrics, Sender.ask)
     ping = method(operation.ping, Sender.ask)
     alive = method(operation.alive, Sender.probe)
@@ -88,6 +91,9 @@ class AsyncClient(AsyncSender):
     change_item = method(item_routes.change_item, AsyncSender.ask)
     retire_item = method(item_routes.retire_item, AsyncSender.ask)
     report = method(operation.report, AsyncSender.ask)
+    prior = method(priors.prior, AsyncSender.ask)
+    fit_prior = method(priors.fit_prior, AsyncSender.ask)
+    drop_prior = method(priors.drop_prior, AsyncSender.ask)
     metrics = method(operation.metrics, AsyncSender.ask)
     ping = method(operation.ping, AsyncSender.ask)
     alive = method(operation.alive, AsyncSender.probe)

@@ -14,7 +14,9 @@ from variegate.shortlist import Shortlist
 
 #: Chosen on training users alone, by `variegate choose`; docs/beyond.md tells how.
 EXPLORATION: Final = 0.25
-FLOOR: Final = (0.35, 0.8, 50.0)
+FLOOR: Final = (0.5, 1.7, 15.0)
+#: Where nothing is known of any user, weights of features are small to begin with, and so is this.
+GUESSED_FLOOR: Final = (0.35, 0.8, 50.0)
 #: Of each feature's weight, where nothing is known of any user. 22 made-up tastes found 63.8 films
 #: that they liked in eight lists of ten with it, 60.5 with 0.02 and 65.6 with 0.25; where few films
 #: were liked at all, 11.0, 10.8 and 10.4 in twelve lists.
@@ -24,7 +26,7 @@ GUESSED_VARIANCE: Final = 0.1
 class LMDP(LMDH):
     """LMDH from a population prior, with a floor under variety: what this package recommends.
 
-    Parameters are those of LMDH, with other defaults.
+    Parameters are those of LMDH, with other defaults. Without a prior the floor is lower too.
 
     Parameters
     ----------
@@ -55,6 +57,8 @@ class LMDP(LMDH):
         forgetting: float = 1.0,
         attention: AttentionLike = "all",
     ) -> None:
+        if prior is None and floor is FLOOR:
+            floor = GUESSED_FLOOR
         super().__init__(
             catalogue,
             prior=_guess(catalogue) if prior is None else prior,

@@ -23,9 +23,10 @@ EXPLAINED: Final = 0.15
 LEAST_SIZE: Final = 1e-6
 #: Chosen on training users alone, by `variegate choose`; docs/beyond.md tells how.
 NOISE_FACTOR: Final = 6.0
-BETA: Final = 0.35
+BETA: Final = 0.5
 BETA_VARIANCE: Final = 0.05
-#: What `vague_prior` believes of the weight of popularity.
+#: What `vague_prior` believes of variety, and of the weight of popularity.
+GUESSED_BETA: Final = 0.35
 POPULAR: Final = 0.1
 
 
@@ -57,7 +58,7 @@ def fit_prior(
         the others.
     beta, beta_variance
         The belief in beta, of which likes without lists say nothing; see `Prior.with_beta`. By
-        default the distances share 0.35.
+        default the distances share 0.5.
 
     Examples
     --------
@@ -82,7 +83,7 @@ def fit_prior(
         tuple(h.name for h in catalogue.distances),
         sums.users,
     )
-    return theta.with_beta(_shared(beta, catalogue.m), beta_variance)
+    return theta.with_beta(_shared(beta, catalogue.m, BETA), beta_variance)
 
 
 def vague_prior(
@@ -102,7 +103,7 @@ def vague_prior(
     noise
         The variance of a reward around what the model says; that of a tossed coin is 0.25.
     beta, beta_variance
-        As for `fit_prior`.
+        As for `fit_prior`, but the distances share 0.35.
     """
     check_positive(variance=variance, noise=noise)
     mean = [POPULAR if name == POPULARITY else 0.0 for name in catalogue.feature_names]
@@ -113,11 +114,11 @@ def vague_prior(
         catalogue.feature_names,
         tuple(h.name for h in catalogue.distances),
     )
-    return theta.with_beta(_shared(beta, catalogue.m), beta_variance)
+    return theta.with_beta(_shared(beta, catalogue.m, GUESSED_BETA), beta_variance)
 
 
-def _shared(beta: ArrayLike | None, m: int) -> ArrayLike:
-    return BETA / max(m, 1) if beta is None else beta
+def _shared(beta: ArrayLike | None, m: int, whole: float) -> ArrayLike:
+    return whole / max(m, 1) if beta is None else beta
 
 
 def fitted(sums: LikeSums, *, shrinkage: float, iterations: int = ITERATIONS) -> Fit:

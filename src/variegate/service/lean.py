@@ -12,6 +12,7 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter, ValidationError
+from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -30,28 +31,31 @@ class LeanRoute(ClientRoute):
         self._path_value: TypeAdapter[str] = TypeAdapter(of_path.annotation)
         self._body: TypeAdapter[Any] = TypeAdapter(of_body.annotation)
         self._needs_body = of_body.default is of_body.empty
+        #: How every path that it answers ends
+        self.tail = path.rpartition("}")[2]
         self.app = self._answer
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive, send)
         try:
-            response = await self._response(request, scope)
+            response = await self._response(scope, receive)
         except Exception as error:  # what no handler is for goes on
-            response = await answer_to(request, error)
+            response = await answer_to(Request(scope, receive, send), error)
         await response(scope, receive, send)
 
-    async def _response(self, request: Request, scope: Scope) -> Response:
+    async def _response(self, scope: Scope, receive: Receive) -> Response:
         admit(scope["call"], self.needs)
-        raw = await request.body()
+        raw = await _whole_body(receive)
         value = self._read("path", self._path_value.validate_python, scope["path_params"])
-        body = self._parsed(request, raw) if raw or self._needs_body else None
+        body = self._parsed(scope, raw) if raw or self._needs_body else None
         response: Response = await self.endpoint(value, body)
         return response
 
-    def _parsed(self, request: Request, raw: bytes) -> Any:
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind.encode() not in _JSON:
-            raise HTTPException(415, f"the body must be application/json, got {kind[:80]!r}")
+    def _parsed(self, scope: Scope, raw: bytes) -> Any:
+        given = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
+        kind = given.partition(b";")[0].strip().lower()
+        if kind not in _JSON:
+            told = kind.decode("latin-1")[:80]
+            raise HTTPException(415, f"the body must be application/json, got {told!r}")
         try:
             return self._body.validate_json(raw)
         except ValidationError as error:
@@ -81,13 +85,28 @@ class Shortcut:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or let the application answer."""
         if scope["type"] == "http" and scope["method"] == "POST":
+            path: str = scope["path"]
             for route in self._routes:
+                if not path.endswith(route.tail):
+                    continue
                 match, found = route.matches(scope)
                 if match is Match.FULL:
                     scope.update(found)
                     await route.app(scope, receive, send)
                     return
         await self._app(scope, receive, send)
+
+
+async def _whole_body(receive: Receive) -> bytes:
+    """Return the body, which most often comes in one piece."""
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def lean_router(*, prefix: str = "/v1", tags: Sequence[str] = ()) -> APIRouter:

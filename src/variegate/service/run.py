@@ -1,6 +1,7 @@
 """The service as a process, or several: from settings to a socket that answers."""
 
 import errno
+import gc
 import logging
 import os
 import signal
@@ -37,6 +38,8 @@ KEEP_ALIVE_SECONDS: Final = 15
 HEALTH_SECONDS: Final = 30
 #: How long requests that are being answered may take when the service is told to stop.
 DRAIN_SECONDS: Final = 30
+#: Python's own 700 are made by two dozen requests.
+_OBJECTS_UNTIL_COLLECTED: Final = 20_000
 
 Announce = Callable[[str], object]
 _log = logging.getLogger(__name__)
@@ -115,7 +118,7 @@ def app_of_worker() -> FastAPI:
     configure_logs(settings.log_level, settings.log_format)
     _set_up_process(settings)
     try:
-        return build_app(settings)
+        return _built_to_last(settings)
     except VariegateError as error:
         # Told in a line. Not uvicorn's code for a failed start, which would stop the others too:
         # the store may be away for a moment, and the launcher tries again.
@@ -130,6 +133,19 @@ def _set_up_process(settings: Settings) -> None:
     sys.setswitchinterval(0.001)
 
 
+def _built_to_last(settings: Settings) -> FastAPI:
+    """Return the service, with all that it is made of out of the sight of the garbage collector.
+
+    It is there until the process ends: looking at it again and again finds nothing, and took some
+    20 microseconds of each request.
+    """
+    app = build_app(settings)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_OBJECTS_UNTIL_COLLECTED)
+    return app
+
+
 class _TellingServer(uvicorn.Server):
     """Says when it has started."""
 
@@ -142,7 +158,7 @@ class _TellingServer(uvicorn.Server):
 
 def _serve_here(settings: Settings, listener: socket.socket, tell: Callable[[], None]) -> None:
     _set_up_process(settings)
-    server = _TellingServer(_config(settings, build_app(settings)))
+    server = _TellingServer(_config(settings, _built_to_last(settings)))
     server.tell = tell
     with _quiet_end():
         server.run(sockets=[listener])

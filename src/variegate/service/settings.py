@@ -75,16 +75,16 @@ class Settings(BaseSettings):
     )
     workers: int = setting(1, "Processes that answer.", "from 1 to 256", ge=1, le=256)
     policies: dict[str, str] = setting(
-        {"lmdh": "lmdh:ridge=1,exploration=0.3"},
+        {"lmdp": "lmdp"},
         "Policies by a name of your choice, as name:option=value,...; users are split among them.",
-        'a table of names and policies such as {"lmdh": "lmdh:ridge=1"}',
-        each="a policy such as lmdh:ridge=1",
+        'a table of names and policies such as {"mine": "lmdp:prior=prior.npz"}',
+        each="a policy such as lmdp or lmdh:ridge=1",
         min_length=1,
     )
     split: dict[str, float] = setting(
         {},
         "How many of the users each policy gets, as weights. Empty: as many each.",
-        'a table of policies and weights such as {"lmdh": 0.9, "mmr": 0.1}',
+        'a table of policies and weights such as {"lmdp": 0.9, "mmr": 0.1}',
         each="a number of at least 0",
     )
     seed: int = setting(
@@ -131,6 +131,18 @@ class Settings(BaseSettings):
         "a number from 0 to 1",
         ge=0,
         le=1,
+    )
+    prior_least_users: int = setting(
+        100,
+        "What new users begin with is fitted to no fewer users, so that no one is shown.",
+        "a whole number from 10",
+        ge=10,
+    )
+    prior_every_hours: float = setting(
+        0.0,
+        "Hours after which what new users begin with is fitted anew; 0: only by command.",
+        "a number of at least 0",
+        ge=0,
     )
     max_body: int = setting(
         1_000_000, "Bytes that a request may send.", "a whole number from 1000", ge=1000

@@ -164,17 +164,20 @@ class Learnt(BaseModel):
     words: Words
     relevance: list[Belief]
     diversity: list[Belief]
+    floor: float = Field(
+        description="The least that each distance counts for in a list, whatever was learnt."
+    )
 
 
 class UserAnswer(BaseModel):
-    """A user. `learnt` is null where the user's policy is no longer served."""
+    """A user, under the policy that the next list will be by."""
 
     user: str
     policy: str
     slates: int
     created: float
     changed: float
-    learnt: Learnt | None
+    learnt: Learnt
 
 
 class PastItem(BaseModel):

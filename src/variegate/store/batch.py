@@ -6,7 +6,7 @@ from operator import attrgetter
 from variegate.store import packing
 from variegate.store.notes import ITEMS_REVISION, KEYS_REVISION
 from variegate.store.reader import Reader
-from variegate.store.rows import EventRow, ItemRow, KeyRow, SlateRow, UserRow
+from variegate.store.rows import EventRow, ItemRow, KeyRow, PriorRow, SlateRow, UserRow
 from variegate.store.texts import check_ids, check_text
 
 
@@ -45,6 +45,15 @@ class Batch(Reader):
         """
         self._check_users(rows)
         saved = self._transaction.change_each(self._sql.save_user, map(packing.changed_user, rows))
+        self._check_all(saved, rows, "users changed since they were read")
+
+    def save_shown(self, rows: Sequence[UserRow]) -> None:
+        """Keep what a list changes of users, who have learnt nothing since they were read.
+
+        As `save_users`, but what was learnt, the largest part by far, is not written again.
+        """
+        check_ids("user", [row.id for row in rows])
+        saved = self._transaction.change_each(self._sql.save_shown, map(packing.shown_user, rows))
         self._check_all(saved, rows, "users changed since they were read")
 
     def forget_user(self, user: str) -> bool:
@@ -124,6 +133,26 @@ class Batch(Reader):
         if revoked:
             self._raise(KEYS_REVISION, (key,))
         return revoked
+
+    def save_prior(self, row: PriorRow) -> None:
+        """Keep what a policy begins with, with the version one higher; all processes will see it.
+
+        Raises ConflictError if its version is not the one that it has in the store.
+        """
+        self._ensure_prior(row.policy)
+        kept = (row.version + 1, row.data, row.users, row.fitted, row.policy, row.version)
+        saved = self._transaction.change(self._sql.priors.save, *kept)
+        self._check_all(saved, (row,), "priors changed since they were read")
+        self._raise(ITEMS_REVISION, (row,))
+
+    def take_turn(self, policy: str, last: float, now: float) -> bool:
+        """Take on the fit that is due; return False where somebody did since `last`."""
+        self._ensure_prior(policy)
+        return self._transaction.change(self._sql.priors.take_turn, now, policy, last) > 0
+
+    def _ensure_prior(self, policy: str) -> None:
+        check_ids("policy", (policy,))
+        self._transaction.change(self._sql.priors.add, *PriorRow(policy))
 
     def _raise(self, revision: str, changed: Sized) -> None:
         """Count a change up in the database itself, where no two batches count the same."""

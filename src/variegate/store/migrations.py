@@ -23,7 +23,7 @@ class Migration:
     apply: Callable[[Connection], None]
 
 
-#: How each database calls what the first step needs
+#: How each database calls what the steps need
 _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "sqlite": {
         "text": "TEXT",
@@ -88,7 +88,16 @@ def _make_first_tables(connection: Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
-MIGRATIONS: Final = (Migration(1, _make_first_tables),)
+_PRIORS: Final = """CREATE TABLE priors (
+    policy {text} NOT NULL PRIMARY KEY, version BIGINT NOT NULL, data {bytes},
+    users BIGINT NOT NULL, fitted {real} NOT NULL, turn {real} NOT NULL)"""
+
+
+def _make_priors(connection: Connection) -> None:
+    connection.exec_driver_sql(_PRIORS.format_map(_WORDS[connection.dialect.name]))
+
+
+MIGRATIONS: Final = (Migration(1, _make_first_tables), Migration(2, _make_priors))
 
 
 def migrate(

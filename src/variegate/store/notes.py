@@ -6,7 +6,7 @@ from typing import Final
 SCHEMA: Final = "schema"
 #: Which catalogue the items are of
 CATALOGUE: Final = "catalogue"
-#: A number that grows with every change of items
+#: A number that grows with every change of items, or of what policies begin with
 ITEMS_REVISION: Final = "items_revision"
 #: A number that grows with every change of keys
 KEYS_REVISION: Final = "keys_revision"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from variegate.errors import InputError
@@ -70,6 +71,11 @@ def changed_user(row: UserRow) -> Values:
     )
 
 
+def shown_user(row: UserRow) -> Values:
+    """Return what a list changes of a user, with the version that was read at the end."""
+    return (row.shown, row.slates, row.version + 1, row.changed, row.id, row.version)
+
+
 def new_slate(row: SlateRow) -> Values:
     """Return the values of a list that is added."""
     return (
@@ -84,12 +90,22 @@ def new_slate(row: SlateRow) -> Values:
         row.features,
         None if row.propensities is None else to_json(row.propensities),
         to_json(row.spread),
-        to_json(row.rewards),
-        to_json(row.taught),
-        to_json(row.reports),
+        *_said_of(row),
         row.earned,
         row.answered,
     )
+
+
+def _said_of(row: SlateRow) -> tuple[str, str, str]:
+    """Return rewards, what has taught, and reports as JSON; for most new lists they are known."""
+    if not row.reports and row.rewards.count(None) == row.k and row.taught.count(False) == row.k:
+        return _nothing_said(row.k)
+    return to_json(row.rewards), to_json(row.taught), to_json(row.reports)
+
+
+@lru_cache(maxsize=1000)
+def _nothing_said(k: int) -> tuple[str, str, str]:
+    return to_json([None] * k), to_json([False] * k), to_json({})
 
 
 def changed_slate(row: SlateRow) -> Values:

@@ -11,6 +11,7 @@ from variegate.store.rows import (
     EventRow,
     ItemRow,
     KeyRow,
+    PriorRow,
     SlateRow,
     TimedRewards,
     UserRewards,
@@ -96,6 +97,19 @@ class Reader:
     def keys(self) -> list[KeyRow]:
         """Return all keys, the oldest first, revoked ones too."""
         return list(starmap(KeyRow, self._transaction.rows(self._sql.keys)))
+
+    def priors(self) -> dict[str, PriorRow]:
+        """Return what was ever fitted, by policy."""
+        rows = self._transaction.rows(self._sql.priors.all)
+        return {row[0]: PriorRow(*row) for row in rows}
+
+    def states(self, policy: str, after: str, limit: int) -> list[tuple[str, bytes]]:
+        """Return ids and states of up to `limit` users of a policy who have learnt something.
+
+        They come by id, those whose id comes after `after`.
+        """
+        found = self._transaction.rows(self._sql.priors.states, policy, after, limit)
+        return [(user, bytes(state)) for user, state in found]
 
     def counts(self) -> dict[str, int]:
         """Return how many users, slates, answered slates and events there are."""

@@ -107,6 +107,31 @@ class KeyRow(NamedTuple):
     revoked: float | None
 
 
+class PriorRow(NamedTuple):
+    """What the users of a policy begin with, as it was fitted to those who were there before.
+
+    Parameters
+    ----------
+    version
+        Grows by one with every change; a change names the version that it read.
+    data
+        The prior as bytes, or None while the policy begins as its line says.
+    users
+        How many it was fitted on.
+    fitted
+        When that was, in seconds since 1970; 0 for never.
+    turn
+        When somebody last took on the fit that is due, in seconds since 1970.
+    """
+
+    policy: str
+    version: int = 0
+    data: bytes | None = None
+    users: int = 0
+    fitted: float = 0.0
+    turn: float = 0.0
+
+
 class UserRewards(NamedTuple):
     """What one user's answered lists of one policy came to.
 

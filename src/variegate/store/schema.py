@@ -100,6 +100,17 @@ items = Table(
     Column("data", Text),
 )
 
+priors = Table(
+    "priors",
+    TABLES,
+    Column("policy", _text, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("data", LargeBinary),
+    Column("users", BigInteger, nullable=False),
+    Column("fitted", Double, nullable=False),
+    Column("turn", Double, nullable=False),
+)
+
 keys = Table(
     "keys",
     TABLES,

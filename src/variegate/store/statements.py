@@ -36,10 +36,13 @@ from sqlalchemy.types import BigInteger
 
 from variegate.store import schema
 from variegate.store.packing import to_json
+from variegate.store.prior_statements import PriorStatements
 from variegate.store.schema import events, items, keys, meta, slates, users
 
 #: The columns of a list that change after it was given
 CHANGING: Final = ("closed", "rewards", "taught", "reports", "earned", "answered")
+#: The columns of a user that a list changes
+SHOWING: Final = ("shown", "slates", "version", "changed")
 
 _limit = bindparam("limit", type_=BigInteger())
 # Said in the text itself: SQLite's LIMIT always has an OFFSET, which would be one more parameter.
@@ -61,6 +64,7 @@ class Statements:
         self._for_users()
         self._for_slates()
         self._for_the_rest()
+        self.priors: Final = PriorStatements(self._text, self._insert_or)
 
     def _for_reading(self) -> None:
         mine = select(users).where(self._among(users.c.id)).order_by(users.c.id)
@@ -182,6 +186,8 @@ class Statements:
         known = (users.c.id == bindparam("known"), users.c.version == bindparam("read"))
         saved = update(users).where(*known).values(_columns(users, but="id"))
         self.save_user = self._text(saved)  # a row without its id, the id, the version read
+        shown = update(users).where(*known).values({name: bindparam(name) for name in SHOWING})
+        self.save_shown = self._text(shown)  # SHOWING, the id, the version read
         self.forget = tuple(
             self._text(delete(table).where(column == bindparam("id")))
             for table, column in (

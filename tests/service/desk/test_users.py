@@ -114,7 +114,7 @@ def test_a_user_whose_policy_is_gone_learns_anew_from_the_log(store: Store, line
     old = Shop(store, {"old": "lmdh:ridge=1"})
     slates = [old.click(place=place)["slate_id"] for place in (0, 2, 1)]
     new = Shop(store, {"new": line}, clock=old.clock)
-    assert new.desk.user("ann")["learnt"] is None
+    before = new.desk.user("ann")
     policy = new.arms.new_policy("new", new.items)
     for slate, place in zip(slates, (0, 2, 1), strict=True):
         policy.update(unpacked_slate(new.slate(slate)), np.eye(4)[place])
@@ -124,7 +124,8 @@ def test_a_user_whose_policy_is_gone_learns_anew_from_the_log(store: Store, line
     assert user.state == policy.state().to_bytes()
     rng = np.random.default_rng((0, crc32(b"ann"), 3))
     assert [one["id"] for one in given["items"]] == list(policy.recommend(4, rng=rng).ids)
-    assert new.desk.user("ann")["learnt"] is not None
+    after = new.desk.user("ann")
+    assert (before["policy"], before["learnt"]) == ("new", after["learnt"])
     assert (new.check().wrong, new.check().largest) == ((), 0.0)
 
 

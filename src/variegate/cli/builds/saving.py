@@ -43,13 +43,20 @@ def check_place(out: str, *sources: str | None) -> Path:
 
 def save_and_say(console: "Console", catalogue: "Catalogue", path: Path) -> None:
     """Write the catalogue, and say what it is and how to look at it."""
-    from variegate.cli.console import say, size_of
+    from variegate.cli.console import say
 
     catalogue.save(path)
+    say_saved(console, catalogue, path)
+    say(console, f"Next: variegate inspect {path}")
+
+
+def say_saved(console: "Console", catalogue: "Catalogue", path: Path) -> None:
+    """Say what is in a catalogue that was written."""
+    from variegate.cli.console import say, size_of
+
     names = ", ".join(h.name for h in catalogue.distances) or "none"
     say(
         console,
         f"{path}: {len(catalogue):,} items, {catalogue.d} features, distances: {names} "
         f"({size_of(path)})",
     )
-    say(console, f"Next: variegate inspect {path}")

@@ -12,6 +12,7 @@ from variegate.cli.builds.saving import save_and_say
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from variegate.catalogue import Catalogue
     from variegate.datasets import Dataset
     from variegate.embeddings import Embeddings
 
@@ -77,6 +78,13 @@ def training_options(command: Command) -> Command:
 
 def build_from_likes(console: "Console", data: "Dataset", training: Training, path: Path) -> None:
     """Learn vectors from the likes, and write a catalogue of the items that have one."""
+    save_and_say(console, catalogue_from_likes(console, data, training)[0], path)
+
+
+def catalogue_from_likes(
+    console: "Console", data: "Dataset", training: Training
+) -> "tuple[Catalogue, Dataset]":
+    """Learn vectors from the likes; return a catalogue, and the likes that were learnt from."""
     from variegate.arrays import check_count
     from variegate.building import rated_catalogue
     from variegate.cli.console import say
@@ -98,7 +106,7 @@ def build_from_likes(console: "Console", data: "Dataset", training: Training, pa
     learnt = _learnt(console, data, training)
     if training.most_popular is not None:
         learnt = _of_the_most_popular(learnt, data, training.most_popular)
-    save_and_say(console, rated_catalogue(data, learnt, distances=training.distances), path)
+    return rated_catalogue(data, learnt, distances=training.distances), data
 
 
 def _learnt(console: "Console", data: "Dataset", training: Training) -> "Embeddings":

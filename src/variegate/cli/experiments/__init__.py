@@ -1,8 +1,9 @@
-"""Commands that measure: replay, compare, sweep, reproduce."""
+"""Commands that measure: replay, compare, sweep, choose, reproduce."""
 
+from variegate.cli.experiments.choose import choose
 from variegate.cli.experiments.compare import compare
 from variegate.cli.experiments.replay import replay
 from variegate.cli.experiments.reproduce import reproduce
 from variegate.cli.experiments.sweep import sweep
 
-__all__ = ["compare", "replay", "reproduce", "sweep"]
+__all__ = ["choose", "compare", "replay", "reproduce", "sweep"]

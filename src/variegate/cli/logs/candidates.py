@@ -4,6 +4,9 @@ A propensity of `mixed_slate` is ``chance / n``, n being the candidates left, or
 more where the policy's own choice stands. So the number of candidates can be told from the
 propensities, and a set that is put together from the catalogue and the user's memory can be
 held against it.
+
+Where the policy itself draws, an item's propensity can be anything in between, which tells no
+number: such lists are taken to be chosen from what the user had not been shown.
 """
 
 from collections import Counter
@@ -84,11 +87,17 @@ class Chances:
 
 
 def room_of(
-    given: Given, remembered: IndexArray, shelves: Shelves, chances: Sequence[float]
+    given: Given,
+    remembered: IndexArray,
+    shelves: Shelves,
+    chances: Sequence[float],
+    *,
+    was_drawn: bool = False,
 ) -> Room | None:
     """Return what a list was chosen from, or None where that cannot be told.
 
     Items that were retired since are left out, for what is asked is what could be shown now.
+    `was_drawn` says that a policy that draws may have made it.
     """
     if given.propensities is None:
         return None
@@ -104,6 +113,20 @@ def room_of(
         is_smaller = len(given.slate) <= np.count_nonzero(sets[0]) < count
         if is_smaller and not shelves.open.all():
             return Room(sets[0], chance)
+    return _room_of_draw(given, sets, chances) if was_drawn else None
+
+
+def _room_of_draw(given: Given, sets: Sequence[MaskArray], chances: Sequence[float]) -> Room | None:
+    """Return the first set and chance under which a draw could have led to the propensities."""
+    if given.propensities is None:
+        return None
+    for chance in chances:
+        for free in sets:
+            left = np.count_nonzero(free) - np.arange(len(given.slate))
+            if left[-1] > 0 and free[given.slate.items].all():
+                own = given.propensities - chance / left
+                if (own >= -_CLOSE).all() and (own <= 1.0 - chance + _CLOSE).all():
+                    return Room(free, chance)
     return None
 
 

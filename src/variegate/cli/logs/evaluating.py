@@ -38,6 +38,8 @@ class Source:
     shelves: Shelves
     rules: Rules
     stories: Callable[[], Iterator[Story]]
+    #: Whether policies that draw made lists of it
+    was_drawn: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,9 @@ def source_of_store(settler: Settler, where: str) -> Source:
     with settler.store.reading() as reader:
         stock = settler.shelf.as_of(reader)
     shelves = Shelves(stock.open, len(settler.shelf.base))
-    return Source(where, stock.catalogue, shelves, settler.rules, stories)
+    arms = settler.arms
+    was_drawn = any(arms.new_policy(name, stock.catalogue).draws for name in arms.names)
+    return Source(where, stock.catalogue, shelves, settler.rules, stories, was_drawn)
 
 
 def source_of_file(path: str, catalogue: Catalogue, rules: Rules, k: int | None) -> Source:
@@ -106,6 +110,7 @@ def evaluated(source: Source, asked: Asked, progress: Progress) -> Evaluated:
         k,
         asked.mix,
         with_model=asked.estimator == "dr",
+        was_drawn=source.was_drawn,
     )
     found = tried(
         source.stories(),
@@ -193,7 +198,8 @@ def _notes(source: Source, survey: Survey, setting: Setting, found: Tried) -> li
     if found.untold:
         notes.append(
             f"{found.untold} lists were learnt from only: they were chosen from other items than "
-            "the log tells (`candidates`, `exclude`, another mix)"
+            "the log tells (`candidates`, `exclude`, another mix; for lists of a policy that "
+            "draws give the service's settings with --config)"
         )
     if not setting.chances:
         notes.append(

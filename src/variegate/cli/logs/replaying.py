@@ -31,6 +31,8 @@ class Setting:
         The chance that the policies' lists are mixed with; None: each as the logged one.
     with_model
         Whether to work out what a doubly robust estimate needs.
+    was_drawn
+        Whether policies that draw may have made the lists.
     """
 
     shelves: Shelves
@@ -39,6 +41,7 @@ class Setting:
     k: int
     mix: float | None = None
     with_model: bool = False
+    was_drawn: bool = False
 
 
 @dataclass(eq=False)
@@ -53,6 +56,8 @@ class Trial:
     means: list[FloatArray] = field(default_factory=list)
     #: Lists that it could not learn from, being of another kind of policy
     unlearnt: int = 0
+    #: For policies that draw: one log, one result
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +110,8 @@ def _rooms(story: Story, setting: Setting) -> tuple[dict[Given, Room], int]:
             continue
         room: Room | None = Room(setting.shelves.open, 0.0)
         if setting.chances:
-            room = room_of(given, remembered, setting.shelves, setting.chances)
+            told = given, remembered, setting.shelves, setting.chances
+            room = room_of(*told, was_drawn=setting.was_drawn)
         if room is None:
             missing += 1
         else:
@@ -131,7 +137,7 @@ def _play(
 def _note(trial: Trial, policy: Policy, given: Given, room: Room, setting: Setting) -> None:
     chance = room.chance if setting.mix is None else setting.mix
     items = given.slate.items
-    chances, choices = mixed_chances(policy, items, chance, room.free)
+    chances, choices = mixed_chances(policy, items, chance, room.free, rng=trial.rng)
     trial.chances.append(chances)
     if setting.with_model:
         rows = np.flatnonzero(room.free | _mask(len(room.free), items))

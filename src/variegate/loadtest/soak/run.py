@@ -22,7 +22,7 @@ from variegate.service.settings import Settings
 from variegate.store import Store
 
 #: Two kinds of policies, for their states are of two kinds.
-_POLICIES: Final = {"lmdh": "lmdh:ridge=1,exploration=0.3", "c2ucb": "c2ucb"}
+_POLICIES: Final = {"lmdp": "lmdp", "c2ucb": "c2ucb"}
 _ITEMS: Final = 60
 
 

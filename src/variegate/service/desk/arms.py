@@ -1,15 +1,21 @@
 """The policies that users are split among."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
 from variegate.catalogue import Catalogue
 from variegate.errors import NotFoundError
-from variegate.policies import Policy, State
+from variegate.policies import LMDH, Policy, State
 from variegate.policies.spec import parse_policy
+from variegate.prior import Prior
+from variegate.service.desk.shelf import Stock
 from variegate.store import UserRow
+
+#: Makes a policy, with options that stand in for those of its line.
+Maker = Callable[..., Policy]
 
 
 @dataclass(frozen=True)
@@ -36,8 +42,7 @@ class Arms:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        makers = {name: _maker(line) for name, line in self.lines.items()}
-        object.__setattr__(self, "_makers", makers)
+        self._set(_makers={name: _maker(line) for name, line in self.lines.items()}, _latest=None)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -55,9 +60,22 @@ class Arms:
                 return name
         return max(weights, key=weights.__getitem__)  # rounding at the very end of the last share
 
+    def as_of(self, stock: Stock) -> "Arms":
+        """Return the policies as they begin by now: with what was fitted to users, where it was.
+
+        What was fitted does not touch a policy whose line gives it no prior by now.
+        """
+        if not stock.priors:
+            return self
+        latest: tuple[Stock, Arms] | None = self._latest  # type: ignore[attr-defined]
+        if latest is None or latest[0] is not stock:
+            latest = stock, self._beginning(stock)
+            self._set(_latest=latest)
+        return latest[1]
+
     def new_policy(self, name: str, catalogue: Catalogue) -> Policy:
         """Return a policy that has learnt nothing."""
-        makers: Mapping[str, Callable[[Catalogue], Policy]] = self._makers  # type: ignore[attr-defined]
+        makers: Mapping[str, Maker] = self._makers  # type: ignore[attr-defined]
         if name not in makers:
             raise NotFoundError(f"no policy {name!r}: there are {', '.join(self.names)}")
         return makers[name](catalogue)
@@ -69,9 +87,31 @@ class Arms:
             policy.restore(State.from_bytes(user.state))
         return policy
 
+    def _beginning(self, stock: Stock) -> "Arms":
+        makers: dict[str, Maker] = dict(self._makers)  # type: ignore[attr-defined]
+        for name in makers.keys() & stock.priors.keys():
+            policy = makers[name](stock.catalogue)
+            if prior_of(policy) is not None:
+                # What the operator promised stays, wherever users begin.
+                promised = {"floor": policy.floor} if isinstance(policy, LMDH) else {}
+                makers[name] = partial(makers[name], prior=stock.priors[name], **promised)
+        other = replace(self)
+        other._set(_makers=makers)
+        return other
 
-def _maker(line: str) -> Callable[[Catalogue], Policy]:
+    def _set(self, **values: Any) -> None:
+        # The one place where a frozen object may still be written to.
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+def prior_of(policy: Policy) -> Prior | None:
+    """Return what a policy began with, if that is a belief in all of its weights."""
+    prior = getattr(policy, "prior", None)
+    has_all = isinstance(prior, Prior) and prior.m == policy.catalogue.m
+    return prior if has_all else None
+
+
+def _maker(line: str) -> Maker:
     spec = parse_policy(line)
-    make: Callable[..., Policy] = spec.maker()
-    options: dict[str, Any] = dict(spec.options)
-    return lambda catalogue: make(catalogue, **options)
+    return partial(spec.maker(), **spec.options)

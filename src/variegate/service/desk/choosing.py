@@ -6,7 +6,9 @@ from variegate.arrays import check_choice
 from variegate.catalogue import Catalogue
 from variegate.errors import InputError
 from variegate.policies import POLICIES, Policy
+from variegate.policies.spec import parse_policy
 from variegate.service.desk.arms import Arms
+from variegate.service.policy_lines import line_of
 
 
 def any_policy(name: str, catalogue: Catalogue, arms: Arms) -> Policy:
@@ -17,7 +19,7 @@ def any_policy(name: str, catalogue: Catalogue, arms: Arms) -> Policy:
     if name in arms.lines:
         return arms.new_policy(name, catalogue)
     known = [*arms.names, *(name for name in POLICIES if name not in arms.lines)]
-    return POLICIES[check_choice("policy", name, known)](catalogue)
+    return parse_policy(line_of(check_choice("policy", name, known)))(catalogue)
 
 
 def label_of(name: str, policy: Policy) -> str:

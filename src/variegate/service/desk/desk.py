@@ -16,6 +16,7 @@ from variegate.service.desk.mapping import map_view
 from variegate.service.desk.moving import Importing, exported
 from variegate.service.desk.overview import overview
 from variegate.service.desk.packing import current_time
+from variegate.service.desk.priors import Priors
 from variegate.service.desk.remembered import Remembered
 from variegate.service.desk.reporting import Report, check_rewards
 from variegate.service.desk.rules import Rules
@@ -66,17 +67,20 @@ class Desk:
             self.shelf.check_identity(batch)
             stock = self.shelf.as_of(batch)
         for name in arms.names:  # a policy that does not fit is found here, not later
-            arms.new_policy(name, stock.catalogue)
+            arms.as_of(stock).new_policy(name, stock.catalogue)
         self._settler: Final = Settler(store, self.shelf, arms, rules, clock=clock, observe=observe)
+        self.priors: Final = Priors(store, self.shelf, arms, rules, clock=clock)
         self._policies, self._map, self._stories = Remembered(1), Remembered(1), Remembered(32)
         self._writer: Final = Writer(self._settler, self._close_some, patience=patience)
 
     def start(self) -> None:
         """Begin to answer."""
         self._writer.start()
+        self.priors.start()
 
     def stop(self) -> None:
         """Answer what waits, and end."""
+        self.priors.stop()
         self._writer.stop()
 
     async def recommend(self, wish: Wish) -> Answer:
@@ -172,7 +176,8 @@ class Desk:
         """Return what another policy would have shown in place of a list."""
         with self.store.reading() as reader:
             stock = self.shelf.as_of(reader)
-            return beside_view(reader, stock, self.arms, self.rules, (user, slate, policy))
+            arms = self.arms.as_of(stock)
+            return beside_view(reader, stock, arms, self.rules, (user, slate, policy))
 
     def policies(self) -> list[Answer]:
         """Return the policies that can work on these items."""
@@ -189,12 +194,12 @@ class Desk:
         found: Answer = self._map.get(("map", stock.revision), lambda: map_view(stock))
         return found
 
-    def watch(self, policy: str, rounds: int, seed: int) -> Answer:
-        """Return how a policy learns what a simulated person wants."""
-        stock = self._stock()
-        asked = ("watch", seed, rounds, policy, stock.revision)
+    def watch(self, policy: str | None, rounds: int, seed: int) -> Answer:
+        """Return how a policy, the first if none is named, learns what a simulated person wants."""
+        stock, name = self._stock(), policy or self.arms.names[0]
+        asked = ("watch", seed, rounds, name, stock.revision)
         found: Answer = self._stories.get(
-            asked, lambda: watch_view(stock, self.arms, policy, rounds, seed)
+            asked, lambda: watch_view(stock, self.arms.as_of(stock), name, rounds, seed)
         )
         return found
 
@@ -202,7 +207,8 @@ class Desk:
         """Return what an operator wants to see of the last minutes."""
         with self.store.reading() as reader:
             stock = self.shelf.as_of(reader)
-            return overview(reader, stock, self.arms, now=self._settler.clock(), minutes=minutes)
+            arms = self.arms.as_of(stock)
+            return overview(reader, stock, arms, now=self._settler.clock(), minutes=minutes)
 
     def counts(self) -> dict[str, int]:
         """Return how much there is of everything."""

@@ -43,12 +43,12 @@ class Ledger:
         self._kept = kept
         self._batch = batch
         wanted = sorted(set(slates))
-        owners = set(batch.owners(wanted).values()) if wanted else set()
-        self._users, self._new = self._locked(set(users), owners)
+        self._users, self._new, self._slates = self._locked(set(users), wanted)
+        self._as_read = dict(self._users)
         # Only now, when nobody else can give these users anything: a list that another process
         # gave them a moment ago may hold an item that came a moment before that.
         self.stock: Final = shelf.as_of(batch)
-        self._slates = batch.slates(wanted) if wanted else {}
+        self.arms = arms.as_of(self.stock)
         self._changed_users: set[str] = set()
         self._changed_slates: set[str] = set()
         self._given: list[SlateRow] = []
@@ -125,8 +125,9 @@ class Ledger:
             batch.change_slates([self._slates[slate] for slate in sorted(self._changed_slates)])
         if self._events:
             batch.add_events(self._events)
-        if self._changed_users:
-            batch.save_users([self._users[user] for user in sorted(self._changed_users)])
+        changed = [self._users[user] for user in sorted(self._changed_users)]
+        batch.save_users([row for row in changed if self._has_learnt(row)])
+        batch.save_shown([row for row in changed if not self._has_learnt(row)])
 
     def remember(self) -> None:
         """Keep the policies for a while; call this once all was written and committed."""
@@ -141,18 +142,30 @@ class Ledger:
             "new_users": len(self._new & self._changed_users),
         }
 
-    def _locked(self, named: set[str], owners: set[str]) -> tuple[dict[str, UserRow], set[str]]:
-        """Return the users, made where they are new, and which of them were made here."""
-        blanks: dict[str, UserRow] = {}
-        if not self._batch.locks_all:
+    def _locked(
+        self, named: set[str], wanted: list[str]
+    ) -> tuple[dict[str, UserRow], set[str], dict[str, SlateRow]]:
+        """Return the users, made where they are new, which were made here, and the slates."""
+        batch, blanks, slates = self._batch, dict[str, UserRow](), dict[str, SlateRow]()
+        if batch.locks_all:
+            slates = batch.slates(wanted)
+            owners = {row.user_id for row in slates.values()}
+        else:
+            owners = set(batch.owners(wanted).values())
             # New users first: two batches that wait for each other's would wait for ever.
-            blanks = self._made(named - self._batch.users(named).keys())
-        users = self._batch.lock_users(named | owners)
+            blanks = self._made(named - batch.users(named).keys())
+        users = batch.lock_users(named | owners)
         while absent := named - users.keys():  # another process forgot them in between
             blanks |= self._made(absent)
-            users |= self._batch.lock_users(absent)
+            users |= batch.lock_users(absent)
         # Another process may have made them first, and given them something.
-        return users, {user for user, blank in blanks.items() if users[user] == blank}
+        new = {user for user, blank in blanks.items() if users[user] == blank}
+        # Where others write too, a list is as it will stay only once its user is locked.
+        return users, new, slates if batch.locks_all else batch.slates(wanted)
+
+    def _has_learnt(self, row: UserRow) -> bool:
+        read = self._as_read[row.id]
+        return row.state is not read.state or row.policy != read.policy
 
     def _made(self, users: set[str]) -> dict[str, UserRow]:
         blanks = {user: self._blank(user) for user in users}

@@ -3,9 +3,10 @@
 import secrets
 import struct
 import time
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from variegate.arrays import IndexArray
 from variegate.errors import StateError
@@ -18,15 +19,23 @@ _FORMAT: Final = 1
 _SIZES: Final = struct.Struct("<BxHIII")
 #: Crockford's digits: no I, L, O or U, so that an id can be read aloud.
 _DIGITS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+#: Two at a time, by their ten bits
+_PAIRS: Final = [high + low for high in _DIGITS for low in _DIGITS]
+#: Made once: a type that is given by its name is looked up for each array.
+_ROW, _NUMBER = np.dtype("<i8"), np.dtype("<f8")
 
 
 def packed_slate(slate: Slate) -> bytes:
     """Return the rows, scores and features of a slate: sizes first, then one part after another."""
     sizes = slate.relevance.shape[1], slate.diversity.shape[1], slate.coverage.shape[1]
     parts = slate.scores, slate.relevance, slate.diversity, slate.coverage
-    raw = [np.ascontiguousarray(part, dtype="<f8").tobytes() for part in parts]
+    raw = [_bytes_of(part, _NUMBER) for part in parts if part.size]
     head = _SIZES.pack(_FORMAT, len(slate), *sizes)
-    return b"".join([head, slate.items.astype("<i8").tobytes(), *raw])
+    return b"".join([head, _bytes_of(slate.items, _ROW), *raw])
+
+
+def _bytes_of(part: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
+    return (part if part.dtype == dtype else part.astype(dtype)).tobytes()
 
 
 def unpacked_slate(row: SlateRow) -> Slate:
@@ -37,16 +46,17 @@ def unpacked_slate(row: SlateRow) -> Slate:
     _, k, d, m, c = _SIZES.unpack_from(raw)
     if len(raw) != _SIZES.size + 8 * k * (2 + d + m + c):
         raise StateError(f"slate {row.id!r} is not as it was written: {len(raw)} bytes")
-    items: IndexArray = np.frombuffer(raw, "<i8", k, _SIZES.size).astype(np.intp)
-    numbers = np.frombuffer(raw, "<f8", offset=_SIZES.size + 8 * k)
-    ends = k, k + k * d, k + k * (d + m)
+    items: IndexArray = np.ndarray((k,), _ROW, raw, _SIZES.size)
+    # Where scores, z, x and coverage begin, in the order in which they were written.
+    scores = _SIZES.size + 8 * k
+    z, x, coverage = (scores + 8 * k * numbers for numbers in (1, 1 + d, 1 + d + m))
     return Slate(
-        items,
+        items if items.dtype == np.intp else items.astype(np.intp),
         row.items,
-        numbers[ends[0] : ends[1]].reshape(k, d),
-        numbers[ends[1] : ends[2]].reshape(k, m),
-        numbers[:k],
-        numbers[ends[2] :].reshape(k, c),
+        np.ndarray((k, d), _NUMBER, raw, z),
+        np.ndarray((k, m), _NUMBER, raw, x),
+        np.ndarray((k,), _NUMBER, raw, scores),
+        np.ndarray((k, c), _NUMBER, raw, coverage) if c else np.zeros((k, 0)),
     )
 
 
@@ -65,7 +75,7 @@ def first_slate_id(since: float) -> str:
 
 
 def _written(bits: int) -> str:
-    return "".join(_DIGITS[bits >> shift & 31] for shift in range(125, -1, -5))
+    return "".join([_PAIRS[bits >> shift & 1023] for shift in range(120, -1, -10)])
 
 
 def current_time() -> float:

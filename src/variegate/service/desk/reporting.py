@@ -97,13 +97,20 @@ def _outcome(
         return row, {}, "late"
     rewards = [fresh.get(place, reward) for place, reward in enumerate(row.rewards)]
     taught = [place in fresh or done for place, done in enumerate(row.taught)]
-    return with_rewards(row, rewards)._replace(taught=taught), fresh, "learnt" if fresh else "known"
+    return with_rewards(row, rewards, taught), fresh, "learnt" if fresh else "known"
 
 
-def with_rewards(row: SlateRow, rewards: list[float | None]) -> SlateRow:
-    """Return the slate with these rewards, and what they come to."""
+def with_rewards(
+    row: SlateRow, rewards: list[float | None], taught: list[bool] | None = None
+) -> SlateRow:
+    """Return the slate with these rewards, and what they come to; and what has taught, if given."""
     told = [reward for reward in rewards if reward is not None]
-    return row._replace(rewards=rewards, earned=sum(told, 0.0), answered=bool(told))
+    return row._replace(
+        rewards=rewards,
+        taught=row.taught if taught is None else taught,
+        earned=sum(told, 0.0),
+        answered=bool(told),
+    )
 
 
 def _check_agrees(row: SlateRow, said: Mapping[int, float]) -> None:

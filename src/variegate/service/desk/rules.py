@@ -21,6 +21,8 @@ class Rules:
     late: Literal["drop", "learn"] = "drop"
     mix: float = 0.0
     seed: int = 0
+    prior_least_users: int = 100
+    prior_every_hours: float = 0.0
 
     @property
     def closes(self) -> bool:

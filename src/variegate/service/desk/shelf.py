@@ -1,8 +1,12 @@
-"""The catalogue as it is now: the file's items, and what was added, changed, retired since."""
+"""The catalogue as it is now: the file's items, and what was added, changed, retired since.
+
+With it goes what policies begin with, where that was fitted to users: both are shared by all
+processes, and one revision counts the changes of both.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from threading import Lock
 from typing import Any, Final
@@ -12,8 +16,9 @@ import numpy as np
 from variegate.arrays import IndexArray, MaskArray
 from variegate.catalogue import Catalogue
 from variegate.errors import DataError, NotFoundError
+from variegate.prior import Prior
 from variegate.service.desk.itemdata import columns_of
-from variegate.store import Batch, ItemRow, Reader
+from variegate.store import Batch, ItemRow, PriorRow, Reader
 
 REVISION: Final = "items_revision"
 #: The note that ties a store to a catalogue.
@@ -28,6 +33,8 @@ class Stock:
     #: Which items are not retired, (L,)
     open: MaskArray
     revision: str
+    #: What was fitted to users, by policy
+    priors: Mapping[str, Prior] = field(default_factory=dict)
 
     def row_of(self, item: str) -> int | None:
         """Return the row of an item, retired or not, or None."""
@@ -69,7 +76,7 @@ class Shelf:
         with self._building:
             if revision == self._stock.revision:
                 return self._stock
-            stock = self.built(reader.items(), revision)
+            stock = self.built(reader, revision)
             # A reader may have begun before the last change; a batch sees what there is.
             if isinstance(reader, Batch) or int(revision) > int(self._stock.revision):
                 self._stock = stock
@@ -91,8 +98,15 @@ class Shelf:
                 f"{self.base}: serve that one, or give a new store with --store"
             )
 
-    def built(self, changes: Sequence[ItemRow], revision: str) -> Stock:
+    def built(self, reader: Reader, revision: str) -> Stock:
         """Return the file's items with the changes, or raise InputError where they do not fit."""
+        changes = reader.items()
+        catalogue = self._changed(changes)
+        is_open = np.ones(len(catalogue), dtype=np.bool_)
+        is_open[[row.row for row in changes if row.retired]] = False
+        return Stock(catalogue, is_open, revision, _fitted(reader.priors().values()))
+
+    def _changed(self, changes: Sequence[ItemRow]) -> Catalogue:
         size = len(self.base)
         old = [row for row in changes if row.row < size and row.data is not None]
         new = [row for row in changes if row.row >= size]
@@ -101,9 +115,15 @@ class Shelf:
             catalogue = catalogue.changed(*columns_of(catalogue, old, new_items=False))
         if new:
             catalogue = catalogue.extended(*columns_of(catalogue, new, new_items=True))
-        is_open = np.ones(len(catalogue), dtype=np.bool_)
-        is_open[[row.row for row in changes if row.retired]] = False
-        return Stock(catalogue, is_open, revision)
+        return catalogue
+
+
+def _fitted(rows: Iterable[PriorRow]) -> dict[str, Prior]:
+    return {
+        row.policy: Prior.from_bytes(row.data, where=f"the prior of {row.policy}")
+        for row in rows
+        if row.data is not None
+    }
 
 
 def identity_of(catalogue: Catalogue) -> dict[str, Any]:

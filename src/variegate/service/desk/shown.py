@@ -29,10 +29,10 @@ class Shown:
         """Return the rows shown after `since` (seconds since 1970), oldest first."""
         if not self._entries:
             return np.empty(0, dtype=np.intp)
-        table = self._table()
-        if table[0, 1] <= since:  # the oldest stands first
-            table = table[table[:, 1] > since]
-        rows: IndexArray = table[:, 0].astype(np.intp)
+        words = np.frombuffer(self._entries, _WORD)
+        rows: IndexArray = words[::2].astype(np.intp)
+        if words[1] <= since:  # the oldest stands first
+            rows = rows[words[1::2] > since]
         return rows
 
     def times(self) -> list[tuple[int, int]]:

@@ -84,9 +84,10 @@ def _tried(batch: Batch, settler: Any) -> Stock:
 
     What cannot be served must not be kept: no process could start with it.
     """
-    stock: Stock = settler.shelf.built(batch.items(), batch.meta(REVISION) or "0")
-    for name in settler.arms.names:
-        policy = settler.arms.new_policy(name, stock.catalogue)
+    stock: Stock = settler.shelf.built(batch, batch.meta(REVISION) or "0")
+    arms = settler.arms.as_of(stock)
+    for name in arms.names:
+        policy = arms.new_policy(name, stock.catalogue)
         policy.recommend(1, candidates=stock.open, rng=0)
     return stock
 

@@ -23,17 +23,17 @@ def known_user(reader: Reader, user: str) -> UserRow:
 
 
 def user_view(reader: Reader, user: str, shelf: Shelf, arms: Arms) -> dict[str, Any]:
-    """Return what was learnt of a user."""
-    catalogue = shelf.as_of(reader).catalogue
+    """Return what was learnt of a user, under the policy that the next list will be by."""
+    stock = shelf.as_of(reader)
     row = known_user(reader, user)
-    policy = served_user(reader, row, catalogue, arms)[1] if row.policy in arms.lines else None
+    row, policy = served_user(reader, row, stock.catalogue, arms.as_of(stock))
     return {
         "user": row.id,
         "policy": row.policy,
         "slates": row.slates,
         "created": row.created,
         "changed": row.changed,
-        "learnt": None if policy is None else learnt_view(policy),
+        "learnt": learnt_view(policy),
     }
 
 
@@ -55,6 +55,7 @@ def learnt_view(policy: Policy) -> dict[str, Any]:
             )
         ],
         "diversity": [_belief(belief) for belief in varieties],
+        "floor": policy.least_variety,
     }
 
 

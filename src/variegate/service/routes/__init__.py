@@ -5,6 +5,7 @@ from fastapi import APIRouter
 from variegate.service.desk import Desk
 from variegate.service.routes.items import item_routes
 from variegate.service.routes.page import page_routes
+from variegate.service.routes.priors import prior_routes
 from variegate.service.routes.reports import report_routes
 from variegate.service.routes.slates import slate_routes
 from variegate.service.routes.users import user_routes
@@ -17,5 +18,6 @@ def desk_routes(desk: Desk) -> list[APIRouter]:
         *user_routes(desk),
         *item_routes(desk),
         *report_routes(desk),
+        *prior_routes(desk),
         *page_routes(desk),
     ]

@@ -43,7 +43,7 @@ def _client_routes(desk: Desk) -> APIRouter:
     def watch(
         seed: Annotated[int, Query(ge=0, lt=2**31)] = 0,
         rounds: Annotated[int, Query(ge=1, le=1000)] = 300,
-        policy: PolicyName = "lmdh",
+        policy: PolicyName | None = None,
     ) -> Response:
         """Let a policy learn what a simulated person wants."""
         return answered(desk.watch(policy, rounds, seed))

@@ -17,6 +17,7 @@ from variegate.service.wire import (
     UserId,
 )
 
+_NOTHING_SAID = SlateBody.model_validate({})
 SlateId = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[0-9A-Za-z_-]+$")]
 
 
@@ -32,9 +33,7 @@ def slate_routes(desk: Desk) -> list[APIRouter]:
     )
     async def recommend(user: UserId, body: Annotated[SlateBody | None, Body()] = None) -> Response:
         """Give a user a list of items; a user need not be known before."""
-        return answered(
-            await desk.recommend(wish_of(user, body or SlateBody.model_validate({}))), 201
-        )
+        return answered(await desk.recommend(wish_of(user, body or _NOTHING_SAID)), 201)
 
     @router.post(
         "/slates/{slate}/feedback",

@@ -1,0 +1,42 @@
+"""What policies begin with: looked at, fitted anew, given up."""
+
+from fastapi import APIRouter, Response
+
+from variegate.service.access import admin_router
+from variegate.service.desk import Desk
+from variegate.service.routes.answers import answer_of, answered
+from variegate.service.wire_priors import PolicyName, PriorAnswer
+
+
+def prior_routes(desk: Desk) -> list[APIRouter]:
+    """Return the routes that are about priors."""
+    router = admin_router(tags=["operation"])
+
+    @router.get(
+        "/policies/{policy}/prior",
+        response_class=Response,
+        responses=answer_of(PriorAnswer, "What users of the policy begin with."),
+    )
+    def prior(policy: PolicyName) -> Response:
+        """Return what new users of a policy are believed to want, in words and numbers."""
+        return answered(desk.priors.view(policy))
+
+    @router.post(
+        "/policies/{policy}/prior",
+        response_class=Response,
+        responses=answer_of(PriorAnswer, "What users begin with from here on."),
+    )
+    def fit_prior(policy: PolicyName) -> Response:
+        """Fit what users begin with to the users that there are; 409 where they are too few."""
+        return answered(desk.priors.fit(policy))
+
+    @router.delete(
+        "/policies/{policy}/prior",
+        response_class=Response,
+        responses=answer_of(PriorAnswer, "What users begin with from here on."),
+    )
+    def drop_prior(policy: PolicyName) -> Response:
+        """Go back to what the policy's line says of its prior."""
+        return answered(desk.priors.drop(policy))
+
+    return [router]

@@ -1,0 +1,90 @@
+"""`variegate choose`, on made likes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import fail, run
+from variegate.evaluation.choosing import Chosen
+from variegate.policies import parse_policy
+
+pytest.importorskip("cornac", reason="cornac is not installed")
+
+SHORT = ("--rounds", 2, "--k", 3, "--users", 4, "--workers", 1)
+
+
+def test_settings_are_told_with_how_they_were_chosen(likes: Path) -> None:
+    output = run("choose", likes, *SHORT)
+    lines = output.splitlines()
+
+    assert lines[0].startswith("chosen by replaying training users who were held out: likes 4; 1 ")
+    assert lines[1] == "all users are training users: test on others"
+    assert "the defaults" in output
+    assert parse_policy(lines[-2]).name == "lmdp"
+    assert lines[-1] == "Keep it with --out chosen.json"
+    assert "\x1b" not in output
+
+
+def test_all_that_was_tried_is_saved(likes: Path, tmp_path: Path) -> None:
+    target = tmp_path / "chosen.json"
+
+    output = run("choose", likes, *SHORT, "--split", 0, "--split", 1, "--out", target)
+    found = Chosen.load(target)
+
+    assert "test users of splits 0, 1 had no part in it" in output
+    assert found.splits == (0, 1)
+    assert found.policy_line("prior.npz") in output
+    assert len(found.candidates) > 10
+    assert output.endswith(
+        f"\nNext: variegate fit-prior {likes} --settings {target} --out prior.npz\n"
+    )
+
+
+def test_json_is_what_is_saved(likes: Path, tmp_path: Path) -> None:
+    target = tmp_path / "chosen.json"
+
+    output = run("choose", likes, *SHORT, "--no-promises", "--out", target, "--json")
+    saved = json.loads(target.read_text())
+
+    assert output.count("\n") == 1
+    assert json.loads(output) == {
+        name: value for name, value in saved.items() if name not in ("format", "version")
+    }
+    assert {one["penalty"] for one in saved["candidates"]} == {0.0}
+
+
+def test_data_sets_at_hand_are_taken_if_none_is_named(movielens: Path) -> None:  # noqa: ARG001
+    output = run("choose", *SHORT, "--distance", "cosine", "--distance", "euclidean")
+
+    assert "held out: ml-100k 4;" in output
+    assert "scales" in output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--folds", 0), "`folds` must be from 1 to 1000000 (the most that make sense), got 0"),
+        (("--workers", 0), "`workers` must be from 1 to 10000 (the most that make sense), got 0"),
+        (("--out", "nowhere/chosen.json"), "there is no folder nowhere"),
+        (("--distance", "cosin"), "got 'cosin': did you mean 'cosine'?"),
+    ],
+)
+def test_what_will_not_do_is_one_line(likes: Path, words: tuple[object, ...], message: str) -> None:
+    assert fail("choose", likes, *SHORT, *words).endswith(message)
+
+
+def test_distance_by_which_all_items_are_alike_is_one_line(movielens: Path) -> None:  # noqa: ARG001
+    line = fail("choose", "ml-100k", *SHORT, "--distance", "genres")
+
+    assert line.endswith("by the distance 'genres': its F1 is 0 in all rounds")
+
+
+def test_data_set_given_twice_is_one_line(likes: Path) -> None:
+    assert fail("choose", likes, likes).endswith("must be given once each, got 'likes' twice")
+
+
+def test_no_data_at_all_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("VARIEGATE_DATA", str(tmp_path))
+
+    assert fail("choose").startswith("no data set is there: run `variegate fetch`")

@@ -1,0 +1,68 @@
+"""`variegate fit-prior --store`: what users of a service begin with, from those that it has."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import fail, run
+from tests.service.desk.crowd import fill, kiosk, kiosk_shop
+from variegate import Prior
+from variegate.store import Store
+
+
+@pytest.fixture
+def flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the flags that name a service of 45 users who gave feedback."""
+    monkeypatch.setenv("VARIEGATE_PRIOR_LEAST_USERS", "40")
+    kiosk().save(tmp_path / "kiosk.npz")
+    url = f"sqlite:///{tmp_path}/kiosk.db"
+    with Store.open(url) as store:
+        fill(kiosk_shop(store))
+    return ["--store", url, "--catalogue", str(tmp_path / "kiosk.npz")]
+
+
+def test_it_is_fitted_kept_and_told(flags: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "prior.npz"
+
+    printed = run("fit-prior", *flags, "--out", file)
+
+    assert "lmdp: version 1 of what its users begin with" in printed
+    assert "fitted on 45 users" in printed
+    assert "most users like: sweet" in printed
+    with Store.open(flags[1]) as store:
+        view = kiosk_shop(store).desk.priors.view("lmdp")
+    assert (view["version"], view["users"]) == (1, 45)
+    kept = Prior.load(file)
+    assert [one["mean"] for one in view["relevance"]] == kept.mean[:3].tolist()
+
+
+def test_states_are_still_what_the_log_says(flags: list[str]) -> None:
+    run("fit-prior", *flags, "--policy", "lmdp")
+    assert "All 45 states are what the log says." in run("rebuild", "--check", *flags)
+
+
+@pytest.mark.parametrize(
+    ("policies", "words", "message"),
+    [
+        ({"a": "lmdp", "b": "lmdt"}, [], "`--policy` must be one of a, b"),
+        ({"a": "mmr"}, [], "`--policy` must be a policy with a prior: the service has none"),
+        ({"a": "lmdp"}, ["--policy", "b"], "no policy 'b': there are a"),
+        ({"a": "mmr"}, ["--policy", "a"], "policy 'a' (mmr) begins with no prior"),
+        ({"a": "lmdp"}, [], "at least 40 users with feedback, so that no one is shown"),
+        ({"a": "lmdp"}, ["ml-100k"], "give --store, or DATA and what goes with it, not both"),
+    ],
+)
+def test_what_will_not_do_is_one_line(
+    flags: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    policies: dict[str, str],
+    words: list[str],
+    message: str,
+) -> None:
+    monkeypatch.setenv("VARIEGATE_POLICIES", json.dumps(policies))
+    assert message in fail("fit-prior", *flags, *words)
+
+
+def test_a_store_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    assert "there is no" in fail("fit-prior", "--store", f"sqlite:///{tmp_path}/none.db")

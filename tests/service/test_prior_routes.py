@@ -1,0 +1,73 @@
+"""What policies begin with, over HTTP."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tests.service.caller import Caller, error
+from tests.service.whole import service
+
+PATH = "/v1/policies/lmdp/prior"
+
+
+@pytest.fixture
+def caller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+    policies = {"lmdp": "lmdp", "mmr": "mmr"}
+    folder = tmp_path_factory.mktemp("priors")
+    with service(folder, policies=policies, split={"lmdp": 1}, prior_least_users=10) as whole:
+        yield Caller(*whole)
+
+
+def fill(caller: Caller, users: int = 10) -> None:
+    """Let users like the first of three items."""
+    for number in range(users):
+        slate = caller.slate(f"user-{number}")
+        body = {"rewards": {slate["items"][0]["id"]: 1.0}}
+        caller.get("POST", f"/v1/slates/{slate['slate_id']}/feedback", body)
+
+
+def test_it_is_told_in_words_and_numbers(caller: Caller) -> None:
+    told = caller.get("GET", PATH)
+
+    assert (told["policy"], told["version"], told["fitted"], told["users"]) == ("lmdp", 0, None, 0)
+    assert told["words"][0] == "made by hand"
+    assert [one["name"] for one in told["diversity"]] == ["cosine", "kinds", "colour", "price"]
+    assert [one["mean"] for one in told["diversity"]] == pytest.approx([0.35 / 4] * 4)
+    assert len(told["relevance"]) == 3
+
+
+def test_it_is_fitted_and_given_up(caller: Caller) -> None:
+    before = caller.get("GET", PATH)
+    fill(caller)
+
+    fitted = caller.get("POST", PATH)
+    assert (fitted["version"], fitted["users"]) == (1, 10)
+    assert fitted["words"][0] == "fitted on 10 users"
+    assert caller.get("GET", PATH) == fitted
+    assert caller.get("DELETE", PATH) == {**before, "version": 2}
+
+
+def test_nothing_in_it_is_one_users(caller: Caller) -> None:
+    fill(caller)
+
+    fitted = caller.get("POST", PATH)
+
+    assert set(fitted) == {
+        "policy", "version", "fitted", "users", "words", "relevance", "diversity", "noise",
+    }  # fmt: skip
+    assert "user-" not in str(fitted)
+    assert np.all([one["deviation"] > 0 for one in fitted["relevance"] + fitted["diversity"]])
+
+
+def test_too_few_users_are_a_conflict(caller: Caller) -> None:
+    fill(caller, 9)
+    refused = error(caller.send("POST", PATH), 409)
+    assert "at least 10 users with feedback, so that no one is shown" in refused
+    assert "has 9: wait for more, or set `prior_least_users`" in refused
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+@pytest.mark.parametrize(("name", "status"), [("mmr", 409), ("other", 404), ("a%20b", 422)])
+def test_a_policy_without_one_has_none(caller: Caller, method: str, name: str, status: int) -> None:
+    error(caller.send(method, f"/v1/policies/{name}/prior"), status)
