@@ -80,6 +80,7 @@ def ours(key: str = OURS, title: str = "LMDP", name: str = OURS, **changes: Any)
 
 
 _LMDP: Final = spelt_out(OURS).options
+_WITH_FLOOR: Final = PolicySpec(PAPERS, {"floor": _LMDP["floor"]})
 #: LMDH from a prior explores as little as LMDP: the width is in other units than without one.
 _FROM_PRIOR: Final = PolicySpec(PAPERS, {"exploration": _LMDP["exploration"]})
 
@@ -88,7 +89,8 @@ PARTS: Final = (
     Method("prior", "prior alone", _FROM_PRIOR, "plain", {}),
     Method("popularity", "popularity alone", PolicySpec(PAPERS), "popularity"),
     Method("crowd", "popularity and tastes alone", PolicySpec(PAPERS), "crowd"),
-    Method("floor", "floor alone", PolicySpec(PAPERS, {"floor": _LMDP["floor"]})),
+    Method("floor", "floor alone", _WITH_FLOOR),
+    Method("no-prior", "LMDP without a prior", _WITH_FLOOR, "crowd"),
     Method("tasteless", "LMDP without tastes", spelt_out(OURS), "popularity", {}),
     Method("no-floor", "LMDP without a floor", _FROM_PRIOR, "crowd", {}),
     ours("lmdp-greedy", "LMDP, α = 0", exploration=0.0),

@@ -72,7 +72,7 @@ CLAIMS: Final = (
     ),
     Claim(
         "frontier-prior",
-        "The same holds against C2UCB that begins at our prior and sees popularity",
+        "The same holds against C2UCB that begins at our prior and sees what the crowd knows",
         "all data sets, every dial turned",
         _UNDER,
         on_frontier.above_the_helped,
