@@ -22,7 +22,7 @@ def items(distances: int = 1) -> Catalogue:
 
 
 def test_defaults_are_those_of_the_policy() -> None:
-    settings, policy = LearnerSettings(), LMDP(items())
+    settings, policy = LearnerSettings(), LMDP(items(), prior=fit_prior(items(), LIKES))
 
     assert policy.exploration == settings.exploration
     assert policy.floor is not None
