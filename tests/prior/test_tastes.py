@@ -83,3 +83,10 @@ def test_a_crowd_adds_popularity_and_tastes_once() -> None:
     )
     assert with_crowd(once, crowd(), tastes=2).feature_names == once.feature_names
     assert with_crowd(before, crowd(), tastes=0).feature_names[3:] == ("popularity",)
+
+
+def test_tastes_are_told_by_examples_and_not_by_their_numbers() -> None:
+    catalogue = with_crowd(made_catalogue(12, 3), crowd(), tastes=2)
+    told = "\n".join(fit_prior(catalogue, crowd()).describe(catalogue))
+    assert "they differ most between" in told
+    assert "taste" not in told

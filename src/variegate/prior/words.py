@@ -17,7 +17,7 @@ MOST: Final = 3
 #: A weight this many deviations from 0 has the same sign for three users in four.
 MOST_USERS: Final = 0.674
 #: What a catalogue calls features that were given no names.
-UNNAMED: Final = re.compile(r"feature \d+")
+UNNAMED: Final = re.compile(r"(feature|taste) \d+")
 
 
 def described(prior: "Prior", catalogue: Catalogue | None) -> tuple[str, ...]:
