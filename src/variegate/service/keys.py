@@ -26,6 +26,8 @@ REVISION: Final = "keys_revision"
 FRESH_SECONDS: Final = 1.0
 #: How long a request waits for a slow store to tell of revoked keys.
 PATIENCE_SECONDS: Final = 0.5
+#: The same for the first look, before which nobody can be let in.
+FIRST_PATIENCE_SECONDS: Final = 4.0
 
 
 class KeyReader(Protocol):
@@ -144,8 +146,9 @@ class KeyRing:
             self._refreshing.add_done_callback(lambda done: done.cancelled() or done.exception())
         if self._clock() - self._loaded_at <= 2 * FRESH_SECONDS:
             return
+        patience = FIRST_PATIENCE_SECONDS if self._revision is None else PATIENCE_SECONDS
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with asyncio.timeout(patience):
                 await asyncio.shield(self._refreshing)
         except (StoreError, TimeoutError) as error:
             if self._revision is None:
