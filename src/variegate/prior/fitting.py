@@ -52,7 +52,7 @@ def fit_prior(
         likes says nothing and is left out.
     shrinkage
         How many pseudo-users there are. They decide where users are few or a feature is rare.
-        3 came out best on held-out training users.
+        3 was best or near it on held-out training users, for five of them and more.
     noise_factor
         The noise is multiplied by it: most items are easily told to be unliked, and lists show
         the others.
