@@ -61,7 +61,7 @@ def evaluate_log(
     from variegate.cli.console import plain_console, progress_bar
     from variegate.cli.experiments.telling import print_json
     from variegate.cli.logs.evaluating import Asked, evaluated, plain, source_of_file
-    from variegate.service.assembly import catalogue_of, rules_of
+    from variegate.service.parts import catalogue_of, rules_of
 
     console, settings = plain_console(), settings_of(store, catalogue, config)
     asked = Asked(policies or tuple(settings.policies.values()), **how)

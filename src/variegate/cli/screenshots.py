@@ -31,7 +31,7 @@ def screenshots(out: Path, catalogue: str | None) -> None:
 
     check_installed()
     found_browser()  # before anything is made
-    from variegate.service.assembly import catalogue_of
+    from variegate.service.parts import catalogue_of
     from variegate.service.settings import Settings
     from variegate.store import Store
 

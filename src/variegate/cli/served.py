@@ -46,10 +46,10 @@ def served(settings: "Settings", *, create: bool = False) -> "Iterator[Settler]"
     create
         Whether to make a store where there is none, and to tie it to the catalogue.
     """
-    from variegate.service.assembly import arms_of, catalogue_of, rules_of
     from variegate.service.desk import Shelf
     from variegate.service.desk.settling import Settler
     from variegate.service.desk.shelf import IDENTITY
+    from variegate.service.parts import arms_of, catalogue_of, rules_of
     from variegate.store import Store
 
     shelf = Shelf(catalogue_of(settings))

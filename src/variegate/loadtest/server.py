@@ -41,14 +41,16 @@ def own_service(
 def resident_bytes(pid: int) -> int | None:
     """Return the memory of a process and those it started; None where that cannot be seen."""
     try:
-        return sum(_resident(one) for one in _family(pid))
+        return sum(_resident(one) for one in family_of(pid))
     except OSError:
         return None
 
 
-def _family(pid: int) -> list[int]:
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(one for child in children for one in _family(int(child)))]
+def family_of(pid: int) -> list[int]:
+    """Return a process and those it started, itself first; raises OSError where /proc is not."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()  # each thread has the children that it started
+    children = [child for task in tasks for child in (task / "children").read_text().split()]
+    return [pid, *(one for child in children for one in family_of(int(child)))]
 
 
 def _resident(pid: int) -> int:

@@ -6,10 +6,13 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from variegate.catalogue import Catalogue
-from variegate.policies.warming import warm_policy
 from variegate.service.app import create_app
-from variegate.service.desk import Arms, Desk, Rules
+from variegate.service.backroom import Messenger
+from variegate.service.backroom.process import pays
+from variegate.service.desk import Desk
+from variegate.service.desk.desk import Submit
 from variegate.service.metrics import Metrics
+from variegate.service.parts import arms_of, catalogue_of, rules_of, warm_arms
 from variegate.service.routes import desk_routes
 from variegate.service.settings import Settings
 from variegate.store import Store
@@ -20,27 +23,42 @@ def build_app(settings: Settings) -> FastAPI:
 
     The service closes the store when it stops.
     """
-    catalogue, arms = catalogue_of(settings), arms_of(settings)
-    for name in arms.names:
-        warm_policy(arms.new_policy(name, catalogue))  # no user waits for the compiler
-    store, metrics = Store.open(settings.store), Metrics()
+    metrics, store = Metrics(), Store.open(settings.store)
+    messenger = None
     try:
-        desk = desk_of(settings, catalogue, store, metrics)
+        if pays(settings):
+            messenger = Messenger(settings, observer(metrics))
+            messenger.begin()
+        catalogue = catalogue_of(settings)
+        submit = None if messenger is None else messenger.submit
+        desk = desk_of(settings, catalogue, store, metrics, submit)
+        warm_arms(arms_of(settings), catalogue)
     except BaseException:
+        if messenger is not None:
+            messenger.abandon()
         store.close()
         raise
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        if messenger is not None:
+            await messenger.open()
         desk.start()
         try:
             yield
         finally:
             desk.stop()
+            if messenger is not None:
+                await messenger.close()
             store.close()
 
     return create_app(
-        settings, store=store, routers=desk_routes(desk), lifespan=lifespan, metrics=metrics
+        settings,
+        store=store,
+        routers=desk_routes(desk),
+        lifespan=lifespan,
+        metrics=metrics,
+        checks=[] if messenger is None else [messenger.check],
     )
 
 
@@ -50,16 +68,13 @@ def check_startable(settings: Settings) -> None:
         desk_of(settings, catalogue_of(settings), store, Metrics())
 
 
-def catalogue_of(settings: Settings) -> Catalogue:
-    """Return the catalogue of the settings, or the bundled films."""
-    if settings.catalogue is not None:
-        return Catalogue.load(settings.catalogue)
-    from variegate.films import film_catalogue
-
-    return film_catalogue()
-
-
-def desk_of(settings: Settings, catalogue: Catalogue, store: Store, metrics: Metrics) -> Desk:
+def desk_of(
+    settings: Settings,
+    catalogue: Catalogue,
+    store: Store,
+    metrics: Metrics,
+    submit: Submit | None = None,
+) -> Desk:
     """Return the desk that the settings describe."""
     return Desk(
         catalogue,
@@ -67,22 +82,13 @@ def desk_of(settings: Settings, catalogue: Catalogue, store: Store, metrics: Met
         arms_of(settings),
         rules_of(settings),
         patience=settings.timeout_seconds,
-        observe=_observer(metrics),
+        observe=observer(metrics),
+        submit=submit,
     )
 
 
-def arms_of(settings: Settings) -> Arms:
-    """Return the policies of the settings."""
-    return Arms(settings.policies, settings.split, settings.seed)
-
-
-def rules_of(settings: Settings) -> Rules:
-    """Return how lists are given and feedback is taken."""
-    names = Rules.__dataclass_fields__
-    return Rules(**{name: getattr(settings, name) for name in names})
-
-
-def _observer(metrics: Metrics) -> Callable[[str, float], None]:
+def observer(metrics: Metrics) -> Callable[[str, float], None]:
+    """Return what counts the things that a settler observes."""
     tell = {
         "recommend": metrics.recommend_seconds.observe,
         "learn": metrics.learn_seconds.observe,

@@ -1,7 +1,6 @@
 """The service as a process, or several: from settings to a socket that answers."""
 
 import errno
-import gc
 import logging
 import os
 import signal
@@ -24,6 +23,7 @@ from variegate.errors import InputError, StateError, VariegateError
 from variegate.service.assembly import build_app, check_startable
 from variegate.service.keys import list_keys
 from variegate.service.logs import configure_logs
+from variegate.service.memory import keep_for_good
 from variegate.service.metrics import SHARED_FOLDER
 from variegate.service.protocol import PatientProtocol
 from variegate.service.settings import Settings
@@ -38,8 +38,6 @@ KEEP_ALIVE_SECONDS: Final = 15
 HEALTH_SECONDS: Final = 30
 #: How long requests that are being answered may take when the service is told to stop.
 DRAIN_SECONDS: Final = 30
-#: Python's own 700 are made by two dozen requests.
-_OBJECTS_UNTIL_COLLECTED: Final = 20_000
 
 Announce = Callable[[str], object]
 _log = logging.getLogger(__name__)
@@ -134,15 +132,8 @@ def _set_up_process(settings: Settings) -> None:
 
 
 def _built_to_last(settings: Settings) -> FastAPI:
-    """Return the service, with all that it is made of out of the sight of the garbage collector.
-
-    It is there until the process ends: looking at it again and again finds nothing, and took some
-    20 microseconds of each request.
-    """
     app = build_app(settings)
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_OBJECTS_UNTIL_COLLECTED)
+    keep_for_good()
     return app
 
 

@@ -74,6 +74,12 @@ class Settings(BaseSettings):
         8000, "Port to listen at; 0 takes any free one.", "from 0 to 65535", ge=0, le=65535
     )
     workers: int = setting(1, "Processes that answer.", "from 1 to 256", ge=1, le=256)
+    backroom: bool | None = setting(
+        None,
+        "Work lists out in a process beside the one that speaks HTTP, for each worker. Not set: "
+        "where there are two cores for each.",
+        "true or false",
+    )
     policies: dict[str, str] = setting(
         {"lmdp": "lmdp"},
         "Policies by a name of your choice, as name:option=value,...; users are split among them.",

@@ -18,6 +18,9 @@ Identity: TypeAlias = tuple[int, int]
 #: Bytes to which a log that grew is cut again
 _LOG_SIZE: Final = 64 * 2**20
 _CACHE_KIB: Final = 8 * 1024
+#: Pages of the log after which they are copied to the file: a page that changes often, as those at
+#: the end of a table do, is copied once for all of its changes.
+_LOG_PAGES: Final = 4000
 
 
 class SqliteDatabase(Database):
@@ -99,6 +102,7 @@ class SqliteDatabase(Database):
         for name, value in (
             ("synchronous", "FULL" if self._durable else "NORMAL"),
             ("journal_size_limit", _LOG_SIZE),
+            ("wal_autocheckpoint", _LOG_PAGES),
             ("cache_size", -_CACHE_KIB),
             # Who asked to be forgotten shall not stay in pages that are free.
             ("secure_delete", "ON"),

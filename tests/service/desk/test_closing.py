@@ -1,8 +1,8 @@
 """Closing many lists: all of them, in turns, whatever is wrong with one."""
 
 from tests.service.desk.shop import Shop
+from variegate.service.desk.batches import MOST
 from variegate.service.desk.closing import Closing
-from variegate.service.desk.writer import MOST
 from variegate.store import Store
 
 

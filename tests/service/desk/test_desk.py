@@ -10,7 +10,8 @@ import pytest
 
 from tests.service.desk.shop import LMDH, Clock, catalogue, new_item
 from variegate.errors import ConflictError, InputError, NotFoundError, StoreError
-from variegate.service.desk import Arms, Desk, Report, Rules, Wish, listing, writer
+from variegate.service.desk import Arms, Desk, Report, Rules, Wish, batches, listing
+from variegate.service.desk.batches import Batches
 from variegate.service.desk.writer import Writer
 from variegate.store import Batch, Store
 
@@ -152,7 +153,7 @@ def test_a_fault_of_ours_costs_only_the_one_who_met_it(
 
 
 def test_time_closes_lists_by_itself(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "TICK", 0.01)
+    monkeypatch.setattr(batches, "TICK", 0.01)
     clock, closed = Clock(), threading.Event()
     learnt: list[float] = []
 
@@ -184,7 +185,7 @@ class TestWriter:
             return list(operations)
 
         async def work() -> None:
-            it = Writer(settle, lambda: False, patience=5.0)
+            it = Writer(Batches(settle, lambda: False, patience=5.0))
             it.start()
             waiting = [asyncio.ensure_future(it.submit(number)) for number in range(3)]
             await asyncio.sleep(0)
@@ -205,7 +206,7 @@ class TestWriter:
             return list(operations)
 
         async def work() -> None:
-            it = Writer(settle, lambda: False, patience=-1.0)
+            it = Writer(Batches(settle, lambda: False, patience=-1.0))
             it.start()
             with pytest.raises(StoreError, match="too busy: try again"):
                 await it.submit("late")
@@ -215,19 +216,19 @@ class TestWriter:
         assert begun == []
 
     def test_time_takes_turns_with_what_comes(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(writer, "TICK", 0.0)
+        monkeypatch.setattr(batches, "TICK", 0.0)
         answers: list[int] = []
         ticks: list[int] = []
         more = threading.Event()
 
         def tick() -> bool:
-            monkeypatch.setattr(writer, "TICK", 60.0)  # from now on it comes as there is more
+            monkeypatch.setattr(batches, "TICK", 60.0)  # from now on it comes as there is more
             ticks.append(len(answers))
             more.set()
             return len(answers) < 5
 
         async def work() -> None:
-            it = Writer(list, tick, patience=5.0)
+            it = Writer(Batches(list, tick, patience=5.0))
             it.start()
             await asyncio.to_thread(more.wait, 20)
             for number in range(5):
@@ -241,7 +242,7 @@ class TestWriter:
     def test_a_failing_tick_is_tried_again(
         self, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(writer, "TICK", 0.01)
+        monkeypatch.setattr(batches, "TICK", 0.01)
         ticks = iter([StoreError("away"), ZeroDivisionError("ours")])
         done = threading.Event()
 
@@ -253,7 +254,7 @@ class TestWriter:
             raise error
 
         async def work() -> None:
-            it = Writer(list, tick, patience=5.0)
+            it = Writer(Batches(list, tick, patience=5.0))
             it.start()
             await asyncio.to_thread(done.wait, 20)
             assert await it.submit("it") == "it"

@@ -186,8 +186,9 @@ def whole_list(
     reach, slack = prepared(free, closed, belief, factors, limits, items.h.shape[1])
     single, data = in_single(belief), (items.h, items.sizes_blocks, pairs)
     fill_parts(items.z, single, parts, 0, len(items.z))
-    few = spare[0]
-    count = winners(parts, closed, single, reach, slack, len(factors), room[1], few)
+    few, count = spare[0], room[1].size + 1  # all of them
+    if not len(pairs):  # looking distances up takes less than finding those who can do without
+        count = winners(parts, closed, single, reach, slack, len(factors), room[1], few)
     if count > len(few):
         fill_list(items, data, rows, closed, belief, factors, slack, parts, room, answer)
     else:

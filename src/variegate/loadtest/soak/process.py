@@ -62,6 +62,11 @@ class Process:
         if self._process.is_alive():
             os.killpg(self.pid, signal.SIGKILL)
 
+    def kill_front(self) -> None:
+        """Kill the process that speaks HTTP alone: its back room finds out, and ends by itself."""
+        if self._process.is_alive():
+            os.kill(self.pid, signal.SIGKILL)
+
     def ask_to_stop(self) -> None:
         """Let it finish what is under way and end."""
         if self._process.is_alive():

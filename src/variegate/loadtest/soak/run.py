@@ -16,8 +16,8 @@ from variegate.loadtest.soak.clients import crowd_of, loaded
 from variegate.loadtest.soak.notebook import Notebook
 from variegate.loadtest.soak.process import Process, started
 from variegate.loadtest.soak.results import Kill, Plan, Soak
-from variegate.service.assembly import arms_of, catalogue_of
 from variegate.service.desk import Shelf
+from variegate.service.parts import arms_of, catalogue_of
 from variegate.service.settings import Settings
 from variegate.store import Store
 
@@ -38,7 +38,7 @@ def soaked(url: str, plan: Plan, tell: Callable[[Kill], None] = lambda _kill: No
     """
     check_empty(url)
     with tempfile.TemporaryDirectory(prefix="variegate-soak-") as folder:
-        settings = settings_of(url, Path(folder), workers=plan.workers)
+        settings = settings_of(url, Path(folder), workers=plan.workers, backroom=plan.backroom)
         soak, look = Soak(), Looking(settings)
         ending: _Ending | None = None
         for number in range(plan.kills + 1):
@@ -57,7 +57,9 @@ def soaked(url: str, plan: Plan, tell: Callable[[Kill], None] = lambda _kill: No
     return soak
 
 
-def settings_of(url: str, folder: Path, *, workers: int = 1) -> Settings:
+def settings_of(
+    url: str, folder: Path, *, workers: int = 1, backroom: bool | None = None
+) -> Settings:
     """Return settings for a service over few items, which are put into `folder`."""
     rng = np.random.default_rng(0)
     features = rng.uniform(-1.0, 1.0, (_ITEMS, 4))
@@ -68,6 +70,7 @@ def settings_of(url: str, folder: Path, *, workers: int = 1) -> Settings:
         store=url,
         port=0,
         workers=workers,
+        backroom=backroom,
         k=5,
         policies=_POLICIES,
         log_level="error",
@@ -110,7 +113,10 @@ def _killed_under_load(process: Process, soak: Soak, plan: Plan, number: int) ->
     rng = random.Random(f"{plan.seed}:{number}")  # noqa: S311 - nobody's secret
     seconds = rng.uniform(plan.shortest, plan.longest)
     crowd = crowd_of(process.address, soak.notebook, plan, number)
-    under_way = asyncio.run(loaded(crowd, lambda: asyncio.sleep(seconds), process.kill))
+    # In turns: all of its processes, or the one that an operator would find by its port.
+    is_alone = plan.workers == 1 and number % 2 == 1
+    kill = process.kill_front if is_alone else process.kill
+    under_way = asyncio.run(loaded(crowd, lambda: asyncio.sleep(seconds), kill))
     process.wait()
     return _Ending(seconds, under_way)
 

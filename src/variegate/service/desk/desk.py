@@ -1,11 +1,12 @@
 """All that the service can do, told without HTTP."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from variegate.catalogue import Catalogue
 from variegate.errors import NotFoundError
 from variegate.service.desk.arms import Arms
+from variegate.service.desk.batches import MOST, Batches
 from variegate.service.desk.beside import beside_view
 from variegate.service.desk.choosing import policies_view
 from variegate.service.desk.comparing import comparison
@@ -25,10 +26,12 @@ from variegate.service.desk.shelf import Shelf, Stock
 from variegate.service.desk.stocking import Retiring, Stocking
 from variegate.service.desk.viewing import known_user, slate_view, titles_of, user_view
 from variegate.service.desk.watching import watch_view
-from variegate.service.desk.writer import MOST, Writer
+from variegate.service.desk.writer import Writer
 from variegate.store import Reader, Store
 
 Answer = dict[str, Any]
+#: Gives an operation's answer once it is kept.
+Submit = Callable[[Any], Awaitable[Any]]
 _T = TypeVar("_T")
 
 
@@ -48,6 +51,8 @@ class Desk:
         Gives seconds since 1970.
     observe
         Is told how long the work itself took; see `Settler`.
+    submit
+        Does what changes something, in place of the writer; what it needs is started elsewhere.
     """
 
     def __init__(
@@ -60,6 +65,7 @@ class Desk:
         patience: float = 10.0,
         clock: Callable[[], float] = current_time,
         observe: Observe = lambda _name, _value: None,
+        submit: Submit | None = None,
     ) -> None:
         self.shelf: Final = Shelf(catalogue)
         self.arms, self.rules, self.store = arms, rules, store
@@ -71,49 +77,56 @@ class Desk:
         self._settler: Final = Settler(store, self.shelf, arms, rules, clock=clock, observe=observe)
         self.priors: Final = Priors(store, self.shelf, arms, rules, clock=clock)
         self._policies, self._map, self._stories = Remembered(1), Remembered(1), Remembered(32)
-        self._writer: Final = Writer(self._settler, self._close_some, patience=patience)
+        self._writer: Writer | None = None
+        if submit is None:
+            batches = Batches(self._settler, self._close_some, patience=patience)
+            self._writer = Writer(batches)
+            submit = self._writer.submit
+        self._submit: Final = submit
 
     def start(self) -> None:
         """Begin to answer."""
-        self._writer.start()
+        if self._writer is not None:
+            self._writer.start()
         self.priors.start()
 
     def stop(self) -> None:
         """Answer what waits, and end."""
         self.priors.stop()
-        self._writer.stop()
+        if self._writer is not None:
+            self._writer.stop()
 
     async def recommend(self, wish: Wish) -> Answer:
         """Give a user a list."""
-        answer: Answer = await self._writer.submit(wish)
+        answer: Answer = await self._submit(wish)
         return answer
 
     async def feedback(self, report: Report) -> Answer:
         """Learn what a user made of a list."""
         check_rewards(report.rewards)
-        answer: Answer = await self._writer.submit(report)
+        answer: Answer = await self._submit(report)
         return answer
 
     async def forget(self, user: str) -> Answer:
         """Delete all that is known of a user."""
-        answer: Answer = await self._writer.submit(Forgetting(user))
+        answer: Answer = await self._submit(Forgetting(user))
         return answer
 
     async def stock(self, items: Sequence[Mapping[str, Any]]) -> Answer:
         """Add or change items."""
-        answer: Answer = await self._writer.submit(Stocking(items))
+        answer: Answer = await self._submit(Stocking(items))
         return answer
 
     async def retire(self, item: str) -> Answer:
         """Take an item off the shelf."""
-        answer: Answer = await self._writer.submit(Retiring(item))
+        answer: Answer = await self._submit(Retiring(item))
         return answer
 
     async def import_users(
         self, users: Sequence[Mapping[str, Any]], *, replace: bool = False
     ) -> Answer:
         """Take in users that `export_users` gave."""
-        answer: Answer = await self._writer.submit(Importing(users, replace))
+        answer: Answer = await self._submit(Importing(users, replace))
         return answer
 
     def close_due(self) -> None:

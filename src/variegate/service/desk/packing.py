@@ -8,13 +8,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from variegate.arrays import IndexArray
+from variegate.arrays import FloatArray, IndexArray
 from variegate.errors import StateError
 from variegate.slate import Slate
 from variegate.store import SlateRow
 
-#: Raised when a slate of before can no longer be read as one of now.
-_FORMAT: Final = 1
+#: All numbers, one after another: what was written before, and is read for ever.
+_FULL: Final = 1
+#: Of z, which is mostly labels, only what is not zero.
+_SPARSE: Final = 2
 #: The format, the length, and how many features, distances and topics there are.
 _SIZES: Final = struct.Struct("<BxHIII")
 #: Crockford's digits: no I, L, O or U, so that an id can be read aloud.
@@ -26,12 +28,18 @@ _ROW, _NUMBER = np.dtype("<i8"), np.dtype("<f8")
 
 
 def packed_slate(slate: Slate) -> bytes:
-    """Return the rows, scores and features of a slate: sizes first, then one part after another."""
+    """Return the rows, scores and features of a slate: sizes first, then one part after another.
+
+    Last comes z: a bit for each of its numbers, whether it is there, then those that are.
+    """
     sizes = slate.relevance.shape[1], slate.diversity.shape[1], slate.coverage.shape[1]
-    parts = slate.scores, slate.relevance, slate.diversity, slate.coverage
+    parts = slate.scores, slate.diversity, slate.coverage
     raw = [_bytes_of(part, _NUMBER) for part in parts if part.size]
-    head = _SIZES.pack(_FORMAT, len(slate), *sizes)
-    return b"".join([head, _bytes_of(slate.items, _ROW), *raw])
+    head = _SIZES.pack(_SPARSE, len(slate), *sizes)
+    z = np.ascontiguousarray(slate.relevance, _NUMBER).ravel()
+    there = z.view(_ROW) != 0  # by the bits: -0.0 shall come back as it was
+    marks, numbers = np.packbits(there).tobytes(), z[there].tobytes()
+    return b"".join([head, _bytes_of(slate.items, _ROW), *raw, marks, numbers])
 
 
 def _bytes_of(part: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
@@ -41,23 +49,39 @@ def _bytes_of(part: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
 def unpacked_slate(row: SlateRow) -> Slate:
     """Return the slate of a row, with the features that it was shown with."""
     raw = row.features
-    if len(raw) < _SIZES.size or raw[0] != _FORMAT:
+    if len(raw) < _SIZES.size or raw[0] not in (_FULL, _SPARSE):
         raise StateError(f"slate {row.id!r} is kept in a form that this variegate does not read")
     _, k, d, m, c = _SIZES.unpack_from(raw)
-    if len(raw) != _SIZES.size + 8 * k * (2 + d + m + c):
+    is_full = raw[0] == _FULL
+    # What stands where, in the order in which it was written.
+    scores = _SIZES.size + 8 * k
+    z = scores + 8 * k if is_full else scores + 8 * k * (1 + m + c)
+    x = z + 8 * k * d if is_full else scores + 8 * k
+    end = x + 8 * k * (m + c) if is_full else _end_of_sparse(raw, z, k * d)
+    if len(raw) != end:
         raise StateError(f"slate {row.id!r} is not as it was written: {len(raw)} bytes")
     items: IndexArray = np.ndarray((k,), _ROW, raw, _SIZES.size)
-    # Where scores, z, x and coverage begin, in the order in which they were written.
-    scores = _SIZES.size + 8 * k
-    z, x, coverage = (scores + 8 * k * numbers for numbers in (1, 1 + d, 1 + d + m))
     return Slate(
         items if items.dtype == np.intp else items.astype(np.intp),
         row.items,
-        np.ndarray((k, d), _NUMBER, raw, z),
+        np.ndarray((k, d), _NUMBER, raw, z) if is_full else _of_sparse(raw, z, k, d),
         np.ndarray((k, m), _NUMBER, raw, x),
         np.ndarray((k,), _NUMBER, raw, scores),
-        np.ndarray((k, c), _NUMBER, raw, coverage) if c else np.zeros((k, 0)),
+        np.ndarray((k, c), _NUMBER, raw, x + 8 * k * m) if c else np.zeros((k, 0)),
     )
+
+
+def _end_of_sparse(raw: bytes, start: int, size: int) -> int:
+    marks = raw[start : start + -(-size // 8)]
+    return start + len(marks) + 8 * int.from_bytes(marks).bit_count()
+
+
+def _of_sparse(raw: bytes, start: int, k: int, d: int) -> FloatArray:
+    marks = np.frombuffer(raw, np.uint8, -(-k * d // 8), start)
+    z = np.zeros(k * d)
+    there = np.unpackbits(marks, count=k * d).view(np.bool_)
+    z[there] = np.frombuffer(raw, _NUMBER, offset=start + len(marks))
+    return z.reshape(k, d)
 
 
 def new_slate_id(now: float, number: int) -> str:

@@ -1,37 +1,18 @@
-"""The one thread of a process that writes: what waits is done in one transaction, together."""
+"""The one thread of a process that writes, for those who wait in an event loop."""
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from threading import Thread
 from time import monotonic
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from variegate.errors import StoreError
+from variegate.service.desk.batches import LONGEST_QUEUE, MOST, Batches, Outcome, Waiting
 
-#: Operations in one transaction, at most.
-MOST: Final = 64
-#: Operations that may wait; more would be answered too late anyway.
-LONGEST_QUEUE: Final = 5000
-#: Seconds between two looks at what time itself brings about.
-TICK: Final = 1.0
+Future: TypeAlias = "asyncio.Future[Any]"
 
 _log = logging.getLogger(__name__)
-
-
-class Operation(Protocol):
-    """Something to do in a transaction."""
-
-
-#: Each operation's answer, or the error it is answered with
-Outcome: TypeAlias = Any
-
-
-class _Waiting(NamedTuple):
-    operation: Operation
-    future: "asyncio.Future[Any]"
-    since: float
 
 
 class Writer:
@@ -39,25 +20,13 @@ class Writer:
 
     Parameters
     ----------
-    settle
-        Does operations in one transaction; returns an outcome for each, an error where one was
-        refused. If it raises, none was done.
-    tick
-        Is called every second or so, in the same thread; returns whether there is more to do,
-        which is then done in turns with what comes.
-    patience
-        Seconds after which an operation that still waits is not begun any more.
+    batches
+        Does them.
     """
 
-    def __init__(
-        self,
-        settle: Callable[[Sequence[Any]], Sequence[Outcome]],
-        tick: Callable[[], bool],
-        *,
-        patience: float,
-    ) -> None:
-        self._settle, self._tick, self._patience = settle, tick, patience
-        self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
+    def __init__(self, batches: Batches) -> None:
+        self._batches = batches
+        self._queue: SimpleQueue[Waiting[Future] | None] = SimpleQueue()
         self._thread = Thread(target=self._run, name="variegate-writer", daemon=True)
         self._stopping = False
 
@@ -75,21 +44,18 @@ class Writer:
         """Return the operation's answer once it is kept, or raise its error."""
         if self._stopping or self._queue.qsize() > LONGEST_QUEUE:
             raise StoreError("the service is stopping or too busy: try again in a moment")
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._queue.put(_Waiting(operation, future, monotonic()))
+        future: Future = asyncio.get_running_loop().create_future()
+        self._queue.put(Waiting(operation, monotonic(), future))
         return await future
 
     def _run(self) -> None:
-        ticked, more = monotonic(), False
         while not self._stopping or not self._queue.empty():
-            batch = self._next_batch(0.0 if more else TICK)
+            batch = self._next_batch(self._batches.pause)
             if batch:
-                self._do(batch)
-            if more or monotonic() - ticked > TICK:
-                more = self._tick_safely()
-                ticked = monotonic()
+                self._answer(self._batches.done(batch))
+            self._batches.end_round()
 
-    def _next_batch(self, seconds: float) -> list[_Waiting]:
+    def _next_batch(self, seconds: float) -> list[Waiting[Future]]:
         try:
             first = self._queue.get(timeout=seconds)
         except Empty:
@@ -104,62 +70,17 @@ class Writer:
                 batch.append(more)
         return batch
 
-    def _do(self, batch: list[_Waiting]) -> None:
-        now = monotonic()
-        begun = [one for one in batch if now - one.since <= self._patience]
-        outcomes: dict[int, Outcome] = {
-            id(one): StoreError("the service is too busy: try again in a moment")
-            for one in batch
-            if now - one.since > self._patience
-        }
-        for group in _groups(begun):
-            for one, outcome in zip(group, self._settled(group), strict=True):
-                outcomes[id(one)] = outcome
-        loop = batch[0].future.get_loop()
-        answers = [(one.future, outcomes[id(one)]) for one in batch]
+    def _answer(self, outcomes: list[tuple[Future, Outcome]]) -> None:
+        loop = outcomes[0][0].get_loop()
         try:
-            loop.call_soon_threadsafe(_deliver, answers)
+            loop.call_soon_threadsafe(deliver, outcomes)
         except RuntimeError:  # the loop was closed: nobody is there to be answered
-            _log.warning("%d operations were done, and nobody waited for the answer", len(batch))
-
-    def _settled(self, group: list[_Waiting]) -> Sequence[Outcome]:
-        operations = [one.operation for one in group]
-        try:
-            return self._settle(operations)
-        except StoreError as error:
-            return [error] * len(group)
-        except Exception as error:  # a fault of ours: it must not cost the others their answers
-            if len(group) == 1:
-                return [error]
-            _log.exception("a batch of %d failed: each is tried alone", len(group))
-            return [self._settled([one])[0] for one in group]
-
-    def _tick_safely(self) -> bool:
-        try:
-            return self._tick()
-        except StoreError as error:
-            _log.warning("the store is away: %s", error)
-        except Exception:
-            _log.exception("what time brings about failed; it is tried again")
-        return False
+            _log.warning("%d operations were done, and nobody waited for the answer", len(outcomes))
 
 
-def _groups(batch: list[_Waiting]) -> list[list[_Waiting]]:
-    """Return the operations in order, those that must be alone in groups of their own."""
-    groups: list[list[_Waiting]] = []
-    together = False
-    for one in batch:
-        alone = getattr(one.operation, "alone", False)
-        if together and not alone:
-            groups[-1].append(one)
-        else:
-            groups.append([one])
-        together = not alone
-    return groups
-
-
-def _deliver(answers: list[tuple["asyncio.Future[Any]", Outcome]]) -> None:
-    for future, outcome in answers:
+def deliver(outcomes: list[tuple[Future, Outcome]]) -> None:
+    """Answer those who still wait; call this in their loop."""
+    for future, outcome in outcomes:
         if future.done():  # whoever waited has gone
             continue
         if isinstance(outcome, BaseException):

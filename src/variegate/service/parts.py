@@ -1,0 +1,32 @@
+"""What the settings describe, without HTTP: the catalogue, the policies, the rules."""
+
+from variegate.catalogue import Catalogue
+from variegate.policies.warming import warm_policy
+from variegate.service.desk import Arms, Rules
+from variegate.service.settings import Settings
+
+
+def catalogue_of(settings: Settings) -> Catalogue:
+    """Return the catalogue of the settings, or the bundled films."""
+    if settings.catalogue is not None:
+        return Catalogue.load(settings.catalogue)
+    from variegate.films import film_catalogue
+
+    return film_catalogue()
+
+
+def arms_of(settings: Settings) -> Arms:
+    """Return the policies of the settings."""
+    return Arms(settings.policies, settings.split, settings.seed)
+
+
+def rules_of(settings: Settings) -> Rules:
+    """Return how lists are given and feedback is taken."""
+    names = Rules.__dataclass_fields__
+    return Rules(**{name: getattr(settings, name) for name in names})
+
+
+def warm_arms(arms: Arms, catalogue: Catalogue) -> None:
+    """Let every policy make a list, so that no user waits for the compiler."""
+    for name in arms.names:
+        warm_policy(arms.new_policy(name, catalogue))

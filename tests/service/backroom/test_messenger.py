@@ -1,0 +1,199 @@
+"""The service with a back room: as without one, and the room can be lost at any moment."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.service.asking import Caller
+from variegate.errors import DataError, InputError, NotFoundError, StoreError
+from variegate.loadtest.server import family_of
+from variegate.loadtest.soak.process import Process, started
+from variegate.loadtest.soak.run import Looking, settings_of
+from variegate.service.backroom import Messenger, process
+from variegate.service.backroom.process import pays
+from variegate.service.desk import Report, Wish
+from variegate.service.settings import Settings
+from variegate.store import Store
+
+Work = Callable[[Messenger], Coroutine[Any, Any, None]]
+
+
+@pytest.fixture
+def settings(sqlite_url: str, tmp_path: Path) -> Settings:
+    Store.open(sqlite_url).close()
+    return settings_of(sqlite_url, tmp_path, backroom=True)
+
+
+def run(settings: Settings, work: Work) -> list[tuple[str, float]]:
+    """Do something with a room that is ready; return what it observed."""
+    observed: list[tuple[str, float]] = []
+
+    async def whole() -> None:
+        messenger = Messenger(settings, lambda name, value: observed.append((name, value)))
+        await messenger.open()
+        try:
+            await work(messenger)
+        finally:
+            await messenger.close()
+
+    asyncio.run(whole())
+    return observed
+
+
+def room_of(pid: int) -> int:
+    """Return the process id of a service's back room."""
+    (found,) = (one for one in family_of(pid) if b"variegate.service.backroom" in command_of(one))
+    return found
+
+
+def command_of(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+@contextmanager
+def serving(settings: Settings, folder: Path) -> Iterator[tuple[Process, Caller]]:
+    with started(settings, str(folder)) as service:
+        yield service, Caller(service.address)
+
+
+def test_lists_feedback_and_refusals_are_those_of_a_desk(settings: Settings) -> None:
+    async def work(messenger: Messenger) -> None:
+        slate = await messenger.submit(Wish("ann", k=3))
+        assert [len(slate["items"]), slate["user"]] == [3, "ann"]
+        liked = {slate["items"][0]["id"]: 1.0}
+        told = await messenger.submit(Report(slate["slate_id"], liked))
+        assert told["status"] == "learnt"
+        assert await messenger.submit(Report(slate["slate_id"], liked)) == told
+        with pytest.raises(InputError, match="`k` must be from 1"):
+            await messenger.submit(Wish("ann", k=0))
+        with pytest.raises(NotFoundError, match="no slate"):
+            await messenger.submit(Report("nothing", {}))
+
+    observed = run(settings, work)
+
+    names = [name for name, _ in observed]
+    assert names.count("recommend") == 2
+    assert sum(value for name, value in observed if name == "feedback") == 1
+
+
+def test_many_at_once_are_each_answered_with_their_own(settings: Settings) -> None:
+    async def work(messenger: Messenger) -> None:
+        users = [f"u{number}" for number in range(100)]
+        slates = await asyncio.gather(*(messenger.submit(Wish(user)) for user in users))
+        assert [slate["user"] for slate in slates] == users
+
+    observed = run(settings, work)
+
+    batches = [value for name, value in observed if name == "batch"]
+    assert sum(batches) == 100
+    assert max(batches) > 1
+
+
+def test_whoever_goes_away_before_the_answer_costs_the_others_nothing(settings: Settings) -> None:
+    async def work(messenger: Messenger) -> None:
+        gone = asyncio.create_task(messenger.submit(Wish("gone")))
+        stays = asyncio.create_task(messenger.submit(Wish("stays")))
+        await asyncio.sleep(0)
+        gone.cancel()
+        assert (await stays)["user"] == "stays"
+
+    run(settings, work)
+
+
+def test_a_room_that_cannot_open_its_store_says_why(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "service.db").write_bytes(b"not a database" * 100)
+
+    async def never(_messenger: Messenger) -> None:
+        raise AssertionError("it cannot be ready")
+
+    with pytest.raises(StoreError, match="not a database"):
+        run(settings, never)
+
+
+def test_a_room_that_cannot_read_its_catalogue_says_why(settings: Settings) -> None:
+    Path(settings.catalogue or "").write_bytes(b"nothing of the kind")
+
+    async def never(_messenger: Messenger) -> None:
+        raise AssertionError("it cannot be ready")
+
+    with pytest.raises(DataError):
+        run(settings, never)
+
+
+def test_a_room_that_is_killed_is_told_and_another_is_opened(
+    settings: Settings, tmp_path: Path
+) -> None:
+    with serving(settings, tmp_path) as (service, caller):
+        slate = caller.wish()
+        first = room_of(service.pid)
+        os.kill(first, signal.SIGKILL)
+        answers = [caller.wish("bob")]
+        while answers[-1].status != 201:
+            assert answers[-1].status == 503
+            assert answers[-1].headers["retry-after"] == "1"
+            assert caller.ask("GET", "/healthz").status == 200
+            time.sleep(0.01)
+            answers.append(caller.wish("bob"))
+
+        assert len(answers) > 1
+        assert room_of(service.pid) != first
+        assert caller.ask("GET", "/readyz").status == 200
+        assert caller.report(slate).status == 200
+        audit = Looking(settings)(caller.notebook)
+        assert (audit.facts, caller.notebook.problems) == ((), [])
+
+
+def test_a_service_without_its_room_is_not_ready(settings: Settings, tmp_path: Path) -> None:
+    with serving(settings, tmp_path) as (service, caller):
+        os.kill(room_of(service.pid), signal.SIGKILL)
+        while (answer := caller.ask("GET", "/readyz")).status == 200:
+            pass
+
+        assert answer.status == 503
+        assert "is being started" in answer.message
+
+
+def test_a_room_ends_with_the_service_that_was_killed(settings: Settings, tmp_path: Path) -> None:
+    with serving(settings, tmp_path) as (service, caller):
+        assert caller.wish().status == 201
+        room = room_of(service.pid)
+        service.kill_front()
+        service.wait()
+        while Path(f"/proc/{room}").exists() and b"backroom" in command_of(room):
+            time.sleep(0.01)
+
+
+def test_a_signal_to_all_processes_lets_the_service_end_in_order(
+    settings: Settings, tmp_path: Path
+) -> None:
+    with serving(settings, tmp_path) as (service, caller):
+        assert caller.wish().status == 201
+        os.killpg(service.pid, signal.SIGINT)
+
+        assert service.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("cores", "workers", "wish", "expected"),
+    [
+        (1, 1, None, False),
+        (2, 1, None, True),
+        (2, 2, None, False),
+        (4, 2, None, True),
+        (1, 1, True, True),
+        (8, 1, False, False),
+    ],
+)
+def test_there_is_a_room_where_cores_would_be_idle(
+    cores: int, workers: int, wish: bool | None, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "cores", lambda: cores)
+
+    assert pays(Settings(workers=workers, backroom=wish)) is expected

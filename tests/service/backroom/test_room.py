@@ -1,0 +1,149 @@
+"""The back room, in a thread of the test: what it is given is done, and told."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from variegate.errors import InputError
+from variegate.service.backroom.frames import Frames, framed
+from variegate.service.backroom.room import News, Room
+from variegate.service.desk.batches import MOST, Batches
+
+
+class Front:
+    """The other end of a room."""
+
+    def __init__(self, settle: Callable[[Sequence[Any]], list[Any]]) -> None:
+        self.socket, self._back = socket.socketpair()
+        self.socket.settimeout(20)
+        self.news = News(self._back)
+        batches = Batches(settle, lambda: False, patience=5.0)
+        self.thread = threading.Thread(target=Room(self._back, batches, self.news).run)
+        self._frames = Frames()
+
+    def send(self, *operations: Any, since: float | None = None) -> None:
+        """Hand operations over, in one piece, numbered from 0."""
+        waiting = monotonic() if since is None else since
+        whole = [framed((number, waiting, one)) for number, one in enumerate(operations)]
+        self.socket.sendall(b"".join(whole))
+
+    def told(self, count: int) -> dict[int, Any]:
+        """Return what becomes of so many operations."""
+        outcomes: dict[int, Any] = {}
+        while len(outcomes) < count:
+            for told, _observed in self._frames.fed(self.socket.recv(65536)):
+                outcomes.update(told)
+        return outcomes
+
+    def close(self) -> None:
+        """End the room."""
+        self.socket.close()
+        self.thread.join(20)
+        self._back.close()
+
+
+@pytest.fixture
+def front() -> Iterator[Callable[..., Front]]:
+    fronts: list[Front] = []
+
+    def made(settle: Callable[[Sequence[Any]], list[Any]], *, begun: bool = True) -> Front:
+        fronts.append(Front(settle))
+        if begun:
+            fronts[-1].thread.start()
+        return fronts[-1]
+
+    yield made
+    for one in fronts:
+        one.close()
+
+
+def test_operations_are_answered_by_number(front: Callable[..., Front]) -> None:
+    it = front(lambda operations: [one.upper() for one in operations])
+
+    it.send("a", "b", "c")
+
+    assert it.told(3) == {0: "A", 1: "B", 2: "C"}
+
+
+def test_what_waits_is_done_together_and_never_too_much_at_once(
+    front: Callable[..., Front],
+) -> None:
+    sizes: list[int] = []
+
+    def settle(operations: Sequence[Any]) -> list[Any]:
+        sizes.append(len(operations))
+        return list(operations)
+
+    it = front(settle, begun=False)
+    it.send(*range(MOST + 10))
+    it.thread.start()
+
+    assert len(it.told(MOST + 10)) == MOST + 10
+    assert sizes == [MOST, 10]
+
+
+def test_a_refusal_is_told_as_it_is_and_a_fault_in_words(front: Callable[..., Front]) -> None:
+    class OddError(Exception):
+        """Cannot be put together again from its words."""
+
+        def __init__(self, one: int, two: int) -> None:
+            super().__init__(f"{one} and {two}")
+
+    def settle(operations: Sequence[Any]) -> list[Any]:
+        if "fault" in operations:
+            raise OddError(1, 2)
+        return [InputError("`k` must be 1") for _ in operations]
+
+    it = front(settle)
+    it.send("refused", "fault")
+    told = it.told(2)
+
+    assert (type(told[0]), str(told[0])) == (InputError, "`k` must be 1")
+    assert (type(told[1]), str(told[1])) == (RuntimeError, "OddError: 1 and 2")
+
+
+def test_what_has_waited_too_long_is_not_begun(front: Callable[..., Front]) -> None:
+    done: list[Any] = []
+
+    def settle(operations: Sequence[Any]) -> list[Any]:
+        done.extend(operations)
+        return list(operations)
+
+    it = front(settle)
+    it.send("late", since=monotonic() - 6.0)
+
+    assert "too busy" in str(it.told(1)[0])
+    assert done == []
+
+
+def test_a_batch_is_told_of_before_it_is_done(front: Callable[..., Front]) -> None:
+    it = front(list)
+    it.news.observe("learn", 0.5)
+    it.news.observe("batch", 3)
+
+    (message,) = Frames().fed(it.socket.recv(65536))
+
+    assert message == ([], [("learn", 0.5), ("batch", 3)])
+
+
+def test_what_came_before_the_end_is_done_though_nobody_waits(
+    front: Callable[..., Front],
+) -> None:
+    done: list[Any] = []
+
+    def settle(operations: Sequence[Any]) -> list[Any]:
+        done.extend(operations)
+        return list(operations)
+
+    it = front(settle, begun=False)
+    it.send("a", "b")
+    it.socket.close()
+    it.thread.start()
+    it.thread.join(20)
+
+    assert not it.thread.is_alive()
+    assert done == ["a", "b"]
