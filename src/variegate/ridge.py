@@ -186,7 +186,7 @@ def _transposed_inverse(root: FloatArray) -> FloatArray:
 
 def packed(symmetric: FloatArray) -> FloatArray:
     """Return the upper triangle of a symmetric matrix, row by row, (p (p + 1) / 2,)."""
-    return symmetric[_upper(len(symmetric))]
+    return symmetric.take(_flat_upper(len(symmetric)))
 
 
 def unpacked(triangle: FloatArray, size: int) -> FloatArray:
@@ -196,6 +196,12 @@ def unpacked(triangle: FloatArray, size: int) -> FloatArray:
     matrix[rows, columns] = triangle
     matrix[columns, rows] = triangle
     return matrix
+
+
+@lru_cache(maxsize=64)
+def _flat_upper(size: int) -> IndexArray:
+    rows, columns = _upper(size)
+    return rows * size + columns
 
 
 @lru_cache(maxsize=64)

@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import Final
 
@@ -14,6 +15,7 @@ from variegate.errors import StateError
 #: Raised when a state of before can no longer be read as one of now.
 STATE_VERSION: Final = 1
 _MAGIC: Final = b"vgst"
+_NUMBER: Final = np.dtype("<f8")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +38,12 @@ class State:
 
     def to_bytes(self) -> bytes:
         """Return the state as bytes: little-endian, the same on every machine."""
-        parts = [_MAGIC, struct.pack("<H", self.version), _short(self.policy)]
-        parts.append(struct.pack("<B", len(self.arrays)))
+        parts = [_head(self.version, self.policy, len(self.arrays))]
         for name, array in self.arrays.items():
-            parts += [_short(name), struct.pack(f"<B{array.ndim}I", array.ndim, *array.shape)]
-            parts.append(np.ascontiguousarray(array, dtype="<f8").tobytes())
+            parts += [
+                _head_of_array(name, array.shape),
+                array.astype(_NUMBER, copy=False).tobytes(),
+            ]
         return b"".join(parts)
 
     @classmethod
@@ -63,6 +66,17 @@ class State:
         if at != len(data):
             raise StateError(f"a state of {at} bytes, got {len(data)}: not as it was written")
         return cls(policy, arrays, version)
+
+
+# A service writes millions of states of a few shapes.
+@lru_cache(maxsize=256)
+def _head(version: int, policy: str, arrays: int) -> bytes:
+    return _MAGIC + struct.pack("<H", version) + _short(policy) + struct.pack("<B", arrays)
+
+
+@lru_cache(maxsize=1024)
+def _head_of_array(name: str, shape: tuple[int, ...]) -> bytes:
+    return _short(name) + struct.pack(f"<B{len(shape)}I", len(shape), *shape)
 
 
 def _short(text: str) -> bytes:

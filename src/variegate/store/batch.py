@@ -34,6 +34,14 @@ class Batch(Reader):
         ordered = sorted(rows, key=attrgetter("id"))
         self._transaction.change_each(self._sql.add_user, map(packing.new_user, ordered))
 
+    def known_users(self, ids: Iterable[str]) -> set[str]:
+        """Return which of the users there are, without a look at what is known of them."""
+        wanted = self._ids("user", ids)
+        if not wanted:
+            return set()
+        rows = self._transaction.rows(self._sql.known_users, self._sql.listed(wanted))
+        return {user for (user,) in rows}
+
     def lock_users(self, ids: Iterable[str]) -> dict[str, UserRow]:
         """Return the users that there are, which nobody else can change until this batch ends."""
         return self._users(self._sql.locked_users, ids)

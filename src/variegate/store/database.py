@@ -40,7 +40,7 @@ class Database(ABC):
         with self._connected() as connection:
             try:
                 self._begin_writing(connection)
-                transaction = Transaction(connection, self.statements, self._failures)
+                transaction = self._transaction(connection)
                 yield transaction
                 transaction.check()
                 connection.commit()
@@ -52,7 +52,7 @@ class Database(ABC):
     def reading(self) -> Iterator[Transaction]:
         """Give a transaction that sees the database as it is at its first statement."""
         with self.looking() as connection:
-            yield Transaction(connection, self.statements, self._failures)
+            yield self._transaction(connection)
 
     @contextmanager
     def looking(self) -> Iterator[Connection]:
@@ -94,6 +94,9 @@ class Database(ABC):
 
     @abstractmethod
     def _begin_changing_tables(self, connection: Connection) -> None: ...
+
+    def _transaction(self, connection: Connection) -> Transaction:
+        return Transaction(connection, self.statements, self._failures)
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
@@ -24,25 +24,30 @@ class Failures:
     ----------
     where
         The database, as a message may show it.
+    driver
+        The module that speaks with the database, with the errors of PEP 249.
     secrets
         Texts that no message may hold, whoever wrote it.
     """
 
-    def __init__(self, where: str, secrets: Sequence[str] = ()) -> None:
+    def __init__(self, where: str, driver: Any, secrets: Sequence[str] = ()) -> None:
         self._where = where
         self._secrets = secrets
+        self._contradictions = IntegrityError, driver.IntegrityError
+        #: What is raised where something goes wrong with the database
+        self.kinds: Final[tuple[type[Exception], ...]] = SQLAlchemyError, driver.Error
 
     @contextmanager
     def told(self) -> Iterator[None]:
-        """Raise what SQLAlchemy raises inside as this package's error."""
+        """Raise what SQLAlchemy or the driver raises inside as this package's error."""
         try:
             yield
-        except SQLAlchemyError as error:
+        except self.kinds as error:
             raise self.error(error) from None
 
-    def error(self, error: SQLAlchemyError) -> StoreError | ConflictError:
-        """Return what to raise for an error of SQLAlchemy."""
-        if isinstance(error, IntegrityError):
+    def error(self, error: Exception) -> StoreError | ConflictError:
+        """Return what to raise for an error of SQLAlchemy or of the driver."""
+        if isinstance(error, self._contradictions):
             return ConflictError(
                 f"{self._where}: something with the same id was added meanwhile: retry"
             )
@@ -56,7 +61,7 @@ class Failures:
         return StoreError(message)
 
 
-def _reason(error: SQLAlchemyError) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, NoFreeConnection):
         return "no connection came free in time"
     cause = error.orig if isinstance(error, DBAPIError) else error

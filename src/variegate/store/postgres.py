@@ -1,13 +1,15 @@
 """A store in a PostgreSQL database, for several processes and machines."""
 
-from typing import Any, Final
+from typing import Final
 
 import psycopg
-from sqlalchemy import URL, Connection, create_engine, event
+from sqlalchemy import URL, Connection, create_engine
 
 from variegate.errors import StoreError
 from variegate.store.database import PATIENCE, Database
 from variegate.store.failures import Failures
+from variegate.store.packing import Values
+from variegate.store.transaction import Transaction
 
 #: What no server may take longer for, in milliseconds, so that nothing hangs for ever
 _TIME_LIMITS: Final = {
@@ -23,6 +25,15 @@ _CONNECTING: Final = {
 }
 #: Names the lock that keeps two processes from changing the tables at once
 _TABLES_LOCK: Final = 0x76617269656761
+
+
+class PostgresTransaction(Transaction):
+    """Asks for bytes as bytes."""
+
+    def _ask(self, statement: str, parameters: Values) -> None:
+        # Otherwise bytes come as text, two characters each.
+        is_binary = statement in self.statements.with_bytes
+        self._cursor.execute(statement, parameters, binary=is_binary)
 
 
 class PostgresDatabase(Database):
@@ -55,9 +66,7 @@ class PostgresDatabase(Database):
             client_encoding="utf8",
             hide_parameters=True,
         )
-        super().__init__(engine, Failures(_shown(url), _secrets(url)))
-        self._with_bytes = self._statements_that_give_bytes()
-        event.listen(engine, "before_cursor_execute", self._ask_for_bytes)
+        super().__init__(engine, Failures(_shown(url), psycopg, _secrets(url)))
         try:
             self._check_encoding()
         except BaseException:
@@ -65,10 +74,15 @@ class PostgresDatabase(Database):
             raise
 
     def _begin_writing(self, connection: Connection) -> None:
-        """Leave it to the driver, which begins with the first statement."""
+        connection.begin()  # the driver does so with the first statement
 
     def _begin_reading(self, connection: Connection) -> Connection:
-        return connection.execution_options(isolation_level="REPEATABLE READ")
+        reading = connection.execution_options(isolation_level="REPEATABLE READ")
+        reading.begin()
+        return reading
+
+    def _transaction(self, connection: Connection) -> Transaction:
+        return PostgresTransaction(connection, self.statements, self._failures)
 
     def _begin_changing_tables(self, connection: Connection) -> None:
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (_TABLES_LOCK,))
@@ -78,18 +92,6 @@ class PostgresDatabase(Database):
         # After a change of servers the old one may still answer, and refuse every write.
         if isinstance(error, StoreError):
             connection.invalidate()
-
-    def _statements_that_give_bytes(self) -> frozenset[str]:
-        sql = self.statements
-        users = (sql.users, sql.locked_users, sql.first_users, sql.next_users)
-        return frozenset((*users, sql.slates, sql.history, sql.older_history))
-
-    def _ask_for_bytes(
-        self, _connection: Connection, cursor: psycopg.Cursor[Any], statement: str, *_: object
-    ) -> None:
-        # Otherwise they come as text, two characters a byte.
-        if statement in self._with_bytes:
-            cursor.format = psycopg.pq.Format.BINARY
 
     def _check_encoding(self) -> None:
         with self._connected() as connection:

@@ -38,7 +38,7 @@ class SqliteDatabase(Database):
     def __init__(self, path: Path, *, create: bool, durable: bool) -> None:
         self._path = path.absolute()
         self._log = f"{self._path}-wal"
-        failures = Failures(str(path))
+        failures = Failures(str(path), sqlite3)
         self._check_place(failures, create=create)
         self._prepare(failures)
         self._identity = _identity(self._path)

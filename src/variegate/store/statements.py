@@ -65,11 +65,15 @@ class Statements:
         self._for_slates()
         self._for_the_rest()
         self.priors: Final = PriorStatements(self._text, self._insert_or)
+        #: The statements that give bytes
+        users = (self.users, self.locked_users, self.first_users, self.next_users)
+        self.with_bytes = frozenset((*users, self.slates, self.history, self.older_history))
 
     def _for_reading(self) -> None:
         mine = select(users).where(self._among(users.c.id)).order_by(users.c.id)
         self.users = self._text(mine)  # ids
         self.locked_users = self._text(mine.with_for_update())  # ids
+        self.known_users = self._text(select(users.c.id).where(self._among(users.c.id)))  # ids
         page = select(users).order_by(users.c.id).limit(_limit).offset(_start)
         self.first_users = self._text(page)  # limit
         self.next_users = self._text(page.where(users.c.id > bindparam("id")))  # id, limit

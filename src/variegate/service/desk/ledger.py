@@ -153,7 +153,7 @@ class Ledger:
         else:
             owners = set(batch.owners(wanted).values())
             # New users first: two batches that wait for each other's would wait for ever.
-            blanks = self._made(named - batch.users(named).keys())
+            blanks = self._made(named - batch.known_users(named))
         users = batch.lock_users(named | owners)
         while absent := named - users.keys():  # another process forgot them in between
             blanks |= self._made(absent)
