@@ -11,9 +11,15 @@ import pytest
 from tests.postgres import Postgres
 from tests.store.making import add_users, in_one_batch, user
 from variegate.errors import InputError, MissingExtraError, StoreError
-from variegate.store import Store
+from variegate.store import Batch, Store
 
 SECRET = "hunter2"  # noqa: S105 (it is what must not be told)
+
+
+def said(batch: Batch, question: str) -> object:
+    """Return the one value that a database answers with."""
+    ((value,),) = batch._transaction.rows(question)
+    return value
 
 
 @pytest.mark.parametrize("prefix", ["", "sqlite:///", "sqlite+pysqlite:///"])
@@ -45,9 +51,8 @@ def test_relative_path_stays_the_same_file(tmp_path: Path, monkeypatch: pytest.M
 )
 def test_durability_is_as_asked_for(tmp_path: Path, query: str, level: int) -> None:
     with Store.open(f"sqlite:///{tmp_path}/file{query}") as store, store.batch() as batch:
-        connection = batch._transaction._connection
-        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == level
-        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+        assert said(batch, "PRAGMA synchronous") == level
+        assert said(batch, "PRAGMA journal_mode") == "wal"
 
 
 @pytest.mark.parametrize(
@@ -56,8 +61,7 @@ def test_durability_is_as_asked_for(tmp_path: Path, query: str, level: int) -> N
 def test_postgres_has_limits_to_its_patience(postgres_url: str, query: str, committed: str) -> None:
     shown = ("lock_timeout", "statement_timeout", "transaction_isolation", "synchronous_commit")
     with Store.open(postgres_url + query) as store, store.batch() as batch:
-        connection = batch._transaction._connection
-        found = [connection.exec_driver_sql(f"SHOW {name}").scalar() for name in shown]
+        found = [said(batch, f"SHOW {name}") for name in shown]
 
     assert found == ["5s", "30s", "read committed", committed]
 
@@ -65,9 +69,8 @@ def test_postgres_has_limits_to_its_patience(postgres_url: str, query: str, comm
 def test_address_can_set_other_limits(postgres_url: str) -> None:
     url = f"{postgres_url}&options=-c%20lock_timeout%3D70ms&application_name=shop"
     with Store.open(url) as store, store.batch() as batch:
-        connection = batch._transaction._connection
-        assert connection.exec_driver_sql("SHOW lock_timeout").scalar() == "70ms"
-        assert connection.exec_driver_sql("SHOW application_name").scalar() == "shop"
+        assert said(batch, "SHOW lock_timeout") == "70ms"
+        assert said(batch, "SHOW application_name") == "shop"
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,15 @@ def test_user_who_is_there_stays_as_they_are(store: Store) -> None:
         assert reader.users(["ada", "bob"]) == {"ada": user("ada"), "bob": user("bob")}
 
 
+@every_person
+def test_who_is_known_is_told_by_name(store: Store, name: str) -> None:
+    add_users(store, name, "bob")
+
+    with store.batch() as batch:
+        assert batch.known_users([name, "nobody", name]) == {name}
+        assert batch.known_users([]) == set()
+
+
 def test_asking_for_nobody_gives_nobody(store: Store) -> None:
     with store.batch() as batch:
         assert (batch.users([]), batch.lock_users([])) == ({}, {})
