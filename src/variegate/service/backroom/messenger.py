@@ -107,10 +107,10 @@ class Messenger:
 
     async def _reopened(self) -> "asyncio.Future[None]":
         while True:
-            self.begin()
             try:
+                self.begin()
                 return await self._connect()
-            except VariegateError as error:
+            except (VariegateError, OSError) as error:
                 _log.warning("what works lists out cannot start: %s", error)
                 await self._end_room()
                 await asyncio.sleep(_PAUSE)
