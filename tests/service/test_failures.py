@@ -26,7 +26,7 @@ from variegate.loadtest.soak.run import Looking, settings_of
 from variegate.service.settings import Settings
 from variegate.store import Store
 
-BATCHES = "variegate_batch_operations_count"
+WAITING = "variegate_waiting_operations"
 
 
 @contextmanager
@@ -88,10 +88,9 @@ def test_sigterm_lets_what_is_under_way_finish(
         ThreadPoolExecutor(8) as threads,
     ):
         slates = [caller.wish() for _ in range(8)]
-        done = caller.number(BATCHES)
         with held(url):
             answers = [threads.submit(caller.report, slate) for slate in slates]
-            while caller.number(BATCHES) == done:
+            while caller.number(WAITING) < 8:
                 pass
             process.ask_to_stop()
             while caller.is_answered():

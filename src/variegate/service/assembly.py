@@ -39,6 +39,8 @@ def build_app(settings: Settings) -> FastAPI:
         store.close()
         raise
 
+    metrics.watch_waiting(lambda: desk.waiting)
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if messenger is not None:

@@ -3,12 +3,14 @@
 import os
 import time
 from collections import deque
+from collections.abc import Callable
 from heapq import nlargest
 from typing import Any, Final
 
 from prometheus_client import (
     CollectorRegistry,
     Counter,
+    Gauge,
     Histogram,
     ProcessCollector,
     disable_created_metrics,
@@ -77,6 +79,16 @@ class Metrics:
         self._recent: deque[tuple[float, str, str, int, float]] = deque(maxlen=_RECENT)
         if not is_shared():
             ProcessCollector(registry=registry)
+
+    def watch_waiting(self, waiting: Callable[[], int]) -> None:
+        """Tell how many operations wait whenever somebody asks.
+
+        Of one process alone: several have no place to put such numbers together.
+        """
+        if not is_shared():
+            about = "Operations that were asked for and are not answered yet."
+            gauge = Gauge("variegate_waiting_operations", about, registry=self.registry)
+            gauge.set_function(waiting)
 
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""

@@ -120,14 +120,15 @@ def test_what_has_waited_too_long_is_not_begun(front: Callable[..., Front]) -> N
     assert done == []
 
 
-def test_a_batch_is_told_of_before_it_is_done(front: Callable[..., Front]) -> None:
+def test_what_was_observed_is_told_once_with_the_outcomes(front: Callable[..., Front]) -> None:
     it = front(list)
-    it.news.observe("learn", 0.5)
     it.news.observe("batch", 3)
+    it.news.tell([(7, "one")])
+    it.news.tell([(8, "two")])
 
-    (message,) = Frames().fed(it.socket.recv(65536))
+    messages = list(Frames().fed(it.socket.recv(65536)))
 
-    assert message == ([], [("learn", 0.5), ("batch", 3)])
+    assert messages == [([(7, "one")], [("batch", 3)]), ([(8, "two")], [])]
 
 
 def test_what_came_before_the_end_is_done_though_nobody_waits(

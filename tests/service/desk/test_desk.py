@@ -90,6 +90,18 @@ def test_what_waits_is_done_together(store: Store) -> None:
     assert max(sizes) == 64
 
 
+def test_how_many_wait_is_known_and_none_does_in_the_end(store: Store) -> None:
+    async def work(desk: Desk) -> tuple[int, int]:
+        wishes = [Wish("ann"), Wish("bob"), Wish("eve", k=0)]
+        tasks = [asyncio.create_task(desk.recommend(wish)) for wish in wishes]
+        await asyncio.sleep(0)
+        during = desk.waiting
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return during, desk.waiting
+
+    assert run(store, work) == (3, 0)
+
+
 def test_operations_of_all_kinds_keep_their_order(store: Store) -> None:
     async def work(desk: Desk) -> list[Any]:
         return await asyncio.gather(

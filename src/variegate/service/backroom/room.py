@@ -27,8 +27,6 @@ class News:
     def observe(self, name: str, value: float) -> None:
         """Note a number; see `Settler`."""
         self._observed.append((name, value))
-        if name == "batch":  # at once: a batch that waits for the store shall be seen
-            self.tell([])
 
     def tell(self, outcomes: list[tuple[int, Outcome]]) -> None:
         """Send outcomes to the front, and what was observed."""

@@ -83,6 +83,8 @@ class Desk:
             self._writer = Writer(batches)
             submit = self._writer.submit
         self._submit: Final = submit
+        #: Operations that were asked for and are not answered yet
+        self.waiting = 0
 
     def start(self) -> None:
         """Begin to answer."""
@@ -98,36 +100,30 @@ class Desk:
 
     async def recommend(self, wish: Wish) -> Answer:
         """Give a user a list."""
-        answer: Answer = await self._submit(wish)
-        return answer
+        return await self._done(wish)
 
     async def feedback(self, report: Report) -> Answer:
         """Learn what a user made of a list."""
         check_rewards(report.rewards)
-        answer: Answer = await self._submit(report)
-        return answer
+        return await self._done(report)
 
     async def forget(self, user: str) -> Answer:
         """Delete all that is known of a user."""
-        answer: Answer = await self._submit(Forgetting(user))
-        return answer
+        return await self._done(Forgetting(user))
 
     async def stock(self, items: Sequence[Mapping[str, Any]]) -> Answer:
         """Add or change items."""
-        answer: Answer = await self._submit(Stocking(items))
-        return answer
+        return await self._done(Stocking(items))
 
     async def retire(self, item: str) -> Answer:
         """Take an item off the shelf."""
-        answer: Answer = await self._submit(Retiring(item))
-        return answer
+        return await self._done(Retiring(item))
 
     async def import_users(
         self, users: Sequence[Mapping[str, Any]], *, replace: bool = False
     ) -> Answer:
         """Take in users that `export_users` gave."""
-        answer: Answer = await self._submit(Importing(users, replace))
-        return answer
+        return await self._done(Importing(users, replace))
 
     def close_due(self) -> None:
         """Close the lists whose waiting is over."""
@@ -257,6 +253,14 @@ class Desk:
         """Return what `ask` finds in the store."""
         with self.store.reading() as reader:
             return ask(reader)
+
+    async def _done(self, operation: Any) -> Answer:
+        self.waiting += 1
+        try:
+            answer: Answer = await self._submit(operation)
+        finally:
+            self.waiting -= 1
+        return answer
 
     def _stock(self) -> Stock:
         with self.store.reading() as reader:
