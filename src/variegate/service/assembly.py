@@ -43,16 +43,16 @@ def build_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        if messenger is not None:
-            await messenger.open()
-        desk.start()
-        try:
-            yield
-        finally:
-            desk.stop()
+        with store:
             if messenger is not None:
-                await messenger.close()
-            store.close()
+                await messenger.open()
+            desk.start()
+            try:
+                yield
+            finally:
+                desk.stop()
+                if messenger is not None:
+                    await messenger.close()
 
     return create_app(
         settings,
