@@ -7,6 +7,7 @@
     ├── NotFoundError   (LookupError)  an id or a name that nobody knows
     ├── ConflictError   (ValueError)   what is asked contradicts what is known already
     ├── StoreError      (RuntimeError) what is kept cannot be reached or written now
+    │   └── OutcomeUnknownError        the same, and whether the change was made is not known
     └── MissingExtraError (ImportError) a part that was not installed
 
 Each is also the builtin that a caller would expect. A message names the argument in
@@ -19,6 +20,7 @@ __all__ = [
     "InputError",
     "MissingExtraError",
     "NotFoundError",
+    "OutcomeUnknownError",
     "StateError",
     "StoreError",
     "VariegateError",
@@ -51,6 +53,13 @@ class ConflictError(VariegateError, ValueError):
 
 class StoreError(VariegateError, RuntimeError):
     """What is kept cannot be reached or written now; nothing was changed."""
+
+
+class OutcomeUnknownError(StoreError):
+    """The change may or may not have been made: the answer to its commit was lost or late.
+
+    A request that is idempotent can be sent again; for others, read before repeating.
+    """
 
 
 class MissingExtraError(VariegateError, ImportError):

@@ -78,6 +78,7 @@ def test_the_registry_holds_the_paper_and_its_relatives() -> None:
         (errors.NotFoundError, LookupError),
         (errors.ConflictError, ValueError),
         (errors.StoreError, RuntimeError),
+        (errors.OutcomeUnknownError, errors.StoreError),
         (errors.MissingExtraError, ImportError),
     ],
 )

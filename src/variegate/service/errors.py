@@ -17,6 +17,7 @@ from variegate.errors import (
     DataError,
     InputError,
     NotFoundError,
+    OutcomeUnknownError,
     StateError,
     StoreError,
     VariegateError,
@@ -49,6 +50,8 @@ CODES: Final[Mapping[int, str]] = {
     500: "internal",
     503: "unavailable",
 }
+#: The code of a 503 after which the change may have been made; "unavailable" means that it was not.
+OUTCOME_UNKNOWN: Final = "outcome_unknown"
 #: What pydantic puts between the names where a field takes several kinds.
 _KIND: Final = re.compile(r"constrained-\w+|(list|dict|nullable|function-\w+)\[.*\]")
 INTERNAL: Final = "something went wrong here, not with your request: the log says what"
@@ -57,7 +60,10 @@ INTERNAL: Final = "something went wrong here, not with your request: the log say
 class Problem(BaseModel):
     """What went wrong."""
 
-    code: str = Field(description="For programs, such as not_found; one for each status.")
+    code: str = Field(
+        description="For programs, such as not_found. A 503 is `unavailable` where nothing was "
+        "changed, `outcome_unknown` where the change may have been made."
+    )
     message: str = Field(description="For people: what was wrong and what would do.")
     request_id: str = Field(description="Stands in the service's log and in X-Request-ID.")
 
@@ -76,11 +82,16 @@ ERROR_ANSWERS: Final[Mapping[int | str, dict[str, Any]]] = {
 
 
 def error_answer(
-    status: int, message: str, request_id: str, headers: Mapping[str, str] | None = None
+    status: int,
+    message: str,
+    request_id: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    code: str | None = None,
 ) -> Response:
-    """Return the answer that tells of an error."""
+    """Return the answer that reports an error; `code` stands in for the one of the status."""
     problem = {
-        "code": CODES.get(status, f"status_{status}"),
+        "code": code or CODES.get(status, f"status_{status}"),
         "message": sendable(message),
         "request_id": request_id,
     }
@@ -109,7 +120,8 @@ async def _on_own_error(request: Request, error: Exception) -> Response:
     if status == 500:
         raise error  # an extra that is not installed: the last resort logs it
     log.warning("the store cannot be used: %s", error)
-    return _answer(request, status, str(error), {"Retry-After": "1"})
+    code = OUTCOME_UNKNOWN if isinstance(error, OutcomeUnknownError) else None
+    return _answer(request, status, str(error), {"Retry-After": "1"}, code=code)
 
 
 async def _on_refusal(request: Request, error: Exception) -> Response:
@@ -178,10 +190,15 @@ def _named(place: Sequence[object]) -> str:
 
 
 def _answer(
-    request: Request, status: int, message: str, headers: Mapping[str, str] | None = None
+    request: Request,
+    status: int,
+    message: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    code: str | None = None,
 ) -> Response:
     call = request.scope.get("call")
-    return error_answer(status, message, call.request_id if call else "", headers)
+    return error_answer(status, message, call.request_id if call else "", headers, code=code)
 
 
 def _unreadable(cause: BaseException) -> str:
