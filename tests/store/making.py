@@ -42,6 +42,9 @@ def slate(name: str = "01A", owner: str = "ada", **changes: Any) -> SlateRow:
         reports={},
         earned=0.0,
         answered=False,
+        terms={"revision": "3", "displaced": [["m1", 1_600_000_000]]},
+        due=1_700_003_600.0,
+        request=f"request of {name}",
     )
     return row._replace(**changes)
 

@@ -5,7 +5,7 @@ import sys
 from functools import partial
 
 import pytest
-from sqlalchemy import Connection, Engine, create_engine, inspect
+from sqlalchemy import Connection, Engine, create_engine, inspect, text
 from sqlalchemy.engine.interfaces import ReflectedIndex
 
 from tests.store.making import add_users, event, slate, threads, user
@@ -112,7 +112,39 @@ def test_store_from_before_priors_opens_and_takes_one(url: str) -> None:
             assert reader.users(["ada"]) == {"ada": user("ada")}
             assert reader.priors() == {"lmdp": PriorRow("lmdp", 1, b"one", 120, 5.0)}
 
-    assert version(url) == "2"
+    assert version(url) == str(LAST)
+
+
+BEFORE_TERMS = """
+    INSERT INTO slates (id, user_id, policy, created, deadline, closed, k, items, features, spread,
+    rewards, taught, reports, earned, answered) VALUES
+    (:id, 'ada', 'lmdh', 5.0, 9.0, :closed, 2, '[]', '', '{}', :rewards, :taught, '{}', 0.5, :said)
+"""
+
+
+def test_store_from_before_terms_keeps_what_was_acknowledged(url: str) -> None:
+    database = open_database(url, create=True)
+    migrate(database, steps=MIGRATIONS[:2])
+    with database.changing_tables() as connection:
+        for name, closed, rewards, taught, said in [
+            ("summed", False, "[0.5,null]", "[false,false]", True),
+            ("partly", False, "[1.0,0.25]", "[true,false]", True),
+            ("first", False, "[0.5,null]", "[true,false]", True),
+            ("silent", False, "[null,null]", "[false,false]", False),
+            ("closed", True, "[0.5,null]", "[false,false]", True),
+        ]:
+            row = {"id": name, "closed": closed, "rewards": rewards, "taught": taught, "said": said}
+            connection.execute(text(BEFORE_TERMS), row)
+    database.close()
+
+    with Store.open(url) as store, store.reading() as reader:
+        rows = reader.slates(["summed", "partly", "first", "silent", "closed"])
+        due = reader.due(9.0, 9)
+    new = {name: (row.terms, row.due, row.request) for name, row in rows.items()}
+    blank = {name for name, columns in new.items() if columns == ({}, None, None)}
+    assert blank == {"first", "silent", "closed"}
+    assert rows["summed"].terms == rows["partly"].terms == {"aggregation": "sum"}
+    assert due == [("partly", "ada"), ("summed", "ada")]
 
 
 def test_store_of_a_later_version_is_refused(url: str) -> None:

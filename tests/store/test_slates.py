@@ -6,7 +6,18 @@ from tests.store.making import answered, event, in_one_batch, slate
 from variegate.errors import ConflictError
 from variegate.store import SlateRow, Store
 
-NEVER = slate("01C", deadline=None, propensities=None, items=(), spread={}, rewards=[], taught=[])
+NEVER = slate(
+    "01C",
+    deadline=None,
+    due=None,
+    request=None,
+    terms={},
+    propensities=None,
+    items=(),
+    spread={},
+    rewards=[],
+    taught=[],
+)
 
 
 @pytest.mark.parametrize(
@@ -79,15 +90,15 @@ def test_owners_are_told_for_slates_that_there_are(store: Store) -> None:
         assert batch.owners(["01B", "01A", "01X", "01A"]) == {"01A": "ada", "01B": "bob"}
 
 
-def test_due_are_open_slates_whose_deadline_has_come(store: Store) -> None:
+def test_due_are_open_slates_whose_time_has_come(store: Store) -> None:
     with store.batch() as batch:
         batch.add_slates(
             [
-                slate("01A", deadline=30.0),
-                slate("01B", "bob", deadline=10.0),
-                slate("01C", deadline=None),
-                slate("01D", deadline=5.0, closed=True),
-                slate("01E", deadline=20.5),
+                slate("01A", due=30.0),
+                slate("01B", "bob", due=10.0),
+                slate("01C", due=None),
+                slate("01D", due=5.0, closed=True),
+                slate("01E", due=20.5),
             ]
         )
 

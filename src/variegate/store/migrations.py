@@ -97,7 +97,34 @@ def _make_priors(connection: Connection) -> None:
     connection.exec_driver_sql(_PRIORS.format_map(_WORDS[connection.dialect.name]))
 
 
-MIGRATIONS: Final = (Migration(1, _make_first_tables), Migration(2, _make_priors))
+#: An open list with more positions that have not taught than positions without a reward was given
+#: while rewards were summed: what was acknowledged of it must still teach. No other list of before
+#: becomes due, since it is not known what it was given under.
+_TERMS: Final = (
+    "ALTER TABLE slates ADD COLUMN terms TEXT NOT NULL DEFAULT '{{}}'",
+    "ALTER TABLE slates ADD COLUMN due {real}",
+    "ALTER TABLE slates ADD COLUMN request {text}",
+    """UPDATE slates SET terms = '{{"aggregation":"sum"}}', due = COALESCE(deadline, created)
+        WHERE closed IS {false} AND answered IS {true}
+        AND (LENGTH(taught) - LENGTH(REPLACE(taught, 'false', ''))) / 5
+        > (LENGTH(rewards) - LENGTH(REPLACE(rewards, 'null', ''))) / 4""",
+    "DROP INDEX slates_open",
+    """CREATE INDEX slates_due ON slates (due) WHERE closed IS {false} AND due IS NOT NULL""",
+    """CREATE UNIQUE INDEX slates_by_request ON slates (user_id, request)
+        WHERE request IS NOT NULL""",
+)
+
+
+def _add_terms(connection: Connection) -> None:
+    for statement in _TERMS:
+        connection.exec_driver_sql(statement.format_map(_WORDS[connection.dialect.name]))
+
+
+MIGRATIONS: Final = (
+    Migration(1, _make_first_tables),
+    Migration(2, _make_priors),
+    Migration(3, _add_terms),
+)
 
 
 def migrate(

@@ -93,6 +93,9 @@ def new_slate(row: SlateRow) -> Values:
         *_said_of(row),
         row.earned,
         row.answered,
+        to_json(row.terms),
+        row.due,
+        row.request,
     )
 
 
@@ -124,7 +127,7 @@ def changed_slate(row: SlateRow) -> Values:
 def slate_of(values: Values) -> SlateRow:
     """Return a list as it was added and changed."""
     name, user, policy, created, deadline, closed, k, items, features, propensities = values[:10]
-    spread, rewards, taught, reports, earned, answered = values[10:]
+    spread, rewards, taught, reports, earned, answered, terms, due, request = values[10:]
     return SlateRow(
         name,
         user,
@@ -142,6 +145,9 @@ def slate_of(values: Values) -> SlateRow:
         _decode(reports),
         earned,
         bool(answered),
+        _decode(terms),
+        due,
+        request,
     )
 
 

@@ -117,9 +117,9 @@ class Reader:
         return dict(zip(("users", "slates", "answered", "events"), row, strict=True))
 
     def due(self, now: float, limit: int) -> list[tuple[str, str]]:
-        """Return lists that are open though their deadline has come, and whose they are.
+        """Return open lists whose time to close by themselves has come, and whose they are.
 
-        The earliest deadline comes first.
+        The earliest comes first.
         """
         rows = self._transaction.rows(self._sql.due, now, limit)
         return [(slate, user) for slate, user in rows]

@@ -41,7 +41,7 @@ class SlateRow(NamedTuple):
     id
         Ids sort by the time at which they were made.
     deadline
-        When silence becomes an answer, or None if never.
+        When the wait for feedback is over, or None if never: feedback after this is late.
     features
         What the list taught or will teach with, in bytes that the store does not read.
     spread
@@ -56,6 +56,13 @@ class SlateRow(NamedTuple):
         The sum of the rewards so far.
     answered
         Whether any feedback came.
+    terms
+        What the list was given under, as the service keeps it.
+    due
+        When the list closes by itself and teaches, or None where time teaches nothing.
+    request
+        The client's name for the request that the list answered, or None. A user has at most one
+        list for each.
     """
 
     id: str
@@ -74,6 +81,9 @@ class SlateRow(NamedTuple):
     reports: dict[str, Any]
     earned: float
     answered: bool
+    terms: dict[str, Any]
+    due: float | None
+    request: str | None
 
 
 class EventRow(NamedTuple):

@@ -55,18 +55,26 @@ slates = Table(
     Column("reports", Text, nullable=False),
     Column("earned", Double, nullable=False),
     Column("answered", Boolean, nullable=False),
+    Column("terms", Text, nullable=False, server_default="{}"),
+    Column("due", Double),
+    Column("request", _text),
 )
 Index("slates_by_user", slates.c.user_id, slates.c.id)
 
-#: Which slates may still become due, and which count in a report: SQLite takes a partial index
-#: only for a query that says the same
+#: Which slates are open, which count in a report, which will close by themselves, and which have
+#: a name for their request: SQLite takes a partial index only for a query that says the same
 is_open = slates.c.closed.is_(False)
 is_answered = slates.c.answered.is_(True)
+will_close = is_open & slates.c.due.is_not(None)
+has_request = slates.c.request.is_not(None)
+Index("slates_due", slates.c.due, sqlite_where=will_close, postgresql_where=will_close)
 Index(
-    "slates_open",
-    slates.c.deadline,
-    sqlite_where=is_open & slates.c.deadline.is_not(None),
-    postgresql_where=is_open & slates.c.deadline.is_not(None),
+    "slates_by_request",
+    slates.c.user_id,
+    slates.c.request,
+    unique=True,
+    sqlite_where=has_request,
+    postgresql_where=has_request,
 )
 # With `answered` in it, though all have the same, SQLite can count without the lists themselves.
 Index(

@@ -101,11 +101,9 @@ class Statements:
         mine = events.c.user_id == bindparam("user")
         self.user_events = self._text(log.where(mine))  # seq, user, limit
         due = select(slates.c.id, slates.c.user_id).where(
-            schema.is_open, slates.c.deadline <= bindparam("now")
+            schema.is_open, slates.c.due <= bindparam("now")
         )
-        self.due = self._text(
-            due.order_by(slates.c.deadline, slates.c.id).limit(_limit).offset(_start)
-        )
+        self.due = self._text(due.order_by(slates.c.due, slates.c.id).limit(_limit).offset(_start))
 
     def _for_reports(self) -> None:
         answered = select(func.count()).select_from(slates).where(schema.is_answered)

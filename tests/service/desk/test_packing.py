@@ -27,7 +27,7 @@ def slate(k: int, d: int, m: int, topics: int = 0, *, there: float = 0.3, seed: 
 def row(features: bytes, items: tuple[str, ...]) -> SlateRow:
     return SlateRow(
         "one", "ann", "lmdh", 0.0, None, False, len(items), items, features,
-        None, {}, [None] * len(items), [False] * len(items), {}, 0.0, False,
+        None, {}, [None] * len(items), [False] * len(items), {}, 0.0, False, {}, None, None,
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from variegate.service.desk.ledger import Ledger
 from variegate.service.desk.reporting import with_rewards
+from variegate.service.desk.terms import terms_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,9 +16,10 @@ class Closing:
 
     def apply(self, ledger: Ledger) -> dict[str, Any]:
         """Close the slate, unless another process has; say whether that was done."""
-        row, silence = ledger.slate(self.slate), ledger.rules.default_reward
-        if row.closed or row.deadline is None or ledger.now < row.deadline:
+        row = ledger.slate(self.slate)
+        if row.closed or row.due is None or ledger.now < row.due:
             return {"closed": False}
+        silence = terms_of(row).default_reward
         rewards = [silence if reward is None else reward for reward in row.rewards]
         taught = {
             place: reward

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -12,9 +13,11 @@ from pydantic import (
     StringConstraints,
     TypeAdapter,
     ValidationError,
+    model_validator,
 )
 
-from variegate.errors import DataError
+from variegate.errors import DataError, InputError
+from variegate.service.desk.terms import Terms, has_kept_rewards
 
 #: Raised when a line of before can no longer be read as one of now.
 FORMAT: Final = 1
@@ -52,6 +55,45 @@ class _Report(_Part):
     answer: _Outcome
 
 
+_Bound = FiniteFloat | dict[_Id, FiniteFloat]
+
+
+class _DialLine(_Part):
+    scale: Annotated[FiniteFloat, Field(ge=0, le=1e6)] = 1.0
+    floor: _Bound | None = None
+    ceiling: _Bound | None = None
+
+
+class TermsLine(_Part):
+    """What a list was given under; see `Terms`."""
+
+    revision: Annotated[str, StringConstraints(pattern=r"^\d{1,18}$")] | None = None
+    aggregation: Literal["first", "sum"] = "first"
+    default_reward: _Reward | None = None
+    late: Literal["drop", "learn"] = "drop"
+    mix: _Reward = 0.0
+    dial: _DialLine | None = None
+    candidates: list[_Id] | None = None
+    exclude: list[_Id] = []
+    allow_repeats: bool = False
+    memory: _Count = 1000
+    memory_days: Annotated[FiniteFloat, Field(ge=0, le=1e9)] = 30.0
+    displaced: list[Annotated[tuple[_Id, _Second], Strict(False)]] = []
+    asked: _Id | None = None
+
+    @classmethod
+    def checked(cls, terms: dict[str, Any]) -> dict[str, Any]:
+        """Return `terms` as they are, or raise ValueError."""
+        try:
+            cls.model_validate(terms)
+            Terms.from_dict(terms)
+        except ValidationError as error:
+            raise ValueError(_first_problem(error)) from None
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        return terms
+
+
 class SlateLine(_Part):
     """A list that was given; the columns of the store."""
 
@@ -70,6 +112,20 @@ class SlateLine(_Part):
     reports: dict[Annotated[str, StringConstraints(max_length=201)], _Report]
     earned: Annotated[FiniteFloat, Field(ge=0)]
     answered: bool
+    #: Lists of earlier exports have none of these
+    terms: Annotated[dict[str, Any], AfterValidator(TermsLine.checked)] = {}
+    due: _Time | None = None
+    request: _Id | None = None
+
+    @model_validator(mode="after")
+    def _keep_acknowledged(self) -> "SlateLine":
+        """Let a list of an earlier export still teach what was kept of it, as it would have."""
+        if "terms" not in self.model_fields_set and has_kept_rewards(
+            self.closed, self.rewards, self.taught
+        ):
+            self.terms = Terms(aggregation="sum").to_dict()
+            self.due = self.created if self.deadline is None else self.deadline
+        return self
 
 
 class EventLine(_Part):
@@ -106,17 +162,19 @@ def user_line(number: int, line: Mapping[str, Any]) -> UserLine:
     try:
         found = UserLine.model_validate(line)
     except ValidationError as error:
-        problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, problem["loc"]))
-        raise DataError(
-            f"user {number}: not as it was exported: `{place[:80]}`: {problem['msg']}"
-        ) from None
+        raise DataError(f"user {number}: not as it was exported: {_first_problem(error)}") from None
     for one in found.lists:
         _check_lengths(number, one)
     lengths = {one.id: one.k for one in found.lists}
     for event in found.events:
         _check_taught(number, event, lengths.get(event.slate or "", 0))
     return found
+
+
+def _first_problem(error: ValidationError) -> str:
+    problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(map(str, problem["loc"]))
+    return f"`{place[:80]}`: {problem['msg']}"
 
 
 def _check_lengths(number: int, line: SlateLine) -> None:

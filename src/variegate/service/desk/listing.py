@@ -18,6 +18,7 @@ from variegate.service.desk.ledger import Ledger
 from variegate.service.desk.packing import new_slate_id, packed_slate
 from variegate.service.desk.rules import DAY
 from variegate.service.desk.shown import Shown
+from variegate.service.desk.terms import Terms
 from variegate.service.desk.withdrawing import shown_without, withdraw
 from variegate.slate import Slate
 from variegate.store import SlateRow, UserRow
@@ -54,24 +55,9 @@ def give_list(ledger: Ledger, wish: Wish) -> dict[str, Any]:
     free, again, k = _free(ledger, wish, remembered)
     seeds = rules.seed, crc32(user.id.encode()), user.slates
     slate, propensities = _chosen(policy, k, free, wish.dial, rules.mix, seeds)
-    row = SlateRow(
-        id=new_slate_id(ledger.now, ledger.given),
-        user_id=user.id,
-        policy=user.policy,
-        created=ledger.now,
-        deadline=ledger.now + rules.wait_seconds,
-        closed=False,
-        k=k,
-        items=slate.ids,
-        features=packed_slate(slate),
-        propensities=None if propensities is None else propensities.tolist(),
-        spread=spread_of(policy, slate),
-        rewards=[None] * k,
-        taught=[False] * k,
-        reports={},
-        earned=0.0,
-        answered=False,
-    )
+    row = _new_row(ledger, user, policy, slate, _terms(ledger, wish))
+    if propensities is not None:
+        row = row._replace(propensities=propensities.tolist())
     why = policy.explain(slate, dial=wish.dial) if wish.explain else None
     # Most often nothing comes again, and then there is nothing to look for.
     remember = shown.with_list if again is not None else shown.with_new
@@ -83,6 +69,48 @@ def give_list(ledger: Ledger, wish: Wish) -> dict[str, Any]:
         withdraw(ledger, wish.instead_of, row.id)
     answer = _answer(ledger, row, slate, why, again)
     return _with_details(answer, ledger, slate) if wish.details else answer
+
+
+def _new_row(ledger: Ledger, user: UserRow, policy: Policy, slate: Slate, terms: Terms) -> SlateRow:
+    k, deadline = len(slate), ledger.now + ledger.rules.wait_seconds
+    return SlateRow(
+        id=new_slate_id(ledger.now, ledger.given),
+        user_id=user.id,
+        policy=user.policy,
+        created=ledger.now,
+        deadline=deadline,
+        closed=False,
+        k=k,
+        items=slate.ids,
+        features=packed_slate(slate),
+        propensities=None,
+        spread=spread_of(policy, slate),
+        rewards=[None] * k,
+        taught=[False] * k,
+        reports={},
+        earned=0.0,
+        answered=False,
+        terms=terms.to_dict(),
+        due=deadline if terms.closes else None,
+        request=None,
+    )
+
+
+def _terms(ledger: Ledger, wish: Wish) -> Terms:
+    rules = ledger.rules
+    return Terms(
+        revision=ledger.stock.revision,
+        aggregation=rules.aggregation,
+        default_reward=rules.default_reward,
+        late=rules.late,
+        mix=rules.mix,
+        dial=wish.dial,
+        candidates=wish.candidates,
+        exclude=wish.exclude,
+        allow_repeats=wish.show_again,
+        memory=rules.memory,
+        memory_days=rules.memory_days,
+    )
 
 
 def _shown(ledger: Ledger, wish: Wish, user: UserRow) -> Shown:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from variegate.errors import ConflictError, InputError, NotFoundError
 from variegate.service.desk.ledger import Ledger
+from variegate.service.desk.terms import terms_of
 from variegate.service.desk.withdrawing import check_stands
 from variegate.store import SlateRow
 
@@ -81,10 +82,11 @@ def _outcome(
     ledger: Ledger, row: SlateRow, said: Mapping[int, float], looked: frozenset[int]
 ) -> tuple[SlateRow, dict[int, float], str]:
     """Return the slate with the report in it, the rewards to learn now, and what to call that."""
+    terms = terms_of(row)
     late = row.closed or (row.deadline is not None and ledger.now > row.deadline)
-    if late and ledger.rules.late == "drop":
+    if late and terms.late == "drop":
         return row, {}, "late"
-    if ledger.rules.aggregation == "sum" and not row.closed:
+    if terms.aggregation == "sum" and not row.closed:
         return with_rewards(row, _summed(row, said, looked)), {}, "kept"
     if not row.closed:  # what was learnt from silence does not contradict what is said of it later
         _check_agrees(row, said)

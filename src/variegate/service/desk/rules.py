@@ -23,8 +23,3 @@ class Rules:
     seed: int = 0
     prior_least_users: int = 100
     prior_every_hours: float = 0.0
-
-    @property
-    def closes(self) -> bool:
-        """Whether something is learnt when the waiting for a list's feedback is over."""
-        return self.aggregation == "sum" or self.default_reward is not None

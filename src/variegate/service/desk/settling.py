@@ -81,8 +81,6 @@ class Settler:
 
     def close_due(self, most: int) -> int:
         """Close up to `most` slates whose waiting is over; return how many that were."""
-        if not self.rules.closes:
-            return 0
         with self.store.reading() as reader:
             due = reader.due(self.clock(), most)
         outcomes = self([Closing(slate) for slate, _user in due]) if due else []
