@@ -66,6 +66,12 @@ def check_not_negative(**numbers: float) -> None:
             raise InputError(f"`{name}` must be a number of at least 0, got {value!r}")
 
 
+def check_range(name: str, value: float, least: float, most: float) -> None:
+    """Raise InputError unless a number lies from `least` to `most`."""
+    if not (_is_real(value) and least <= value <= most):
+        raise InputError(f"`{name}` must be a number from {least:g} to {most:g}, got {value!r}")
+
+
 def check_fraction(**numbers: float) -> None:
     """Raise InputError unless each number lies in [0, 1]."""
     for name, value in numbers.items():

@@ -9,12 +9,19 @@ from typing import Final
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
-from variegate.arrays import FloatArray, IndexArray, root_of, sealed
-from variegate.errors import InputError
+from variegate.arrays import FloatArray, IndexArray, check_range, root_of, sealed
+from variegate.errors import InputError, StateError
 from variegate.prior import Prior
 
 #: Up to so many weights, compiled loops are done before a call of LAPACK has begun.
 SMALL: Final = 48
+#: No sum is larger: 1e20 observations of the largest features that a catalogue takes (1e100).
+LARGEST_SUM: Final = 1e220
+#: The most observations that sums can be of. A reward is at most 1, so that |sum of w zeta| is
+#: at most the root of this times the sum of zeta^2.
+MOST_OBSERVATIONS: Final = 1e20
+#: What lambda may be: within these bounds every estimate from sums that fit is finite.
+LEAST_RIDGE, LARGEST_RIDGE = 1e-60, 1e60
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +83,7 @@ class Ridge:
     def __init__(
         self, size: int, ridge: float, prior: Prior | None = None, *, forgetting: float = 1.0
     ) -> None:
+        check_range("ridge", ridge, LEAST_RIDGE, LARGEST_RIDGE)
         self.ridge = float(ridge)
         self.prior = prior
         self.forgetting = float(forgetting)
@@ -95,9 +103,17 @@ class Ridge:
         """
         if not len(rewards):
             return
+        if features.shape != (len(rewards), len(self.response)):
+            raise InputError(
+                f"`features` must have shape {(len(rewards), len(self.response))}, "
+                f"got {features.shape}"
+            )
         gram, response, is_sound = self._sums_with(features, rewards)
         if not is_sound:
-            raise InputError("the features are too large to learn from: their squares overflow")
+            raise InputError(
+                "the features are too large to learn from: their squares overflow "
+                f"{LARGEST_SUM:g}, the largest sum that is kept"
+            )
         self.set_sums(gram, response)
 
     def set_sums(self, gram: FloatArray, response: FloatArray) -> None:
@@ -120,13 +136,15 @@ class Ridge:
     ) -> tuple[FloatArray, FloatArray, bool]:
         if len(self.response) <= SMALL:
             sums: tuple[FloatArray, FloatArray, bool] = _loops().sums_with(
-                self.gram, self.response, features, rewards, self.forgetting
+                self.gram, self.response, features, rewards, self.forgetting, LARGEST_SUM
             )
             return sums
         with np.errstate(over="ignore", invalid="ignore"):
             gram = self.forgetting * self.gram + features.T @ features
             response = self.forgetting * self.response + rewards @ features
-        return gram, response, bool(np.isfinite(gram).all() and np.isfinite(response).all())
+        # A comparison with nan is false.
+        is_sound = (np.abs(gram) <= LARGEST_SUM).all() and (np.abs(response) <= LARGEST_SUM).all()
+        return gram, response, bool(is_sound)
 
     def _solved(self) -> Estimate:
         if len(self.response) <= SMALL:
@@ -145,6 +163,10 @@ class Ridge:
         # Whether anything was learnt in the directions that rounding drowned is lost beside
         # what was learnt in others. So the mean there stays the prior's.
         phi = self._phi()
+        if not (np.abs(self.gram) <= LARGEST_SUM).all():
+            raise StateError(
+                f"`gram` must be at most {LARGEST_SUM:g} in size, got {np.abs(self.gram).max():g}"
+            )
         values, vectors = np.linalg.eigh(phi)
         floor = max(float(np.linalg.eigvalsh(self._precision)[0]), _rounding(phi))
         known, values = values > floor, np.maximum(values, floor)
@@ -184,6 +206,49 @@ def _transposed_inverse(root: FloatArray) -> FloatArray:
     return np.ascontiguousarray(inverse.T)
 
 
+def check_sums(gram: FloatArray, response: FloatArray) -> None:
+    """Raise StateError unless these can be the sums of zeta zeta' and of w zeta.
+
+    From sums that pass every estimate is finite, for any prior and lambda that are taken.
+
+    Parameters
+    ----------
+    gram
+        The upper triangle of each matrix, one a row, (n, p (p + 1) / 2).
+    response
+        (n, p).
+    """
+    squares = gram[:, _diagonal(response.shape[1])]
+    if not (squares >= 0.0).all():
+        raise StateError(
+            f"`gram` must have squares of at least 0 on its diagonal, got {squares.min()}"
+        )
+    largest = squares.max(axis=1, initial=0.0)
+    most = np.abs(gram).max(axis=1, initial=0.0)
+    # Rounding may take a product a little over the squares that it is between.
+    if not (most <= np.minimum(2.0 * largest, LARGEST_SUM)).all():
+        raise StateError(
+            f"`gram` must be at most {LARGEST_SUM:g} in size and largest on its diagonal, "
+            f"got {most.max():g} and a diagonal of at most {largest.max():g}"
+        )
+    limit = np.sqrt(MOST_OBSERVATIONS * (squares + np.finfo(np.float64).tiny))
+    if not (np.abs(response) <= limit).all():
+        at = np.unravel_index(np.argmax(np.abs(response) / limit), response.shape)
+        raise StateError(
+            f"`response` must be at most {limit[at]:g} where the square in `gram` is "
+            f"{squares[at]:g}, as rewards are at most 1, got {response[at]:g}"
+        )
+
+
+def check_squares(name: str, gram: FloatArray) -> None:
+    """Raise StateError unless a matrix (p, p) is a sum of squares, but for rounding."""
+    least = float(np.linalg.eigvalsh(gram)[0]) if len(gram) else 0.0
+    if least < -4.0 * _rounding(gram):
+        raise StateError(
+            f"`{name}` must be positive semi-definite, got one with an eigenvalue of {least:g}"
+        )
+
+
 def packed(symmetric: FloatArray) -> FloatArray:
     """Return the upper triangle of a symmetric matrix, row by row, (p (p + 1) / 2,)."""
     return symmetric.take(_flat_upper(len(symmetric)))
@@ -196,6 +261,13 @@ def unpacked(triangle: FloatArray, size: int) -> FloatArray:
     matrix[rows, columns] = triangle
     matrix[columns, rows] = triangle
     return matrix
+
+
+@lru_cache(maxsize=64)
+def _diagonal(size: int) -> IndexArray:
+    """Return where the diagonal stands in a packed triangle, (p,)."""
+    rows, columns = _upper(size)
+    return np.flatnonzero(rows == columns)
 
 
 @lru_cache(maxsize=64)

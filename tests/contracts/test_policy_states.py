@@ -132,7 +132,82 @@ def test_a_state_with_numbers_that_are_none(make: Make, catalogue: Catalogue, wr
     state = policy.state()
     state.arrays["response"][..., 0] = wrong
 
-    assert "`state` must hold finite numbers, got nan or infinity" in refusal(policy, state)
+    told = refusal(policy, state)
+    assert "`state` must hold finite numbers of at most 1e+220 in size" in told
+    assert f"got {wrong:g} in 'response'" in told
+
+
+SUMS = ["lmdp", "lmdt", "lmdh", "c2ucb", "lsb", "linucb", "comblinucb", "comblints"]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("wrong", [1e221, 1e308, -1e308])
+def test_a_state_of_enormous_numbers_is_refused(
+    make: Make, catalogue: Catalogue, wrong: float
+) -> None:
+    # Their products are no numbers, for which no item is the best.
+    policy = played(make(catalogue))
+    learnt = policy.state()
+    huge = {
+        array: np.full(table.shape, wrong) if array != "items" else table
+        for array, table in learnt.arrays.items()
+    }
+
+    assert f"at most 1e+220 in size, got {wrong:g}" in refusal(policy, replace(learnt, arrays=huge))
+    with pytest.raises(StateError, match="at most 1e"):
+        State.from_bytes(replace(learnt, arrays=huge).to_bytes())
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize(
+    ("array", "wrong", "words"),
+    [
+        ("gram", -1.0, "`gram` must have squares of at least 0 on its diagonal, got -1"),
+        ("response", 1e200, "`response` must be at most "),
+        ("gram", np.r_[1.0, 1e9], "`gram` must be at most 1e+220 in size and largest on its diag"),
+    ],
+)
+def test_a_state_that_nothing_taught_is_refused(
+    make: Make, catalogue: Catalogue, array: str, wrong: float, words: str
+) -> None:
+    policy = played(make(catalogue))
+    learnt = policy.state()
+    table = learnt.arrays[array].copy()
+    table[..., : np.size(wrong)] = wrong
+
+    assert words in refusal(policy, replace(learnt, arrays={**learnt.arrays, array: table}))
+
+
+@pytest.mark.parametrize("name", ["lmdh", "lmdp", "lmdt"])
+@pytest.mark.parametrize("seen", [-1.0, -50.0, 1e21])
+def test_a_number_of_positions_seen_is_refused_that_is_none(
+    make: Make, catalogue: Catalogue, seen: float
+) -> None:
+    policy = played(make(catalogue))
+    learnt = policy.state()
+    arrays = {**learnt.arrays, "seen": np.array([seen])}
+
+    assert "`seen` must be from 0 to 1e+20" in refusal(policy, replace(learnt, arrays=arrays))
+
+
+def test_check_state_is_what_restore_asks_and_changes_nothing(
+    make: Make, catalogue: Catalogue
+) -> None:
+    policy, learnt = make(catalogue), played(make(catalogue)).state()
+    before = policy.state()
+
+    policy.check_state(learnt)
+
+    assert policy.state() == before
+    with pytest.raises(StateError, match="is one of 'somebody'"):
+        policy.check_state(replace(learnt, policy="somebody"))
+
+
+def test_options_too_large_for_any_score_are_an_error_and_no_list() -> None:
+    policy = played(LMDH(catalogue_of(1), exploration=1e308, ridge=1e-50))
+
+    with pytest.raises(StateError, match="the scores of a list must be finite numbers"):
+        policy.recommend(3)
 
 
 def test_a_state_of_more_distances_does_not_fit() -> None:

@@ -26,7 +26,7 @@ def made(name: str, **options: Any) -> Policy:
         ("c2ucb", {"noise_deviation": 0}, r"`noise_deviation` must be a number greater than 0"),
         ("c2ucb", {"prior_variance": 0}, r"`prior_variance` must be a number greater than 0"),
         ("dc2b", {"sharpness": -1}, r"`sharpness` must be a number of at least 0, got -1"),
-        ("dc2b", {"prior_precision": 0}, r"`prior_precision` must be a number greater than 0"),
+        ("dc2b", {"prior_precision": 0}, r"`prior_precision` must be a number from 1e-60"),
         ("dc2b", {"hyperprior": (0, 1)}, r"`shape` must be a number greater than 0, got 0"),
         ("dc2b", {"prior_mean": [1.0]}, r"`prior_mean` must have shape \(2,\), got \(1,\)"),
         ("lsb", {"ridge": 0}, r"`ridge` must be a number greater than 0, got 0"),

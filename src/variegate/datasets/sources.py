@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
 
 from variegate.errors import DataError, InputError
+from variegate.files import check_sizes
 
 PathLike: TypeAlias = str | Path
 
@@ -74,9 +75,12 @@ def read_member(path: PathLike, name: str, *, inner: str | None = None) -> tuple
     if not source.exists():
         raise DataError(f"{source}: no such file or folder")
     try:
-        with zipfile.ZipFile(source) as archive:
+        with source.open("rb") as file, zipfile.ZipFile(file) as archive:
             member = _member(archive, name)
-            return (archive.read(member), f"{source}/{member}") if member else _absent(source, name)
+            if member is None:
+                raise DataError(f"{source}: no `{name}` in this zip")
+            check_sizes(source, file, [archive.getinfo(member)])
+            return archive.read(member), f"{source}/{member}"
     except DataError:
         raise
     except _ZIP_ERRORS as error:
@@ -91,7 +95,3 @@ def _member(archive: zipfile.ZipFile, name: str) -> str | None:
         if PurePosixPath(entry).name == name and not entry.startswith("__MACOSX/")
     ]
     return min(named, key=lambda entry: entry.count("/"), default=None)
-
-
-def _absent(source: Path, name: str) -> tuple[bytes, str]:
-    raise DataError(f"{source}: no `{name}` in this zip")

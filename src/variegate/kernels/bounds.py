@@ -5,6 +5,7 @@ from math import sqrt
 import numpy as np
 
 from variegate.arrays import FloatArray
+from variegate.errors import InputError
 from variegate.kernels.twins import compiled_twin_of
 
 
@@ -49,6 +50,10 @@ def upper_bounds(
 ) -> FloatArray:
     """See `upper_bounds_reference`; the same sums with no temporary arrays."""
     n, m = x.shape
+    if len(mean_z) != n or len(variance_z) != n or cross.shape != (n, m):
+        raise InputError("`mean_z`, `variance_z` and `cross` must have a row for each of `x`")
+    if len(beta) != m or C.shape != (m, m):
+        raise InputError("`beta` and `C` must have a column for each of `x`")
     bounds = np.empty(n)
     for a in range(n):
         mean, variance = mean_z[a], variance_z[a]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.distances import Distance
+from variegate.errors import InputError
 from variegate.kernels.layout import KINDS
 
 Single: TypeAlias = NDArray[np.float32]
@@ -66,6 +67,13 @@ def item_scores(
     """
     from variegate.kernels.loops.cells import fill_scores  # numba: not at import
 
+    cells = len(items.starts) - 1
+    is_cell = (opened >= 0) & (opened < cells)
+    if not is_cell.all() or len(free) != len(items.rows) or len(x) != cells:
+        raise InputError(
+            f"`opened` must hold cells from 0 to {cells - 1}, `free` {len(items.rows)} items and "
+            f"`x` {cells} rows, got {opened.tolist()}, {len(free)} and {len(x)}"
+        )
     number = int((items.starts[opened + 1] - items.starts[opened]).sum())
     rows, scores = np.empty(number, dtype=np.intp), np.empty(number, dtype=np.float32)
     fill_scores(items, free, view, opened, x, rows, scores)
@@ -116,6 +124,11 @@ def add_distances(
         return
     from variegate.kernels.loops.rows import add_distances as loops
 
+    if row.shape != rows.shape[1:] or len(sums) != len(rows) or not 0 <= column < sums.shape[1]:
+        raise InputError(
+            f"`row`, `column` and `sums` must fit rows {rows.shape}, "
+            f"got {row.shape}, {column} and {sums.shape}"
+        )
     loops(rows, row, kind, h.scale, column, sums)
 
 
@@ -125,7 +138,9 @@ def bound_parts(
     """Return theta . z and z'P_zz z, (n,), and z'P_zx, (n, m), for rows z (n, d)."""
     from variegate.kernels.loops.rows import fill_parts
 
-    n, d = z.shape
+    (n, d), size = z.shape, len(eta)
+    if size < d or P.shape != (size, size):
+        raise InputError(f"`P` must be square, one for {size} of {d} weights, got {P.shape}")
     mean, variance, cross = np.empty(n), np.empty(n), np.empty((n, len(eta) - d))
     fill_parts(z, eta, P, mean, variance, cross)
     return mean, variance, cross

@@ -25,15 +25,17 @@ def large_list(
     factors: FloatArray,
     limits: tuple[float, FloatArray],
     answer: tuple[IndexArray, FloatArray, FloatArray],
-) -> None:
-    """Fill `answer` as `loops.fill_list` does; see `lists.lmdh_list` for the arguments."""
+) -> bool:
+    """Fill `answer` as `loops.whole_list` does; see `lists.lmdh_list` for the arguments."""
     from variegate.kernels.loops import lmdh as loops
     from variegate.kernels.loops.precision import prepared
 
     items, m = layout.items, len(layout.largest)
     blocks, width = items.h.shape[:2]
     closed = np.empty(blocks * BLOCK, dtype=np.float32)
-    reach, slack = prepared(free, closed, belief, factors, limits, width)
+    reach, slack, fits = prepared(free, closed, belief, factors, limits, width)
+    if not fits:
+        return False
     single, data = loops.in_single(belief), (items.h, items.sizes_blocks, NO_PAIRS)
     parts, room = kept_room(m, blocks)
     _on_all_cores(loops.fill_parts, blocks, items.z, single, parts)
@@ -41,10 +43,10 @@ def large_list(
     if len(left) <= WORTH * len(layout):
         spare = new_spare(m, width, -(-len(left) // BLOCK))
         spare[0][: len(left)] = left
-        loops.list_of_few(
+        is_whole: bool = loops.list_of_few(
             items, len(left), data, closed, belief, factors, slack, parts, spare, answer
         )
-        return
+        return is_whole
     chosen = answer[0]
     for n in range(len(chosen)):
         last, factor = int(chosen[n - 1]) if n else -1, np.float32(factors[n])
@@ -52,7 +54,9 @@ def large_list(
             loops.scan, blocks, last, items, data, closed, single, factor, parts, room
         )
         least = np.float32(max(found) - slack)
-        loops.decide(n, least, items, layout.rows, closed, belief, factors[n], room, answer)
+        if not loops.decide(n, least, items, layout.rows, closed, belief, factors[n], room, answer):
+            return False
+    return True
 
 
 def _possible(

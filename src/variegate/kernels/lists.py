@@ -6,6 +6,7 @@ from types import ModuleType
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
+from variegate.errors import InputError
 from variegate.kernels.large import large_list
 from variegate.kernels.layout import LARGE, Layout
 from variegate.kernels.room import single_room
@@ -18,8 +19,11 @@ def lmdh_list(
     G: FloatArray,
     exploration: float,
     factors: FloatArray,
-) -> tuple[IndexArray, FloatArray, FloatArray]:
+) -> tuple[IndexArray, FloatArray, FloatArray] | None:
     """Return LMDH's greedy list: rows (k,), scores (k,) and diversity gains x (k, m).
+
+    None where the numbers are beyond the compiled loops, or there is no such list: the
+    reference finds the list or what is wrong.
 
     Parameters
     ----------
@@ -35,18 +39,24 @@ def lmdh_list(
         What the distances are scaled by at each position, (k,).
     """
     items, k, m = layout.items, len(factors), len(layout.largest)
+    size = items.z_rows.shape[1] + m
+    if not (k and len(free) == len(layout) and eta.shape == (size,) and G.shape == (size, size)):
+        raise InputError(
+            f"a list of at least 1 of {len(layout)} items must have {len(layout)} `free` and "
+            f"{size} weights, got {k}, {len(free)}, {eta.shape} and {G.shape}"
+        )
     belief, limits = (eta, G, float(exploration)), (layout.longest, layout.largest)
     answer = np.empty(k, dtype=np.intp), np.empty(k), np.empty((k, m))
     blocks, width = items.h.shape[:2]
     if blocks >= LARGE:
-        large_list(layout, free, belief, factors, limits, answer)
+        is_whole = large_list(layout, free, belief, factors, limits, answer)
     else:
         space = single_room(m, width, blocks)
         pairs = layout.pairs.for_list(items, k)
-        _loops().whole_list(
+        is_whole = _loops().whole_list(
             items, pairs, layout.rows, free, belief, factors, limits, *space, answer
         )
-    return answer
+    return answer if is_whole else None
 
 
 @cache

@@ -3,7 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from math import isfinite
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,16 @@ from variegate.policies.state import STATE_VERSION, State
 from variegate.search import Scorer, Search, greedy
 from variegate.slate import Slate, slate_of
 from variegate.utility import Preferences, known_preferences
+
+#: Why a result can be no number, though all that it is made from are.
+TOO_LARGE: Final = "and is not: what was learnt, the features or the options are too large"
+
+
+def finite_slate(slate: Slate) -> Slate:
+    """Return the slate if its scores are numbers, or raise StateError."""
+    if not all(map(isfinite, slate.scores.tolist())):  # of so few, quicker than NumPy
+        raise StateError(f"the scores of a list must be finite numbers {TOO_LARGE}")
+    return slate
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +113,7 @@ class Policy(ABC):
         free = self.catalogue.candidate_mask(candidates, exclude)
         count = check_count(k, int(np.count_nonzero(free)))
         policy = self if dial is None else self._under(dial)
-        return policy._listed(free, count, rng)
+        return finite_slate(policy._listed(free, count, rng))
 
     def update(self, slate: Slate, rewards: ArrayLike, seen: ArrayLike | None = None) -> None:
         """Learn from what the user made of a slate; after an error nothing has changed.
@@ -128,7 +139,12 @@ class Policy(ABC):
         """
         self._check_slate(slate)
         policy = self if dial is None else self._under(dial)
-        return policy._explained(slate)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = policy._explained(slate)
+        for part in (found.relevance, found.diversity, found.exploration):
+            if not np.isfinite(part).all():
+                raise StateError(f"an explanation must be of finite numbers {TOO_LARGE}")
+        return found
 
     def state(self) -> State:
         """Return what was learnt, as data."""
@@ -137,6 +153,15 @@ class Policy(ABC):
 
     def restore(self, state: State) -> None:
         """Go on from a state that `state` gave; after an error nothing has changed."""
+        self.check_state(state)
+        self._restore(state.arrays)
+
+    def check_state(self, state: State) -> None:
+        """Raise StateError unless `restore` takes the state; nothing is changed.
+
+        It must be one of this policy and catalogue, and its numbers such as learning gives: any
+        list, explanation and preference from a state that passes is finite.
+        """
         if state.version != STATE_VERSION:
             raise StateError(
                 f"`state` has version {state.version}, and this variegate reads {STATE_VERSION}: "
@@ -144,8 +169,14 @@ class Policy(ABC):
             )
         if state.policy != self.name:
             raise StateError(f"`state` is one of {state.policy!r}, not of {self.name!r}")
+        expected = self._shapes(state.arrays)
+        found = {name: np.shape(array) for name, array in state.arrays.items()}
+        if found != expected:
+            raise StateError(
+                f"`state` must hold arrays {expected} for {self.catalogue}, got {found}"
+            )
+        state.check()
         self._check_arrays(state.arrays)
-        self._restore(state.arrays)
 
     def _under(self, dial: Dial) -> "Policy":
         """Return this policy under a dial, for lists and explanations only."""
@@ -165,7 +196,8 @@ class Policy(ABC):
     def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
         """Return a list of `k` of the items that are `free`."""
         rows = np.flatnonzero(free)
-        places, scores = self._search(self._scorer(rows, k, rng), k)
+        with np.errstate(over="ignore", invalid="ignore"):  # `finite_slate` sees it in the scores
+            places, scores = self._search(self._scorer(rows, k, rng), k)
         return self._slate(rows[places], scores)
 
     def _choices(self, free: MaskArray, k: int) -> IndexArray:  # noqa: ARG002
@@ -199,15 +231,13 @@ class Policy(ABC):
         """Take checked arrays in place of what was learnt."""
         return
 
-    def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
-        expected = {name: array.shape for name, array in self._arrays().items()}
-        found = {name: np.shape(array) for name, array in arrays.items()}
-        if found != expected:
-            raise StateError(
-                f"`state` must hold arrays {expected} for {self.catalogue}, got {found}"
-            )
-        if not all(np.isfinite(array).all() for array in arrays.values()):
-            raise StateError("`state` must hold finite numbers, got nan or infinity")
+    def _shapes(self, arrays: Mapping[str, FloatArray]) -> dict[str, tuple[int, ...]]:  # noqa: ARG002
+        """Return the shapes that the arrays of a state must have."""
+        return {name: array.shape for name, array in self._arrays().items()}
+
+    def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:  # noqa: ARG002
+        """Raise StateError unless finite arrays of the right shapes can have been learnt."""
+        return
 
     def _check_slate(self, slate: Slate) -> None:
         catalogue, k = self.catalogue, len(slate)

@@ -21,12 +21,13 @@ from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import bounded, compiled_slate
 from variegate.policies.linear import (
     PriorLike,
+    check_ridge,
     learnt_preferences,
     relevance_prior,
     restore_ridge,
     ridge_arrays,
 )
-from variegate.ridge import Ridge
+from variegate.ridge import Ridge, check_squares, unpacked
 from variegate.search import Scorer
 from variegate.slate import Slate
 from variegate.theory import Confidence, checked_exploration
@@ -94,7 +95,10 @@ class C2UCB(Policy):
         if not isinstance(wish, Confidence):
             return wish * self._ridge.deviation
         learnt = self._ridge.log_determinant_ratio() - 2.0 * log(wish.delta)
-        return SUB_GAUSSIAN * sqrt(learnt) + sqrt(self._ridge.ridge) * wish.preference_norm
+        # Rounding can dip below what nothing learnt gives.
+        return (
+            SUB_GAUSSIAN * sqrt(max(learnt, 0.0)) + sqrt(self._ridge.ridge) * wish.preference_norm
+        )
 
     def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
         layout = self.catalogue.layout
@@ -141,6 +145,11 @@ class C2UCB(Policy):
     def _arrays(self) -> Mapping[str, FloatArray]:
         return ridge_arrays(self._ridge)
 
+    def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
+        check_ridge(arrays)
+        if self.condition_on_history:
+            check_squares("gram", unpacked(arrays["gram"], self.catalogue.d))
+
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
         restore_ridge(self._ridge, arrays)
 
@@ -176,7 +185,7 @@ class EntropyGains(Scorer):
 
     def take(self, place: int) -> None:
         direction = self._Q @ self._z[place]
-        norm = 1.0 + self._z[place] @ direction
+        norm = 1.0 + max(self._z[place] @ direction, 0.0)  # rounding can dip below 0
         self._Q = self._Q - np.outer(direction, direction) / norm
         self._spread = self._spread - (self._z @ direction) ** 2 / norm
 

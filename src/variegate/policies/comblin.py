@@ -24,6 +24,7 @@ from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import bounded, compiled_slate, weighted
 from variegate.policies.linear import (
     PriorLike,
+    check_ridge,
     learnt_preferences,
     relevance_prior,
     restore_ridge,
@@ -104,6 +105,9 @@ class CombLinUCB(Policy):
 
     def _arrays(self) -> Mapping[str, FloatArray]:
         return ridge_arrays(self._ridge)
+
+    def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
+        check_ridge(arrays)
 
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
         restore_ridge(self._ridge, arrays)

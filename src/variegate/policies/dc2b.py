@@ -19,6 +19,7 @@ from variegate.arrays import (
     check_not_negative,
     check_numbers,
     check_positive,
+    check_range,
     generator,
 )
 from variegate.catalogue import Catalogue
@@ -32,11 +33,13 @@ from variegate.policies.compiled import compiled_slate
 from variegate.policies.dpp import Determinant, similarity_root
 from variegate.policies.linear import HALF_WIDTH
 from variegate.policies.logistic import Belief, learnt
-from variegate.ridge import packed, unpacked
+from variegate.ridge import LARGEST_RIDGE, LEAST_RIDGE, packed, unpacked
 from variegate.slate import Slate
 from variegate.utility import Preferences
 
 JITTER = 1e-3
+#: Times the largest feature that a catalogue takes, twice, this is still a number.
+LARGEST_WEIGHT = 1e50
 
 
 class DC2B(Policy):
@@ -86,7 +89,7 @@ class DC2B(Policy):
     ) -> None:
         super().__init__(catalogue, normaliser=normaliser)
         check_not_negative(sharpness=sharpness)
-        check_positive(prior_precision=prior_precision)
+        check_range("prior_precision", prior_precision, LEAST_RIDGE, LARGEST_RIDGE)
         if hyperprior is not None:
             check_positive(shape=hyperprior[0], rate=hyperprior[1])
         check_choice("sharpness_of", sharpness_of, ("quality", "posterior"))
@@ -121,9 +124,11 @@ class DC2B(Policy):
         return Preferences(theta, zero, interval, np.stack([zero, zero]))
 
     def _belief(self) -> Belief:
-        start = self._prior_precision * np.eye(len(self.prior_mean))
-        information = self._prior_precision * self.prior_mean + self._response
-        return Belief(start + self._curvature, information)
+        return self._belief_from(self._curvature, self._response, self._prior_precision)
+
+    def _belief_from(self, curvature: FloatArray, response: FloatArray, prior: float) -> Belief:
+        start = prior * np.eye(len(self.prior_mean))
+        return Belief(start + curvature, prior * self.prior_mean + response)
 
     def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
         catalogue, layout = self.catalogue, self.catalogue.layout
@@ -182,13 +187,19 @@ class DC2B(Policy):
     def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:
         before = self._belief()
         after, _xi = learnt(before, self._inputs(slate.relevance[seen]), rewards[seen])
-        self._curvature = self._curvature + (after.precision - before.precision)
-        self._response = self._response + (after.information - before.information)
+        curvature = self._curvature + (after.precision - before.precision)
+        response = self._response + (after.information - before.information)
+        prior = self._prior_precision
         if self.hyperprior is not None:
             shape, rate = self.hyperprior
             off = after.mean - self.prior_mean
             spread = off @ off + np.trace(after.covariance)
-            self._prior_precision = (shape + 0.5 * len(off)) / (rate + 0.5 * spread)
+            prior = (shape + 0.5 * len(off)) / (rate + 0.5 * spread)
+        try:
+            _check_belief(self._belief_from(curvature, response, prior))
+        except StateError as error:
+            raise InputError(f"the features are too large to learn from: {error}") from None
+        self._curvature, self._response, self._prior_precision = curvature, response, prior
 
     def _arrays(self) -> Mapping[str, FloatArray]:
         return {
@@ -197,11 +208,17 @@ class DC2B(Policy):
             "prior": np.array([self._prior_precision]),
         }
 
+    def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
+        prior, curvature = arrays["prior"][0], unpacked(arrays["curvature"], len(self.prior_mean))
+        if not LEAST_RIDGE <= prior <= LARGEST_RIDGE:
+            raise StateError(
+                f"`prior` must be from {LEAST_RIDGE:g} to {LARGEST_RIDGE:g}, got {prior:g}"
+            )
+        _check_belief(self._belief_from(curvature, arrays["response"], float(prior)))
+
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
         curvature = unpacked(arrays["curvature"], len(self.prior_mean))
         prior = float(arrays["prior"][0])
-        if prior <= 0 or np.linalg.eigvalsh(curvature)[0] <= -prior:
-            raise StateError("`state` must hold a precision that is positive, got one that is not")
         self._curvature, self._prior_precision = curvature, prior
         self._response = np.array(arrays["response"])
 
@@ -217,3 +234,20 @@ def _checked_prior_mean(
         if start.shape != (catalogue.d,):
             raise InputError(f"`prior_mean` must have shape ({catalogue.d},), got {start.shape}")
     return np.append(start, 0.0) if intercept else start
+
+
+def _check_belief(belief: Belief) -> None:
+    """Raise StateError unless weights can be drawn from a belief, and are not too large."""
+    try:
+        np.linalg.cholesky(belief.precision)
+        largest = np.abs(belief.mean).max()
+        deviation = np.sqrt(np.diag(belief.covariance).max())
+    except np.linalg.LinAlgError:
+        raise StateError(
+            "`state` must hold a precision that is positive, got one that is not"
+        ) from None
+    if not max(largest, deviation) <= LARGEST_WEIGHT:
+        raise StateError(
+            f"`state` must come to weights of at most {LARGEST_WEIGHT:g} in size, "
+            f"got {largest:g}, give or take {deviation:g}"
+        )

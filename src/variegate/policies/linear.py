@@ -11,7 +11,7 @@ from variegate.arrays import FloatArray
 from variegate.catalogue import Catalogue
 from variegate.errors import InputError
 from variegate.prior import Prior
-from variegate.ridge import Ridge, packed, unpacked
+from variegate.ridge import Ridge, check_sums, packed, unpacked
 from variegate.theory import Confidence
 from variegate.utility import Preferences
 
@@ -70,10 +70,15 @@ def ridge_arrays(ridge: Ridge) -> Mapping[str, FloatArray]:
     return {"gram": packed(ridge.gram), "response": ridge.response}
 
 
+def check_ridge(arrays: Mapping[str, FloatArray]) -> None:
+    """Raise StateError unless the sums of a state can be those of observations."""
+    check_sums(arrays["gram"][None], arrays["response"][None])
+
+
 def restore_ridge(ridge: Ridge, arrays: Mapping[str, FloatArray]) -> None:
     """Take the sums of a state."""
     size = len(ridge.response)
-    ridge.set_sums(unpacked(arrays["gram"], size), np.array(arrays["response"]))
+    ridge.set_sums(unpacked(arrays["gram"], size), np.array(arrays["response"], dtype=np.float64))
 
 
 def learnt_preferences(ridge: Ridge, d: int, m: int) -> Preferences:

@@ -5,12 +5,25 @@ from typing import Any
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray, check_not_negative, check_positive
+from variegate.arrays import (
+    FloatArray,
+    IndexArray,
+    check_not_negative,
+    check_positive,
+    check_range,
+)
 from variegate.catalogue import Catalogue
 from variegate.errors import StateError
 from variegate.gains import Normaliser
 from variegate.policies.base import Explanation, Policy
-from variegate.ridge import Ridge, packed, unpacked
+from variegate.ridge import (
+    LARGEST_RIDGE,
+    LEAST_RIDGE,
+    Ridge,
+    check_sums,
+    packed,
+    unpacked,
+)
 from variegate.search import FixedScores, Scorer
 from variegate.slate import Slate
 
@@ -42,6 +55,7 @@ class LinUCB(Policy):
     ) -> None:
         super().__init__(catalogue, normaliser=normaliser)
         check_positive(ridge=ridge)
+        check_range("ridge", ridge, LEAST_RIDGE, LARGEST_RIDGE)
         check_not_negative(exploration=exploration)
         self.ridge, self.exploration = float(ridge), exploration
         self._arms: dict[int, Ridge] = {}
@@ -84,17 +98,17 @@ class LinUCB(Policy):
             "response": np.array(responses).reshape(len(rows), d),
         }
 
+    def _shapes(self, arrays: Mapping[str, FloatArray]) -> dict[str, tuple[int, ...]]:
+        d, items = self.catalogue.d, np.size(arrays.get("items", ()))
+        return {"items": (items,), "gram": (items, d * (d + 1) // 2), "response": (items, d)}
+
     def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
-        d, items = self.catalogue.d, len(arrays.get("items", ()))
-        expected = {"items": (items,), "gram": (items, d * (d + 1) // 2), "response": (items, d)}
-        found = {name: np.shape(array) for name, array in arrays.items()}
-        if found != expected:
-            raise StateError(f"`state` must hold arrays {expected}, got {found}")
-        if not all(np.isfinite(array).all() for array in arrays.values()):
-            raise StateError("`state` must hold finite numbers, got nan or infinity")
         rows = arrays["items"]
-        if not (np.isin(rows, np.arange(len(self.catalogue))).all()):
+        if not np.isin(rows, np.arange(len(self.catalogue))).all():
             raise StateError(f"`state` has items that {self.catalogue} has not")
+        if len(np.unique(rows)) < len(rows):
+            raise StateError(f"`state` must have each item once, got {rows.tolist()}")
+        check_sums(arrays["gram"], arrays["response"])
 
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
         d = self.catalogue.d

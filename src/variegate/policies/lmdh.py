@@ -15,6 +15,7 @@ from variegate.arrays import (
     check_positive,
 )
 from variegate.catalogue import Catalogue
+from variegate.errors import StateError
 from variegate.gains import Gains, Normaliser, normalising_factors
 from variegate.kernels import lmdh_list
 from variegate.kernels.layout import Layout
@@ -25,12 +26,13 @@ from variegate.policies.dial import Dial
 from variegate.policies.floor import FloorLike, checked_floor, floor_shares
 from variegate.policies.linear import (
     PriorLike,
+    check_ridge,
     checked_prior,
     learnt_preferences,
     restore_ridge,
     ridge_arrays,
 )
-from variegate.ridge import Estimate, Ridge
+from variegate.ridge import MOST_OBSERVATIONS, Estimate, Ridge
 from variegate.search import SEARCHES, Scorer, Search
 from variegate.shortlist import Shortlist, checked_shortlist, layout_of_rows
 from variegate.slate import Slate
@@ -175,16 +177,16 @@ class LMDH(Policy):
 
     def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
         if self.shortlist is None:
-            if self.search != "greedy" or self.catalogue.layout is None:
-                return super()._listed(free, k, rng)
-            return self._slate_of(*self._greedy_list(self.catalogue.layout, free, k))
+            found = self._greedy_list(self.catalogue.layout, free, k)
+            return super()._listed(free, k, rng) if found is None else self._slate_of(*found)
         rows = self._choices(free, k)
-        layout = layout_of_rows(self.catalogue, rows)
-        if self.search != "greedy" or layout is None:
+        all_rows = np.ones(len(rows), dtype=np.bool_)
+        found = self._greedy_list(layout_of_rows(self.catalogue, rows), all_rows, k)
+        if found is None:
             chosen = np.zeros_like(free)
             chosen[rows] = True
             return super()._listed(chosen, k, rng)
-        places, scores, x = self._greedy_list(layout, np.ones(len(rows), dtype=np.bool_), k)
+        places, scores, x = found
         return self._slate_of(rows[places], scores, x)
 
     def _choices(self, free: MaskArray, k: int) -> IndexArray:
@@ -194,8 +196,11 @@ class LMDH(Policy):
         return self.shortlist.candidates(self._belief(), self.width(k), factors, free)
 
     def _greedy_list(
-        self, layout: Layout, free: MaskArray, k: int
-    ) -> tuple[IndexArray, FloatArray, FloatArray]:
+        self, layout: Layout | None, free: MaskArray, k: int
+    ) -> tuple[IndexArray, FloatArray, FloatArray] | None:
+        """Return rows, scores and x by compiled loops; None where the reference must search."""
+        if self.search != "greedy" or layout is None:
+            return None
         belief, factors = self._belief(), normalising_factors(self.normaliser, k)
         return lmdh_list(layout, free, belief.mean, belief.inverse_root, self.width(k), factors)
 
@@ -227,6 +232,12 @@ class LMDH(Policy):
 
     def _arrays(self) -> Mapping[str, FloatArray]:
         return {**ridge_arrays(self._ridge), "seen": np.array([self._observations])}
+
+    def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
+        check_ridge(arrays)
+        seen = float(arrays["seen"][0])
+        if not 0.0 <= seen <= MOST_OBSERVATIONS:
+            raise StateError(f"`seen` must be from 0 to {MOST_OBSERVATIONS:g}, got {seen:g}")
 
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
         restore_ridge(self._ridge, arrays)

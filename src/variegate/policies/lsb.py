@@ -21,7 +21,12 @@ from variegate.gains import Normaliser
 from variegate.kernels.baselines import coverage_list
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import bounded, compiled_slate
-from variegate.policies.linear import learnt_preferences, restore_ridge, ridge_arrays
+from variegate.policies.linear import (
+    check_ridge,
+    learnt_preferences,
+    restore_ridge,
+    ridge_arrays,
+)
 from variegate.ridge import Estimate, Ridge
 from variegate.search import Scorer
 from variegate.slate import Slate, slate_of
@@ -114,6 +119,9 @@ class LSB(Policy):
 
     def _arrays(self) -> Mapping[str, FloatArray]:
         return ridge_arrays(self._ridge)
+
+    def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
+        check_ridge(arrays)
 
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
         restore_ridge(self._ridge, arrays)

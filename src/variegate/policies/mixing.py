@@ -18,7 +18,7 @@ from variegate.arrays import (
     generator,
 )
 from variegate.errors import InputError
-from variegate.policies.base import Policy
+from variegate.policies.base import Policy, finite_slate
 from variegate.policies.dial import Dial
 from variegate.policies.planning import Planning, planned_chances, planned_slate
 from variegate.search import SEARCHES, greedy
@@ -71,13 +71,15 @@ def mixed_slate(
     policy = policy if dial is None else policy._under(dial)
     draw = generator(rng)
     if isinstance(policy, Planning):
-        return planned_slate(policy, free, k, chance, draw)
+        drawn, propensities = planned_slate(policy, free, k, chance, draw)
+        return finite_slate(drawn), propensities
     coins = draw.random(k) < chance
-    plain = policy._listed(free, k, None)
+    plain = finite_slate(policy._listed(free, k, None))
     if not coins.any():
         slate, is_choice = plain, np.ones(k, dtype=np.bool_)
     else:
         slate, is_choice = _walked(policy, free, plain, coins, draw)
+        slate = finite_slate(slate)
     return slate, chance / (left - np.arange(k)) + np.where(is_choice, 1.0 - chance, 0.0)
 
 

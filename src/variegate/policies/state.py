@@ -11,6 +11,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.errors import StateError
+from variegate.ridge import LARGEST_SUM
 
 #: Raised when a state of before can no longer be read as one of now.
 STATE_VERSION: Final = 1
@@ -46,9 +47,24 @@ class State:
             ]
         return b"".join(parts)
 
+    def check(self) -> None:
+        """Raise StateError unless all numbers are finite and at most `LARGEST_SUM` in size."""
+        for name, array in self.arrays.items():
+            numbers = np.asarray(array, dtype=np.float64)
+            # What passes is nearly all that comes, and one product tells; nan is no less than it.
+            if np.vdot(numbers, numbers) <= LARGEST_SUM:
+                continue
+            sizes = np.abs(numbers)
+            if not (sizes <= LARGEST_SUM).all():
+                wrong = numbers[~(sizes <= LARGEST_SUM)][0]
+                raise StateError(
+                    f"`state` must hold finite numbers of at most {LARGEST_SUM:g} in size, "
+                    f"got {wrong:g} in {name!r}"
+                )
+
     @classmethod
     def from_bytes(cls, data: bytes) -> "State":
-        """Read what `to_bytes` wrote, or raise StateError."""
+        """Read what `to_bytes` wrote, or raise StateError; the numbers are checked."""
         if data[:4] != _MAGIC:
             raise StateError(f"not a state of variegate: it starts with {data[:4]!r}")
         try:
@@ -65,7 +81,9 @@ class State:
             raise StateError(f"a state cut off after {len(data)} bytes") from None
         if at != len(data):
             raise StateError(f"a state of {at} bytes, got {len(data)}: not as it was written")
-        return cls(policy, arrays, version)
+        state = cls(policy, arrays, version)
+        state.check()
+        return state
 
 
 # A service writes millions of states of a few shapes.

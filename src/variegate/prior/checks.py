@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,6 +10,12 @@ from numpy.typing import ArrayLike
 from variegate.arrays import FloatArray, check_numbers, check_positive, frozen
 from variegate.catalogue import Catalogue
 from variegate.errors import InputError
+
+#: What a prior's numbers are at most and at least. Within these bounds every estimate is finite:
+#: features may be as large as a catalogue takes (1e100), and their weights as small.
+LARGEST_MEAN: Final = 1e30
+LEAST_VARIANCE, LARGEST_VARIANCE = 1e-220, 1e120
+LEAST_NOISE, LARGEST_NOISE = 1e-30, 1e30
 
 
 def checked_mean(mean: ArrayLike, size: int) -> FloatArray:
@@ -19,6 +26,10 @@ def checked_mean(mean: ArrayLike, size: int) -> FloatArray:
             f"`mean` must have shape ({size},), one for each feature and distance, "
             f"got {array.shape}"
         )
+    if not (np.abs(array) <= LARGEST_MEAN).all():
+        raise InputError(
+            f"`mean` must be at most {LARGEST_MEAN:g} in size, got {np.abs(array).max():g}"
+        )
     return frozen(array)
 
 
@@ -28,10 +39,12 @@ def checked_covariance(covariance: ArrayLike, size: int) -> FloatArray:
     if array.shape != (size, size):
         raise InputError(f"`covariance` must have shape ({size}, {size}), got {array.shape}")
     variances = np.diag(array)
-    if (variances <= 0).any():
-        row = int(np.argmin(variances))
+    fits = (variances >= LEAST_VARIANCE) & (variances <= LARGEST_VARIANCE)
+    if not fits.all():
+        row = int(np.argmin(fits))
         raise InputError(
-            f"`covariance` must have variances greater than 0, got {variances[row]} at {row}"
+            f"`covariance` must have variances from {LEAST_VARIANCE:g} to {LARGEST_VARIANCE:g}, "
+            f"got {variances[row]} at {row}"
         )
     # In units of their own deviations: weights of very different sizes are no harm.
     deviations = np.sqrt(variances)

@@ -10,7 +10,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.errors import DataError
-from variegate.files import BROKEN, written_whole
+from variegate.files import stored_arrays, written_whole
 
 FORMAT: Final = "variegate prior"
 VERSION: Final = 1
@@ -30,16 +30,10 @@ def unpacked_prior(
     data: bytes, where: str | Path
 ) -> tuple[Mapping[str, Any], Mapping[str, FloatArray]]:
     """Return what `packed_prior` packed, or raise DataError with `where` it came from."""
-    # np.load would take anything else for a pickle or a lone array.
-    if data[:2] != b"PK":
-        raise DataError(f"{where}: not a whole prior file: it is no archive")
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+    with stored_arrays(data, "prior", where) as stored:
+        arrays = {name: stored[name] for name in stored.files}
         header = json.loads(arrays.pop("header").tobytes())
         is_ours, version = header.get("format") == FORMAT, header.get("version")
-    except BROKEN as error:
-        raise DataError(f"{where}: not a whole prior file: {error}") from None
     if not is_ours:
         raise DataError(f"{where}: not a prior of variegate")
     if version != VERSION:

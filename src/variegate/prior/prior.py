@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from variegate.arrays import FloatArray, check_positive, sealed
+from variegate.arrays import FloatArray, check_range, sealed
 from variegate.catalogue import Catalogue
 from variegate.errors import DataError, InputError
 from variegate.prior.checks import (
+    LARGEST_NOISE,
+    LEAST_NOISE,
     check_names,
     checked_beta,
     checked_covariance,
@@ -51,7 +53,7 @@ class Prior:
     users: int = 0
 
     def __post_init__(self) -> None:
-        check_positive(noise=self.noise)
+        check_range("noise", self.noise, LEAST_NOISE, LARGEST_NOISE)
         names, distances = tuple(map(str, self.feature_names)), tuple(map(str, self.distances))
         size = len(names) + len(distances)
         if size == 0:

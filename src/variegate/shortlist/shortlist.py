@@ -120,7 +120,8 @@ class Shortlist:
             Which items may be chosen, (L,).
         """
         quotas = self._quotas(len(factors))
-        if np.count_nonzero(free) <= quotas[0].opened // 2:
+        few = np.count_nonzero(free) <= quotas[0].opened // 2
+        if few or not _fits_single(belief, exploration):
             return np.flatnonzero(free)
         opening = Opening(self._cells, self.catalogue.distances, belief, exploration)
         draft = Draft(self.catalogue, belief, exploration, DRAFTED * len(quotas))
@@ -191,6 +192,12 @@ def checked_shortlist(shortlist: Shortlist | None, catalogue: Catalogue) -> Shor
     if shortlist.catalogue is not catalogue:
         raise InputError(f"`shortlist` must be of {catalogue}, got {shortlist!r}")
     return shortlist
+
+
+def _fits_single(belief: Estimate, exploration: float) -> bool:
+    """Return whether a belief, once it is scaled to a size of 1, leaves single precision whole."""
+    size = float(belief.mean @ belief.mean + np.trace(belief.covariance))
+    return 0.0 < size < np.inf and 0.0 <= exploration < LARGEST
 
 
 def _check_size(catalogue: Catalogue) -> None:

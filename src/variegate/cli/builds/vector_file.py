@@ -9,7 +9,7 @@ from variegate.datasets.sources import read_file
 from variegate.datasets.text import as_utf8
 from variegate.embeddings import Embeddings, embeddings_of
 from variegate.errors import DataError, InputError
-from variegate.files import BROKEN
+from variegate.files import BROKEN, check_declared, stored_arrays
 
 
 def read_vectors(file: str, ids_file: str | None, normalise: str | None) -> Embeddings:
@@ -48,21 +48,23 @@ def _arrays(file: str) -> dict[str, NDArray[np.generic]]:
         with Path(file).open("rb") as opened:
             if not opened.peek(6).startswith((b"PK", b"\x93NUMPY")):
                 raise DataError(f"{file}: not an .npz or .npy file")
-            stored = np.load(opened, allow_pickle=False)
-            if isinstance(stored, np.ndarray):
-                return {"vectors": stored}
-            wanted = ("header", "ids", "vectors", "mean_user")
-            return {name: stored[name] for name in stored.files if name in wanted}
+            if opened.peek(2).startswith(b"PK"):
+                with stored_arrays(file, ".npz or .npy") as stored:
+                    wanted = ("header", "ids", "vectors", "mean_user")
+                    return {name: stored[name] for name in stored.files if name in wanted}
+            check_declared(file, opened, Path(file).stat().st_size)
+            opened.seek(0)
+            return {"vectors": np.load(opened, allow_pickle=False)}
     except FileNotFoundError:
         raise DataError(f"{file}: no such file") from None
-    except DataError:
-        raise
-    except BROKEN as error:
+    except (DataError, *BROKEN) as error:
         reason = " ".join(str(error).split())
         if "allow_pickle" in reason:
             raise DataError(
                 f"{file}: holds Python objects: save ids as text, np.array(ids, dtype=str)"
             ) from None
+        if isinstance(error, DataError):
+            raise
         raise DataError(f"{file}: not a whole .npz or .npy file: {reason}") from None
 
 

@@ -15,15 +15,14 @@ def is_prior(file: str) -> bool:
     """Return whether a file is a prior; whatever is wrong with it is for its reader to say."""
     import json
 
-    import numpy as np
-
-    from variegate.files import BROKEN
+    from variegate.errors import DataError
+    from variegate.files import stored_arrays
     from variegate.prior.file import FORMAT
 
     try:
-        with Path(file).open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
+        with stored_arrays(file, "prior") as arrays:
             return bool(json.loads(arrays["header"].tobytes())["format"] == FORMAT)
-    except BROKEN:
+    except DataError:
         return False
 
 

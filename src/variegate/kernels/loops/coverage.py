@@ -99,14 +99,19 @@ def scan(items, own, belief, uncovered, free, slack, space, tops):
 def fill_list(items, own, belief, free, slack, space, tops, chosen, scores, gains):
     """Fill `chosen`, `scores` (k,) and `gains` (k, D) with LSB's list; `free` is used up.
 
-    `slack` is what a score may be off by for a belief of size 1.
+    `slack` is what a score may be off by for a belief of size 1. Returns how many were filled:
+    fewer where no candidate is left, or no score is a number.
     """
     rows, bounds = items[1], space[2]
     uncovered, delta = np.ones(rows.shape[1]), np.empty(rows.shape[1])
     for n in range(len(chosen)):
         size = scan(items, own, belief, uncovered, free, slack, space, tops)
         chosen[n] = highest(bounds, tops)
+        if not free[chosen[n]]:
+            return n
         scores[n] = exact_score(chosen[n], rows, belief, uncovered, gains[n])
+        if not np.isfinite(scores[n]):  # every place would be near enough, even those of no item
+            return n
         item = next_near(bounds, tops, scores[n] / size, 0)
         while item >= 0:
             score = exact_score(item, rows, belief, uncovered, delta)
@@ -117,3 +122,4 @@ def fill_list(items, own, belief, free, slack, space, tops, chosen, scores, gain
         free[chosen[n]] = False
         for i in range(len(uncovered)):
             uncovered[i] *= 1.0 - min(max(rows[chosen[n], i], 0.0), 1.0)
+    return len(chosen)

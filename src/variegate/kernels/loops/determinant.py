@@ -126,13 +126,18 @@ def add_direction(item, left, count, units, model, directions):
 
 @njit(cache=True, nogil=True)
 def fill_list(items, units, quality, model, free, slack, margin, space, tops, chosen, scores):
-    """Fill `chosen` and `scores` (k,) with DC2B's list; `free` is used up."""
+    """Fill `chosen` and `scores` (k,) with DC2B's list; `free` is used up.
+
+    Returns how many were filled: fewer where no candidate is left, or a score is no number.
+    """
     lefts, bounds, lanes = space[1], space[2], space.shape[2]
     directions = np.zeros((len(chosen), items[0].shape[1] + 1))
     count, newest = 0, directions[0, :0]
     for n in range(len(chosen)):
         scan(n, newest, items, units, quality, model, free, slack, margin, space, tops)
         chosen[n], scores[n] = highest(bounds, tops), -np.inf
+        if not free[chosen[n]]:
+            return n
         item, start, taken = chosen[n], 0, 0.0
         while item >= 0:
             left = exact_left(item, count, units, model, directions)
@@ -140,6 +145,8 @@ def fill_list(items, units, quality, model, free, slack, margin, space, tops, ch
                 # Less is never more again: single precision need not guess at it any longer.
                 lefts[item // lanes, item % lanes] = SPENT
             score = exact_score(item, left, items, quality)
+            if not np.isfinite(score):  # the lowest score is near to those of no item, too
+                return n
             if wins(score, item, scores[n], chosen[n]):
                 chosen[n], scores[n], taken = item, score, left
             item = next_near(bounds, tops, scores[n], start)
@@ -147,3 +154,4 @@ def fill_list(items, units, quality, model, free, slack, margin, space, tops, ch
         free[chosen[n]] = False
         before, count = count, add_direction(chosen[n], taken, count, units, model, directions)
         newest = directions[before] if count > before else directions[0, :0]
+    return len(chosen)

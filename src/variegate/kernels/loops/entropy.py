@@ -106,13 +106,20 @@ def scan(n, items, belief, model, directions, free, slack, space, tops):
 
 @njit(cache=True, nogil=True)
 def fill_list(items, belief, model, free, slack, space, tops, chosen, scores):
-    """Fill `chosen` and `scores` (k,) with C2UCB's list; `free` is used up."""
+    """Fill `chosen` and `scores` (k,) with C2UCB's list; `free` is used up.
+
+    Returns how many were filled: fewer where no candidate is left, or no score is a number.
+    """
     bounds, Q = space[2], model[0].copy()
     directions = np.zeros((len(chosen), len(Q)))
     for n in range(len(chosen)):
         scan(n, items, belief, model, directions, free, slack, space, tops)
         chosen[n] = highest(bounds, tops)
+        if not free[chosen[n]]:
+            return n
         scores[n] = exact_score(chosen[n], n, items, belief, model, directions)
+        if not np.isfinite(scores[n]):  # every place would be near enough, even those of no item
+            return n
         item = next_near(bounds, tops, scores[n], 0)
         while item >= 0:
             score = exact_score(item, n, items, belief, model, directions)
@@ -121,6 +128,7 @@ def fill_list(items, belief, model, free, slack, space, tops, chosen, scores):
             item = next_near(bounds, tops, scores[n], item + 1)
         free[chosen[n]] = False
         take(items[1][chosen[n]], Q, directions[n])
+    return len(chosen)
 
 
 @njit(cache=True, nogil=True)
@@ -128,7 +136,7 @@ def take(z, Q, direction):
     """Take one item out of Q, and fill the direction that it took."""
     for i in range(len(z)):
         direction[i] = dot(Q[i], z)
-    direction /= sqrt(1.0 + dot(direction, z))
+    direction /= sqrt(1.0 + max(dot(direction, z), 0.0))  # rounding can dip below 0
     for i in range(len(z)):
         for j in range(len(z)):
             Q[i, j] -= direction[i] * direction[j]

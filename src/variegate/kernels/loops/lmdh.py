@@ -136,8 +136,11 @@ def decide(n, best, items, rows, closed, belief, factor, room, answer):
     """Put into position n the item with the highest exact score of those nearest to `best`.
 
     `rows` gives the row of each place in the blocks; `best` is the least score to look at.
+    Returns whether there was one: no candidate may be left, or no score be a number.
     """
     (_sums, scores, tops, memo), (chosen, values, x) = room, answer
+    if not best > -np.inf:  # every place would reach it, even those of no item
+        return False
     if n == 0:
         memo[0][:] = -1
     lanes, gains, place = scores.shape[1], np.empty(x.shape[1]), -1
@@ -152,19 +155,27 @@ def decide(n, best, items, rows, closed, belief, factor, room, answer):
                 if score > values[n]:
                     place, chosen[n], values[n] = at, rows[at], score
                     x[n] = gains
+    if place < 0:
+        return False
     closed[place] = -np.inf
+    return True
 
 
 @njit(cache=True, nogil=True)
 def fill_list(items, data, rows, closed, belief, factors, slack, parts, room, answer):
-    """Fill `answer`, the rows chosen, their scores and their x, position by position."""
+    """Fill `answer`, the rows chosen, their scores and their x, position by position.
+
+    Returns whether every position was filled.
+    """
     chosen = answer[0]
     single = in_single(belief)
     for n in range(len(chosen)):
         last = chosen[n - 1] if n else -1
         factor = np.float32(factors[n])
         best = scan(last, items, data, closed, single, factor, parts, room, 0, len(parts[0]))
-        decide(n, best - slack, items, rows, closed, belief, factors[n], room, answer)
+        if not decide(n, best - slack, items, rows, closed, belief, factors[n], room, answer):
+            return False
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -180,19 +191,23 @@ def whole_list(
 ):
     """Fill `answer` from all that are `free`: from those only that can win, if these are few.
 
+    Returns whether it did: False where single precision cannot hold the numbers, and where no
+    item could be chosen for a position.
+
     `pairs` are the distances of all pairs, which may be none; `limits` are those of `prepared`;
     `spare` is room for the few.
     """
-    reach, slack = prepared(free, closed, belief, factors, limits, items.h.shape[1])
+    reach, slack, fits = prepared(free, closed, belief, factors, limits, items.h.shape[1])
+    if not fits:
+        return False
     single, data = in_single(belief), (items.h, items.sizes_blocks, pairs)
     fill_parts(items.z, single, parts, 0, len(items.z))
     few, count = spare[0], room[1].size + 1  # all of them
     if not len(pairs):  # looking distances up takes less than finding those who can do without
         count = winners(parts, closed, single, reach, slack, len(factors), room[1], few)
     if count > len(few):
-        fill_list(items, data, rows, closed, belief, factors, slack, parts, room, answer)
-    else:
-        list_of_few(items, count, data, closed, belief, factors, slack, parts, spare, answer)
+        return fill_list(items, data, rows, closed, belief, factors, slack, parts, room, answer)
+    return list_of_few(items, count, data, closed, belief, factors, slack, parts, spare, answer)
 
 
 @njit(cache=True, nogil=True)
@@ -211,11 +226,14 @@ def winners(parts, closed, single, reach, slack, k, high, places):
 
 @njit(cache=True, nogil=True)
 def list_of_few(items, count, data, closed, belief, factors, slack, parts, spare, answer):
-    """Fill `answer` from the first `count` places of `spare`, laid out side by side."""
+    """Fill `answer` from the first `count` places of `spare`, laid out side by side.
+
+    Returns whether every position was filled.
+    """
     places, (h, sizes), (mean, square, cross), (sums, scores, tops, memo), shut = spare
     used = -(-count // mean.shape[1])
     parts_of_few = mean[:used], square[:used], cross[:used]
     room = sums[:used], scores[:used], tops[:used], memo
     gather(places, count, data[:2], parts, closed, (h, sizes), parts_of_few, shut)
     few = h[:used], sizes[:used], data[2][:0]  # the places of the pairs are of all items
-    fill_list(items, few, places, shut, belief, factors, slack, parts_of_few, room, answer)
+    return fill_list(items, few, places, shut, belief, factors, slack, parts_of_few, room, answer)

@@ -72,12 +72,19 @@ def scan(n, last, items, units, model, free, slack, space, tops):
 
 @njit(cache=True, nogil=True)
 def fill_list(items, units, model, free, slack, space, tops, chosen, scores):
-    """Fill `chosen` and `scores` (k,) with MMR's list; `free` is used up."""
+    """Fill `chosen` and `scores` (k,) with MMR's list; `free` is used up.
+
+    Returns how many were filled: fewer where no candidate is left, or no score is a number.
+    """
     bounds = space[2]
     for n in range(len(chosen)):
         scan(n, chosen[n - 1] if n else 0, items, units, model, free, slack, space, tops)
         chosen[n] = highest(bounds, tops)
+        if not free[chosen[n]]:
+            return n
         scores[n] = exact_score(chosen[n], chosen, n, items, units, model)
+        if not np.isfinite(scores[n]):  # every place would be near enough, even those of no item
+            return n
         item = next_near(bounds, tops, scores[n], 0)
         while item >= 0:
             score = exact_score(item, chosen, n, items, units, model)
@@ -85,3 +92,4 @@ def fill_list(items, units, model, free, slack, space, tops, chosen, scores):
                 chosen[n], scores[n] = item, score
             item = next_near(bounds, tops, scores[n], item + 1)
         free[chosen[n]] = False
+    return len(chosen)

@@ -7,11 +7,17 @@ from numba import njit
 
 #: Half the distance from 1 to the next number of single precision.
 ROUNDING = 6e-8
+#: The roots of squares that single precision is too coarse for are less than this.
+TINY = 1e-18
+#: Larger numbers than this do not square in single precision.
+LARGEST = 1e15
 
 
 @njit(cache=True, nogil=True)
 def prepared(free, closed, belief, factors, limits, width):
-    """Fill `closed` from `free`; return the largest gains (m,) and the slack, in single precision.
+    """Fill `closed` from `free`; return the largest gains (m,), the slack, and whether they fit.
+
+    Where they do not fit single precision, or are not numbers, the rest means nothing.
 
     `limits` are the length of the longest feature vector and the largest value of each
     distance, `width` how many numbers the distances' data have. Scores that are nearer than the
@@ -35,5 +41,9 @@ def prepared(free, closed, belief, factors, limits, width):
         for j in range(i + 1):
             spread += G[i, j] ** 2
     terms = len(eta) + width + len(factors) + 8
-    size = sqrt(weights) + alpha * sqrt(spread)
-    return reach, np.float32(4.0 * terms * ROUNDING * size * sqrt(length))
+    length, weights, spread = sqrt(length), sqrt(weights), sqrt(spread)
+    size = weights + alpha * spread
+    fits = alpha >= 0.0  # nan is not less than anything, so it does not fit
+    for number in (size * length, length, weights, spread, alpha):
+        fits = fits and number < LARGEST
+    return reach, np.float32(4.0 * terms * ROUNDING * size * length + TINY), fits

@@ -33,7 +33,7 @@ def solved(gram, response, precision, mean):
             for k in range(j, p):
                 R[j, k] -= share * R[i, k]
         pivot = R[j, j]
-        if pivot < rounding or pivot <= 0.0:
+        if not (pivot >= rounding and pivot > 0.0):  # nan is neither
             return response, R, False
         root = sqrt(pivot)
         for k in range(j, p):
@@ -69,10 +69,10 @@ def moved(gram, response, mean, G):
 
 
 @njit(cache=True)
-def sums_with(gram, response, features, rewards, kept):
+def sums_with(gram, response, features, rewards, kept, largest):
     """Return `kept` of the sums with an observation a row added.
 
-    The last value: whether all are numbers.
+    The last value: whether none is larger than `largest`, and all are numbers.
     """
     n, p = features.shape
     more, answers = kept * gram, kept * response
@@ -84,8 +84,8 @@ def sums_with(gram, response, features, rewards, kept):
                 more[i, j] += zeta[i] * zeta[j]
     sound = True
     for i in range(p):
-        sound = sound and np.isfinite(answers[i])
+        sound = sound and abs(answers[i]) <= largest
         for j in range(i, p):
-            sound = sound and np.isfinite(more[i, j])
+            sound = sound and abs(more[i, j]) <= largest
             more[j, i] = more[i, j]
     return more, answers, sound

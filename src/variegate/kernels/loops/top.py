@@ -41,7 +41,8 @@ def fill_linear(items, belief, squashed, free, slack, chosen, scores):
 
     `items` are the features by blocks and by rows, `belief` is (theta, G, alpha). Where scores
     are `squashed` by a sigmoid, which rises but may round unlike numbers to the same, the bounds
-    are held against what the last of the best was before.
+    are held against what the last of the best was before. Returns how many were filled: fewer
+    where no candidate is left.
     """
     (z, rows), (theta, G, alpha), lanes = items, belief, items[0].shape[2]
     single = theta.astype(np.float32), G.astype(np.float32), np.float32(alpha)
@@ -60,6 +61,7 @@ def fill_linear(items, belief, squashed, free, slack, chosen, scores):
                     count = insert(item, score, count, chosen, scores)
                     if count == len(chosen):
                         least = exact_value(rows[chosen[count - 1]], belief)
+    return count
 
 
 @njit(cache=True, nogil=True)
@@ -71,8 +73,9 @@ def exact_value(z, belief):
 
 @njit(cache=True, nogil=True)
 def fill_given(values, free, chosen, scores):
-    """Fill `chosen` and `scores` (k,) with the best by `values` (L,)."""
+    """Fill `chosen` and `scores` (k,) with the best by `values` (L,); return how many."""
     count = 0
     for item in range(len(values)):
         if free[item] and (count < len(chosen) or values[item] > scores[count - 1]):
             count = insert(item, values[item], count, chosen, scores)
+    return count

@@ -1,10 +1,13 @@
 """Answers that were worked out in full, so that nothing looks at them again."""
 
+import json
 from typing import Any
 
 from fastapi import Response
 from pydantic import BaseModel
 from pydantic_core import to_json
+
+from variegate.errors import StateError
 
 
 class JsonAnswer(Response):
@@ -18,7 +21,15 @@ class JsonAnswer(Response):
 
 def answered(content: Any, status: int = 200) -> Response:
     """Return what the core gave as JSON; `answer_of` tells OpenAPI what that is."""
-    return JsonAnswer(to_json(content), status)
+    body = to_json(content)
+    # The writer has no mode that refuses them, and a text may well have these letters.
+    if b"NaN" in body or b"Infinity" in body:
+        json.loads(body, parse_constant=_refused)
+    return JsonAnswer(body, status)
+
+
+def _refused(number: str) -> None:
+    raise StateError(f"an answer must have finite numbers, got {number}: JSON has no other")
 
 
 def answer_of(model: type[BaseModel], about: str, status: int = 200) -> dict[int | str, Any]:

@@ -1,0 +1,73 @@
+"""No array ends the process: every compiled loop that Python calls is fuzzed in its own."""
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import variegate
+from tests.kernels.hostile import ENTRIES
+
+SOURCE = Path(variegate.__file__).parent
+LOOPS = "variegate.kernels.loops"
+
+
+def entries() -> Iterator[str]:
+    """Give each compiled function that Python calls, as module.function."""
+    for file in SOURCE.rglob("*.py"):
+        if SOURCE / "kernels" / "loops" not in file.parents:
+            yield from called(file.stem, ast.parse(file.read_text()))
+
+
+def called(stem: str, tree: ast.Module) -> Iterator[str]:
+    nodes = list(ast.walk(tree))
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    modules = {a.asname or a.name: a.name for i in imports if i.module == LOOPS for a in i.names}
+    for one in imports:
+        if (one.module or "").startswith(f"{LOOPS}."):
+            yield from (f"{one.module.rsplit('.')[-1]}.{alias.name}" for alias in one.names)
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Call):
+            name = node.value.id if isinstance(node.value, ast.Name) else ""
+            if isinstance(node.value, ast.Call) and ast.unparse(node.value) == "_loops()":
+                name = next(iter(modules))  # the one module that such a function returns
+            if name in modules:
+                yield f"{modules[name]}.{node.attr}"
+        is_twin = isinstance(node, ast.FunctionDef) and any(
+            ast.unparse(mark).startswith("compiled_twin_of") for mark in node.decorator_list
+        )
+        if is_twin:
+            yield f"{stem}.{node.name}"  # type: ignore[attr-defined]
+
+
+def test_every_compiled_loop_that_python_calls_is_fuzzed() -> None:
+    assert sorted(set(entries())) == sorted(ENTRIES)
+
+
+def fuzz(examples: int, seconds: float, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tests.kernels.hostile", str(examples)],
+        cwd=Path(__file__).parents[2],
+        env=os.environ | {"PYTHONPATH": str(SOURCE.parent), **environment},
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+    )
+
+
+def test_no_array_ends_the_process() -> None:
+    done = fuzz(examples=40, seconds=300)
+
+    assert done.returncode == 0, done.stdout + done.stderr[-4000:]
+
+
+@pytest.mark.slow
+def test_no_array_takes_an_index_out_of_range(tmp_path: Path) -> None:
+    done = fuzz(300, 3_000, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
+
+    assert done.returncode == 0, done.stdout + done.stderr[-4000:]

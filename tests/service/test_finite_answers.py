@@ -1,0 +1,20 @@
+"""Answers have finite numbers or are no answers."""
+
+import json
+
+import pytest
+
+from variegate.errors import StateError
+from variegate.service.routes.answers import answered
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -float("inf")])
+def test_a_number_that_is_none_is_never_sent(wrong: float) -> None:
+    with pytest.raises(StateError, match="an answer must have finite numbers"):
+        answered({"items": [{"score": wrong}]})
+
+
+def test_words_may_have_the_letters_of_one() -> None:
+    sent = {"title": "To Infinity: NaN", "score": 1e308}
+
+    assert json.loads(bytes(answered(sent).body)) == sent
