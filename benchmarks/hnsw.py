@@ -56,10 +56,12 @@ class GraphShortlist:
         layout = layout_of_rows(self._catalogue, rows)
         assert layout is not None
         everything = np.ones(len(rows), dtype=np.bool_)
-        first, _, _ = lmdh_list(
+        found = lmdh_list(
             layout, everything, belief.mean, belief.inverse_root, exploration, factors
         )
-        return self._near(self._others(belief, exploration, factors, rows[first]), free, rows)
+        assert found is not None
+        first = rows[found[0]]
+        return self._near(self._others(belief, exploration, factors, first), free, rows)
 
     def _near(self, queries: FloatArray, free: MaskArray, also: IndexArray) -> IndexArray:
         vectors = np.ascontiguousarray(queries, dtype=np.float32)

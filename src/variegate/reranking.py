@@ -82,7 +82,9 @@ def diversify(
         # LMDH's list for preferences that are known: one feature, the score, of weight 1.
         eta = np.append(1.0, weights)
         known = np.zeros((len(eta), len(eta)))
-        return lmdh_list(layout, np.ones(len(worth), np.bool_), eta, known, 0.0, np.ones(k))[0]
+        found = lmdh_list(layout, np.ones(len(worth), np.bool_), eta, known, 0.0, np.ones(k))
+        if found is not None:
+            return found[0]
     items = Catalogue(range(len(worth)), worth[:, None], bound)
     scorer = Utility(items, [1.0], weights).scorer(np.arange(len(worth)), k)
     places, _values = SEARCHES[search](scorer, k)

@@ -204,7 +204,7 @@ def test_check_state_is_what_restore_asks_and_changes_nothing(
 
 
 def test_options_too_large_for_any_score_are_an_error_and_no_list() -> None:
-    policy = played(LMDH(catalogue_of(1), exploration=1e308, ridge=1e-50))
+    policy = LMDH(catalogue_of(1), exploration=1e308, ridge=1e-50)
 
     with pytest.raises(StateError, match="the scores of a list must be finite numbers"):
         policy.recommend(3)

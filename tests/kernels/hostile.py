@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from variegate import Catalogue, Policy, make_policy
 from variegate.arrays import FloatArray, IndexArray, MaskArray
-from variegate.distances import jaccard
+from variegate.distances import Distance, jaccard
 from variegate.errors import VariegateError
 from variegate.gains import normalising_factors
 from variegate.kernels import lists, lmdh_list, upper_bounds
@@ -75,8 +75,8 @@ def catalogue(items: int, d: int, m: int, scale: float) -> Catalogue:
     features[-1] = 0.0
     labels = jaccard([{"a"}, {"b"}, {"a", "b"}] * items, name="labels").among(np.arange(items))
     popularity = rng.integers(0, 4, items).tolist()
-    distances = ["cosine", labels, "euclidean"][:m]
-    return Catalogue(range(items), features, distances, attributes={"popularity": popularity})
+    distances: list[str | Distance] = ["cosine", labels, "euclidean"]
+    return Catalogue(range(items), features, distances[:m], attributes={"popularity": popularity})
 
 
 @st.composite
@@ -112,7 +112,7 @@ def belief_of(draw: Any, size: int) -> Linear:
 def call_lmdh(draw: Any) -> None:
     items, layout, free, k = layout_and_free(draw)
     belief = belief_of(draw, items.d + items.m)
-    lists.LARGE = draw(st.sampled_from((1, 200)))
+    vars(lists)["LARGE"] = draw(st.sampled_from((1, 200)))  # by all cores, or by one
     found = lmdh_list(layout, free, *belief, draw(arrays(k)))
     if found is not None:
         check_rows(found[0], free, k)
@@ -171,7 +171,8 @@ def call_bounds(draw: Any) -> None:
         parts[odd] = tuple(size + draw(st.integers(-1, 1)) for size in parts[odd])
     if all(size >= 0 for shape in parts for size in shape):
         tables = [draw(arrays(*shape)) for shape in parts]
-        assert len(upper_bounds(*tables, draw(numbers))) == len(tables[5])
+        bounds: Callable[..., FloatArray] = upper_bounds
+        assert len(bounds(*tables, draw(numbers))) == len(tables[5])
 
 
 def call_rows(draw: Any) -> None:

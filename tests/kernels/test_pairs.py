@@ -26,7 +26,10 @@ def listed(layout: Layout, seed: int) -> tuple[np.ndarray, ...]:
     rng = np.random.default_rng(seed)
     root = np.tril(rng.normal(size=(size, size))) + 2.0 * np.eye(size)
     free = rng.random(len(layout)) < 0.9
-    return lmdh_list(layout, free, rng.normal(size=size), root, 0.3, normalising_factors("none", K))
+    factors = normalising_factors("none", K)
+    found = lmdh_list(layout, free, rng.normal(size=size), root, 0.3, factors)
+    assert found is not None
+    return found
 
 
 def test_pairs_are_kept_once_as_many_were_worked_out_one_by_one() -> None:

@@ -21,13 +21,13 @@ from variegate.slate import Slate, slate_of
 from variegate.utility import Preferences, known_preferences
 
 #: Why a result can be no number, though all that it is made from are.
-TOO_LARGE: Final = "and is not: what was learnt, the features or the options are too large"
+TOO_LARGE: Final = "what was learnt, the features or the options are too large to multiply"
 
 
 def finite_slate(slate: Slate) -> Slate:
     """Return the slate if its scores are numbers, or raise StateError."""
     if not all(map(isfinite, slate.scores.tolist())):  # of so few, quicker than NumPy
-        raise StateError(f"the scores of a list must be finite numbers {TOO_LARGE}")
+        raise StateError(f"the scores of a list must be finite numbers, and are not: {TOO_LARGE}")
     return slate
 
 
@@ -143,7 +143,9 @@ class Policy(ABC):
             found = policy._explained(slate)
         for part in (found.relevance, found.diversity, found.exploration):
             if not np.isfinite(part).all():
-                raise StateError(f"an explanation must be of finite numbers {TOO_LARGE}")
+                raise StateError(
+                    f"an explanation must have finite numbers, and has not: {TOO_LARGE}"
+                )
         return found
 
     def state(self) -> State:
