@@ -218,7 +218,13 @@ def check_sums(gram: FloatArray, response: FloatArray) -> None:
     response
         (n, p).
     """
-    squares = gram[:, _diagonal(response.shape[1])]
+    size = response.shape[1]
+    if gram.shape != (len(response), size * (size + 1) // 2):
+        raise StateError(f"`gram` must have a triangle of {size} rows each, got {gram.shape}")
+    sums = np.array(gram, dtype=np.float64), np.array(response, dtype=np.float64)
+    if _loops().sums_fit(*sums, LARGEST_SUM, MOST_OBSERVATIONS):
+        return
+    squares = gram[:, _diagonal(size)]
     if not (squares >= 0.0).all():
         raise StateError(
             f"`gram` must have squares of at least 0 on its diagonal, got {squares.min()}"

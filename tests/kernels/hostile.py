@@ -40,7 +40,7 @@ from variegate.kernels.units import units_of
 from variegate.policies.registry import POLICIES
 from variegate.policies.state import State
 from variegate.prior import Prior
-from variegate.ridge import Estimate, Ridge
+from variegate.ridge import Estimate, Ridge, check_sums
 from variegate.shortlist import Shortlist
 
 #: Numbers at which arithmetic ends, or single precision does.
@@ -207,6 +207,11 @@ def call_ridge(draw: Any) -> None:
     assert np.isfinite(belief.deviations).all()
 
 
+def call_sums(draw: Any) -> None:
+    n, p, more = draw(st.integers(0, 2)), draw(st.integers(0, 3)), draw(st.sampled_from((0, 0, 1)))
+    check_sums(draw(arrays(n, p * (p + 1) // 2 + more)), draw(arrays(n, p)))
+
+
 def call_pairs(draw: Any) -> None:
     table = draw(arrays(40, 33))
     items = Catalogue(range(40), table, "cosine")
@@ -283,6 +288,7 @@ ENTRIES: Mapping[str, Callable[[Any], None]] = {
     "rows.add_distances": call_rows,
     "rows.fill_parts": call_rows,
     "solving.solved": call_ridge,
+    "solving.sums_fit": call_sums,
     "solving.sums_with": call_ridge,
     "top.fill_given": call_top_of,
     "top.fill_linear": call_top,

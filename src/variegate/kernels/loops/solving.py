@@ -89,3 +89,21 @@ def sums_with(gram, response, features, rewards, kept, largest):
             sound = sound and abs(more[i, j]) <= largest
             more[j, i] = more[i, j]
     return more, answers, sound
+
+
+@njit(cache=True)
+def sums_fit(gram, response, largest, observations):
+    """Return whether triangles (n, p (p + 1) / 2) and responses (n, p) pass `ridge.check_sums`."""
+    n, p = response.shape
+    for row in range(n):
+        top, at = 0.0, 0
+        for i in range(p):
+            square = gram[row, at]
+            limit = sqrt(observations * (square + 2.2250738585072014e-308))
+            if not (square >= 0.0 and abs(response[row, i]) <= limit):  # nan is neither
+                return False
+            top, at = max(top, square), at + p - i
+        for number in gram[row]:
+            if not abs(number) <= min(2.0 * top, largest):
+                return False
+    return True
