@@ -1,14 +1,35 @@
-"""What the database adds up is what the lists say."""
+"""What the running sums say is what the lists say, whatever happened to them."""
+
+import math
+import threading
+import time
+from itertools import starmap
 
 import numpy as np
 import pytest
 
-from tests.store.making import add_users, answered, event, slate
-from variegate.store import Store, UserRewards
+from tests.store.making import add_users, answered, event, slate, threads, user
+from variegate.store import Moments, PolicySums, Store
+from variegate.store.engine import open_database
+from variegate.store.sums import UNIT
+
+NOW = 1_700_000_600.0
+
+
+def sums_of(store: Store) -> dict[str, PolicySums]:
+    with store.reading() as reader:
+        assert reader.wrong_sums(NOW) == 0
+        return {one.policy: one for one in reader.policy_sums()}
+
+
+def moments(*values: float) -> Moments:
+    exact = [int(value * UNIT) for value in values]
+    return Moments(len(values), sum(exact), sum(value * value for value in exact))
 
 
 def test_counts_tell_what_there_is(store: Store) -> None:
     add_users(store, "ada", "bob")
+    add_users(store, "bob")
     with store.batch() as batch:
         batch.add_slates([slate("01A"), slate("01B"), slate("01C")])
         batch.change_slates([answered(slate("01B"), [1.0, None, None])])
@@ -21,48 +42,179 @@ def test_counts_tell_what_there_is(store: Store) -> None:
 def test_counts_of_an_empty_store_are_zero(store: Store) -> None:
     with store.reading() as reader:
         assert set(reader.counts().values()) == {0}
-        assert reader.rewards_by_user() == []
+        assert reader.policy_sums() == []
 
 
-def test_rewards_add_up_answered_slates_by_policy_and_user(store: Store) -> None:
+def test_users_count_once_for_each_policy_that_they_answered(store: Store) -> None:
     with store.batch() as batch:
         batch.add_slates(
             [
                 answered(slate("01A", "bob", spread={"cosine": 0.5}), [1.0, None, 0.25]),
-                answered(slate("01B", "bob", spread={"cosine": 0.25, "x": 1.0}), [0.0, None, None]),
+                answered(slate("01B", "bob", spread={"cosine": 0.25, "x": 0.0}), [0.0, None, 1.0]),
                 answered(slate("01C", "bob", policy="mmr", spread={}), [None, None, None]),
                 answered(slate("01D", "ada", spread={"cosine": 1.0}), [1.0, 1.0, 1.0]),
                 slate("01E", "ada", spread={"cosine": 1.0}),
             ]
         )
 
-    with store.reading() as reader:
-        assert reader.rewards_by_user() == [
-            UserRewards("lmdh", "ada", 1, 3.0, 3, {"cosine": 1.0}),
-            UserRewards("lmdh", "bob", 2, 1.25, 3, {"cosine": 0.75, "x": 1.0}),
-            UserRewards("mmr", "bob", 1, 0.0, 0, {}),
-        ]
+    spread = {"cosine": moments(0.375, 1.0), "x": moments(0.0, 0.0)}
+    assert sums_of(store) == {
+        "lmdh": PolicySums("lmdh", 2, 3, moments(2.25 / 4, 1.0), spread),
+        "mmr": PolicySums("mmr", 1, 1, moments(0.0), {}),
+    }
 
 
-def test_rewards_of_many_slates_are_those_that_python_adds_up(store: Store) -> None:
-    rng = np.random.default_rng(5)
-    rows = [
-        answered(
-            slate(f"01{n:04d}", f"u{rng.integers(7)}", spread={"cosine": float(rng.random())}),
-            [None if rng.random() < 0.3 else float(rng.random()) for _ in range(3)],
-        )
-        for n in range(300)
-    ]
+def test_a_list_that_changes_is_counted_as_it_is_by_now(store: Store) -> None:
+    given = slate("01A", spread={"cosine": 0.5})
     with store.batch() as batch:
-        batch.add_slates(rows)
+        batch.add_slates([given])
+    for rewards in ([1.0, None, None], [1.0, 0.25, None], [1.0, 0.25, 0.5]):
+        with store.batch() as batch:
+            batch.change_slates([answered(given, rewards)])
 
+    assert sums_of(store)["lmdh"] == PolicySums(
+        "lmdh", 1, 1, moments(int(1.75 * UNIT) // 3 / UNIT), {"cosine": moments(0.5)}
+    )
+
+
+def test_a_list_that_is_given_and_answered_in_one_batch_counts_once(store: Store) -> None:
+    given = slate("01A", spread={})
+    with store.batch() as batch:
+        batch.add_slates([given])
+        batch.change_slates([answered(given, [1.0, None, None])])
+        batch.change_slates([answered(given, [1.0, 0.5, None])])
+
+    assert sums_of(store)["lmdh"] == PolicySums("lmdh", 1, 1, moments(0.75), {})
+
+
+def test_who_is_forgotten_leaves_the_sums_as_they_were(store: Store) -> None:
+    add_users(store, "ada")
+    with store.batch() as batch:
+        batch.add_slates([answered(slate("01A", "ada"), [0.3, None, 0.1])])
+        batch.add_events([event("ada", "feedback")])
+    before = sums_of(store)
+
+    add_users(store, "bob")
+    with store.batch() as batch:
+        batch.add_slates([slate("02A", "bob", spread={"huge": 1e308})])
+        batch.change_slates([answered(slate("02A", "bob", spread={"huge": 1e308}), [0.7] * 3)])
+        batch.add_events([event("bob", "feedback"), event("bob", "close")])
+    assert sums_of(store) != before
+    with store.batch() as batch:
+        batch.forget_user("bob")
+
+    assert sums_of(store) == before
     with store.reading() as reader:
-        found = {row.user: row for row in reader.rewards_by_user()}
+        assert reader.counts() == {"users": 1, "slates": 1, "answered": 1, "events": 1}
 
-    assert found.keys() == {row.user_id for row in rows}
-    for name, sums in found.items():
-        mine = [row for row in rows if row.user_id == name]
-        assert sums.answered == len(mine)
-        assert sums.positions == sum(reward is not None for row in mine for reward in row.rewards)
-        assert sums.earned == pytest.approx(sum(row.earned for row in mine))
-        assert sums.spread["cosine"] == pytest.approx(sum(row.spread["cosine"] for row in mine))
+
+def test_who_is_replaced_in_one_batch_counts_as_what_they_became(store: Store) -> None:
+    with store.batch() as batch:
+        batch.ensure_users([user("ada")])
+        batch.add_slates([answered(slate("01A", "ada"), [0.3, None, 0.1])])
+    with store.batch() as batch:
+        batch.change_slates([answered(slate("01A", "ada"), [0.3, 0.9, 0.1])])
+        batch.forget_user("ada")
+        batch.ensure_users([user("ada")])
+        batch.add_slates([answered(slate("01B", "ada", spread={}), [0.5, None, None])])
+
+    assert sums_of(store) == {"lmdh": PolicySums("lmdh", 1, 1, moments(0.5), {})}
+
+
+def test_numbers_without_measure_break_nothing(store: Store) -> None:
+    with store.batch() as batch:
+        batch.add_slates(
+            [
+                answered(slate("01A", "ada", spread={"x": 1e308}), [1.0, None, None]),
+                answered(slate("01B", "bob", spread={"x": -1e308}), [1.0, None, None]),
+                answered(slate("01C", "cyd", spread={"x": 1e308}), [1.0])._replace(earned=1e308),
+            ]
+        )
+
+    found = sums_of(store)["lmdh"]
+    assert all(map(math.isfinite, (found.reward.mean, found.reward.error)))
+    assert all(map(math.isfinite, (found.spread["x"].mean, found.spread["x"].error)))
+
+
+def test_intervals_lose_no_digits_however_often_a_list_changes() -> None:
+    rng = np.random.default_rng(2)
+    values = 0.7 + 1e-9 * rng.random(1000)
+    exact = [int(value * UNIT) for value in values]
+    found = Moments(1000, sum(exact), sum(value * value for value in exact))
+    assert found.mean == pytest.approx(values.mean(), abs=1e-15)
+    assert found.error == pytest.approx(values.std(ddof=1) / math.sqrt(1000), rel=1e-5)
+
+
+def test_many_writers_at_once_lose_nothing(url: str) -> None:
+    with Store.open(url) as store:
+        names = [f"u{number}" for number in range(8)]
+        add_users(store, *names)
+    begin = threading.Barrier(4)
+
+    def write(number: int) -> None:
+        with Store.open(url) as mine:
+            begin.wait(10)
+            for turn in range(10):
+                name = names[(number + turn) % 8]
+                with mine.batch() as batch:
+                    batch.lock_users([name])
+                    row = slate(f"{number}-{turn}", name, created=NOW)
+                    batch.add_slates([row])
+                    batch.change_slates([answered(row, [0.5, None, None])])
+                    if turn == 7:
+                        batch.forget_user(f"u{number}")
+
+    with threads(4) as start:
+        for done in list(
+            starmap(start, [(lambda number=number: write(number),) for number in range(4)])
+        ):
+            done.result()
+    with Store.open(url) as store, store.reading() as reader:
+        assert reader.wrong_sums(NOW) == 0
+        assert reader.counts()["users"] == 4
+
+
+def test_sums_that_are_wrong_are_found_and_put_right(store: Store) -> None:
+    with store.batch() as batch:
+        batch.add_slates([answered(slate("01A", "ada"), [0.3, None, 0.1])])
+    before = sums_of(store)
+    with store._database.writing() as transaction:
+        transaction.change("UPDATE sums SET sums = '{\"lists\":7}'")
+        transaction.change("DELETE FROM user_sums")
+    with store.reading() as reader:
+        assert reader.wrong_sums(NOW) == 3
+    with store.batch() as batch:
+        batch.recount_sums(NOW)
+
+    assert sums_of(store) == before
+
+
+def test_a_store_from_before_there_were_sums_is_counted_at_opening(url: str) -> None:
+    now = time.time()
+    rows = [
+        answered(slate(f"01{n}", f"u{n % 3}", created=now - 60 * n), [n / 20, None, None])
+        for n in range(20)
+    ]
+    with Store.open(url) as store:
+        with store.batch() as batch:
+            batch.ensure_users([user("u0"), user("u1")])
+            batch.add_slates([*rows, slate("02")])
+            batch.add_events([event("u0", "feedback", time=now), event("u1")])
+        with store.reading() as reader:
+            before = reader.policy_sums(), reader.minute_sums(0.0), reader.counts()
+    database = open_database(url, create=False)
+    with database.changing_tables() as connection:
+        for statement in (
+            "DELETE FROM sums",
+            "DELETE FROM user_sums",
+            "DELETE FROM meta WHERE key = 'sums'",
+        ):
+            connection.exec_driver_sql(statement)
+    database.close()
+
+    with Store.open(url) as store, store.reading() as reader:
+        assert (reader.policy_sums(), reader.minute_sums(now - 7 * 86_400), reader.counts()) == (
+            before[0],
+            [one for one in before[1] if one.minute >= (now - 7 * 86_400) // 60],
+            before[2],
+        )

@@ -13,11 +13,10 @@ from variegate.store.rows import (
     KeyRow,
     PriorRow,
     SlateRow,
-    TimedRewards,
-    UserRewards,
     UserRow,
 )
 from variegate.store.store import Store
+from variegate.store.summaries import MinuteSums, Moments, PolicySums
 
 __all__ = [
     "CATALOGUE",
@@ -27,11 +26,12 @@ __all__ = [
     "EventRow",
     "ItemRow",
     "KeyRow",
+    "MinuteSums",
+    "Moments",
+    "PolicySums",
     "PriorRow",
     "Reader",
     "SlateRow",
     "Store",
-    "TimedRewards",
-    "UserRewards",
     "UserRow",
 ]

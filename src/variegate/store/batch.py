@@ -1,13 +1,21 @@
 """What can be changed in the store, all of it together or not at all."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence, Sized
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from variegate.store import packing
 from variegate.store.notes import ITEMS_REVISION, KEYS_REVISION
 from variegate.store.reader import Reader
+from variegate.store.recounting import KEPT, recount
 from variegate.store.rows import EventRow, ItemRow, KeyRow, PriorRow, SlateRow, UserRow
+from variegate.store.running_sums import RunningSums
 from variegate.store.texts import check_ids, check_text
+
+if TYPE_CHECKING:
+    from variegate.store.transaction import Transaction
 
 
 class Batch(Reader):
@@ -20,7 +28,21 @@ class Batch(Reader):
     On PostgreSQL two batches wait for each other's users, so a batch calls `ensure_users` and then
     `lock_users` once, with all that it will change; both go by the order of the ids, and none
     waits in a circle.
+
+    The running sums are kept right by what changes lists, users and events, and written by
+    `settle`; what is asked of them before is without the changes of this batch.
+
+    Parameters
+    ----------
+    part
+        The part of the running sums that this process writes to.
     """
+
+    def __init__(self, transaction: Transaction, part: int = 0) -> None:
+        super().__init__(transaction)
+        self._sums = RunningSums(transaction, part)
+        #: Lists as they are by now, those that this batch has read or written
+        self._read: dict[str, SlateRow] = {}
 
     @property
     def locks_all(self) -> bool:
@@ -32,7 +54,8 @@ class Batch(Reader):
         self._check_users(rows)
         # Two batches that add the same users in two orders would wait for each other.
         ordered = sorted(rows, key=attrgetter("id"))
-        self._transaction.change_each(self._sql.add_user, map(packing.new_user, ordered))
+        added = self._transaction.change_each(self._sql.add_user, map(packing.new_user, ordered))
+        self._sums.add_users(added)
 
     def known_users(self, ids: Iterable[str]) -> set[str]:
         """Return which of the users there are, without a look at what is known of them."""
@@ -67,8 +90,19 @@ class Batch(Reader):
     def forget_user(self, user: str) -> bool:
         """Delete a user, their lists and events; return whether there was such a user."""
         check_ids("user", (user,))
-        found, _, _ = [self._transaction.change(sql, user) for sql in self._sql.forget]
+        found = self._transaction.change(self._sql.forget_user, user)
+        self._sums.forget_user(user)  # now that nobody else can add anything of theirs
+        self._sums.add_users(-found)
+        for statement in self._sql.forget:
+            self._transaction.change(statement, user)
+        self._read = {slate: row for slate, row in self._read.items() if row.user_id != user}
         return found > 0
+
+    def slates(self, ids: Iterable[str]) -> dict[str, SlateRow]:
+        """Return the lists that there are, by id."""
+        found = super().slates(ids)
+        self._read |= found
+        return found
 
     def owners(self, slates: Iterable[str]) -> dict[str, str]:
         """Return whose lists these are, by the id of the list, for those that there are."""
@@ -84,17 +118,22 @@ class Batch(Reader):
         check_ids("user", [row.user_id for row in rows])
         check_ids("policy", [row.policy for row in rows])
         self._transaction.change_each(self._sql.add_slate, map(packing.new_slate, rows))
+        self._sums.add_lists(rows)
+        self._read.update((row.id, row) for row in rows)
 
     def change_slates(self, rows: Sequence[SlateRow]) -> None:
         """Keep what has changed of lists: all that feedback and time can change.
 
         Raises ConflictError if any is not there (any more).
         """
-        check_ids("slate", [row.id for row in rows])
+        self.slates([row.id for row in rows if row.id not in self._read])
         changed = self._transaction.change_each(
             self._sql.change_slate, map(packing.changed_slate, rows)
         )
         self._check_all(changed, rows, "slates are not there")
+        for row in rows:
+            self._sums.change_list(self._read[row.id], row)
+            self._read[row.id] = row
 
     def add_events(self, rows: Sequence[EventRow]) -> None:
         """Write events into the log; the database numbers them in the order of `rows`."""
@@ -102,6 +141,22 @@ class Batch(Reader):
         check_ids("slate", [row.slate_id for row in rows if row.slate_id is not None])
         check_ids("kind", [row.kind for row in rows])
         self._transaction.change_each(self._sql.add_event, map(packing.new_event, rows))
+        self._sums.add_events(rows)
+
+    def drop_old_minutes(self, now: float) -> None:
+        """Drop the running sums of single minutes that are too old to be asked for at `now`."""
+        self._sums.drop_before(now - KEPT)
+
+    def recount_sums(self, now: float) -> None:
+        """Count the running sums from the history again; nobody else can write meanwhile.
+
+        Single minutes are counted as far back as is kept at the time `now`.
+        """
+        recount(self._transaction, now)
+
+    def settle(self) -> None:
+        """Write the running sums; `Store.batch` calls this last."""
+        self._sums.settle()
 
     def add_items(self, rows: Sequence[ItemRow]) -> None:
         """Keep new items; raises ConflictError if a row or an id is taken."""

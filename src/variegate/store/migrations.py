@@ -120,10 +120,28 @@ def _add_terms(connection: Connection) -> None:
         connection.exec_driver_sql(statement.format_map(_WORDS[connection.dialect.name]))
 
 
+#: `recounting` fills them when the store is opened
+_SUMS: Final = (
+    """CREATE TABLE sums (
+        period BIGINT NOT NULL, part INTEGER NOT NULL, policy {text} NOT NULL, sums TEXT NOT NULL,
+        PRIMARY KEY (period, part, policy))""",
+    """CREATE TABLE user_sums (
+        user_id {text} NOT NULL, policy {text} NOT NULL, sums TEXT NOT NULL,
+        PRIMARY KEY (user_id, policy))""",
+    "DROP INDEX slates_answered",
+)
+
+
+def _make_sums(connection: Connection) -> None:
+    for statement in _SUMS:
+        connection.exec_driver_sql(statement.format_map(_WORDS[connection.dialect.name]))
+
+
 MIGRATIONS: Final = (
     Migration(1, _make_first_tables),
     Migration(2, _make_priors),
     Migration(3, _add_terms),
+    Migration(4, _make_sums),
 )
 
 

@@ -10,3 +10,5 @@ CATALOGUE: Final = "catalogue"
 ITEMS_REVISION: Final = "items_revision"
 #: A number that grows with every change of keys
 KEYS_REVISION: Final = "keys_revision"
+#: How the running sums were counted
+SUMS: Final = "sums"

@@ -38,7 +38,8 @@ def to_json(value: object) -> str:
         raise InputError("what is kept as JSON must hold finite numbers only") from None
 
 
-def _decode(text: str) -> Any:
+def from_json(text: str) -> Any:
+    """Return what `to_json` wrote."""
     return _decoder.raw_decode(text)[0]
 
 
@@ -136,13 +137,13 @@ def slate_of(values: Values) -> SlateRow:
         deadline,
         bool(closed),
         k,
-        tuple(_decode(items)),
+        tuple(from_json(items)),
         features,
-        None if propensities is None else _decode(propensities),
-        _decode(spread),
-        _decode(rewards),
-        _decode(taught),
-        _decode(reports),
+        None if propensities is None else from_json(propensities),
+        from_json(spread),
+        from_json(rewards),
+        from_json(taught),
+        from_json(reports),
         earned,
         bool(answered),
         _decode(terms),
@@ -159,7 +160,7 @@ def new_event(row: EventRow) -> Values:
 def event_of(values: Values) -> EventRow:
     """Return an event as it was added."""
     seq, time, user, slate, kind, body = values
-    return EventRow(seq, time, user, slate, kind, _decode(body))
+    return EventRow(seq, time, user, slate, kind, from_json(body))
 
 
 def new_item(row: ItemRow) -> Values:
@@ -175,7 +176,7 @@ def changed_item(row: ItemRow) -> Values:
 def item_of(values: Values) -> ItemRow:
     """Return an item as it was added and changed."""
     row, name, retired, data = values
-    return ItemRow(row, name, bool(retired), None if data is None else _decode(data))
+    return ItemRow(row, name, bool(retired), None if data is None else from_json(data))
 
 
 def _data(row: ItemRow) -> str | None:

@@ -7,23 +7,24 @@ from itertools import starmap
 from typing import TYPE_CHECKING, Final
 
 from variegate.store.packing import event_of, item_of, slate_of
+from variegate.store.recounting import differences, kept_sums
 from variegate.store.rows import (
     EventRow,
     ItemRow,
     KeyRow,
     PriorRow,
     SlateRow,
-    TimedRewards,
-    UserRewards,
     UserRow,
 )
+from variegate.store.summaries import MinuteSums, PolicySums, minute_sums, policy_sums
+from variegate.store.sums import ALL_TIME, NO_POLICY, minute_of
 from variegate.store.texts import check_ids, check_text
 
 if TYPE_CHECKING:
     from variegate.store.transaction import Transaction
 
-#: Events that questions about the last minutes look at, at most
-RECENT: Final = 500_000
+#: Events that `last_users` looks at, at most
+RECENT: Final = 10_000
 
 
 class Reader:
@@ -113,8 +114,14 @@ class Reader:
 
     def counts(self) -> dict[str, int]:
         """Return how many users, slates, answered slates and events there are."""
-        (row,) = self._transaction.rows(self._sql.counts)
-        return dict(zip(("users", "slates", "answered", "events"), row, strict=True))
+        found = kept_sums(self._transaction, None)
+        everywhere = found.pop((NO_POLICY, ALL_TIME), {})
+        return {
+            "users": everywhere.get("users", 0),
+            "slates": sum(sums.get("lists", 0) for sums in found.values()),
+            "answered": sum(sums.get("answered", 0) for sums in found.values()),
+            "events": everywhere.get("events", 0),
+        }
 
     def due(self, now: float, limit: int) -> list[tuple[str, str]]:
         """Return open lists whose time to close by themselves has come, and whose they are.
@@ -124,55 +131,29 @@ class Reader:
         rows = self._transaction.rows(self._sql.due, now, limit)
         return [(slate, user) for slate, user in rows]
 
-    def rewards_by_user(self) -> list[UserRewards]:
-        """Return what the answered lists came to, by policy and user."""
-        spread: dict[tuple[str, str], dict[str, float]] = {}
-        for policy, user, distance, total in self._transaction.rows(self._sql.spread):
-            spread.setdefault((policy, user), {})[distance] = total
+    def policy_sums(self) -> list[PolicySums]:
+        """Return what the answered lists came to, by policy, over the users of each."""
         return [
-            UserRewards(policy, user, answered, earned, told, spread.get((policy, user), {}))
-            for policy, user, answered, earned, told in self._transaction.rows(self._sql.rewards)
+            policy_sums(policy, sums)
+            for (policy, _period), sums in sorted(kept_sums(self._transaction, None).items())
+            if sums.get("users", 0) > 0 and policy != NO_POLICY
         ]
 
-    def lists_by_time(self, first: str, width: float) -> dict[int, int]:
-        """Return how many lists were given in each stretch of `width` seconds.
-
-        Lists whose ids sort before `first` are left out. The stretches are numbered: time divided
-        by `width`, cut to a whole number.
-        """
-        check_ids("first", (first,))
-        return dict(self._transaction.rows(self._sql.lists_by_time, width, first))
-
-    def reports_by_time(self, since: float, width: float) -> dict[int, int]:
-        """Return how much feedback came in each stretch of `width` seconds, since a time.
-
-        Only the last events are looked at: see `RECENT`.
-        """
-        told = (width, RECENT, since, "feedback")
-        return dict(self._transaction.rows(self._sql.reports_by_time, *told))
-
-    def rewards_by_time(self, first: str, width: float) -> list[TimedRewards]:
-        """Return what the answered lists came to, by policy and stretch of `width` seconds.
-
-        Lists whose ids sort before `first` are left out.
-        """
-        check_ids("first", (first,))
-        spread: dict[tuple[str, int], dict[str, float]] = {}
-        for policy, bucket, distance, total in self._transaction.rows(
-            self._sql.spread_by_time, width, first
-        ):
-            spread.setdefault((policy, bucket), {})[distance] = total
+    def minute_sums(self, since: float) -> list[MinuteSums]:
+        """Return what happened in each minute, by policy, from the minute of a time on."""
+        found = kept_sums(self._transaction, minute_of(since))
         return [
-            TimedRewards(policy, bucket, answered, earned, told, spread.get((policy, bucket), {}))
-            for policy, bucket, answered, earned, told in self._transaction.rows(
-                self._sql.rewards_by_time, width, first
-            )
+            minute_sums(policy, minute, sums) for (policy, minute), sums in sorted(found.items())
         ]
+
+    def wrong_sums(self, now: float) -> int:
+        """Return how many of the running sums are not what the history says, as of a time."""
+        return differences(self._transaction, now)
 
     def last_users(self, limit: int) -> list[str]:
-        """Return the users of the last events, the latest first."""
-        rows = self._transaction.rows(self._sql.last_users, RECENT // 10, limit)
-        return [user for (user,) in rows]
+        """Return the users of the last events, the latest first; see `RECENT`."""
+        rows = self._transaction.rows(self._sql.sums.last_users, RECENT)
+        return list(dict.fromkeys(user for (user,) in rows))[:limit]
 
     def _users(self, statement: str, ids: Iterable[str]) -> dict[str, UserRow]:
         wanted = self._ids("user", ids)

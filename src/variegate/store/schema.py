@@ -61,10 +61,9 @@ slates = Table(
 )
 Index("slates_by_user", slates.c.user_id, slates.c.id)
 
-#: Which slates are open, which count in a report, which will close by themselves, and which have
-#: a name for their request: SQLite takes a partial index only for a query that says the same
+#: Which slates are open, which will close by themselves, and which have a name for their request:
+#: SQLite takes a partial index only for a query that says the same
 is_open = slates.c.closed.is_(False)
-is_answered = slates.c.answered.is_(True)
 will_close = is_open & slates.c.due.is_not(None)
 has_request = slates.c.request.is_not(None)
 Index("slates_due", slates.c.due, sqlite_where=will_close, postgresql_where=will_close)
@@ -76,14 +75,23 @@ Index(
     sqlite_where=has_request,
     postgresql_where=has_request,
 )
-# With `answered` in it, though all have the same, SQLite can count without the lists themselves.
-Index(
-    "slates_answered",
-    slates.c.policy,
-    slates.c.user_id,
-    slates.c.answered,
-    sqlite_where=is_answered,
-    postgresql_where=is_answered,
+
+# Sums over lists, kept as they change: a report never reads the lists themselves. See `sums`.
+sums = Table(
+    "sums",
+    TABLES,
+    Column("period", BigInteger, primary_key=True, autoincrement=False),
+    Column("part", Integer, primary_key=True, autoincrement=False),
+    Column("policy", _text, primary_key=True),
+    Column("sums", Text, nullable=False),
+)
+
+user_sums = Table(
+    "user_sums",
+    TABLES,
+    Column("user_id", _text, primary_key=True),
+    Column("policy", _text, primary_key=True),
+    Column("sums", Text, nullable=False),
 )
 
 events = Table(

@@ -10,10 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from sqlalchemy import (
-    JSON,
     ColumnElement,
-    Double,
-    Select,
     Table,
     Text,
     any_,
@@ -22,22 +19,20 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    literal,
     literal_column,
     select,
-    true,
     update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import Executable
-from sqlalchemy.sql.selectable import Subquery, TableValuedAlias
-from sqlalchemy.types import BigInteger
+from sqlalchemy.types import BigInteger, TypeEngine
 
 from variegate.store import schema
 from variegate.store.packing import to_json
 from variegate.store.prior_statements import PriorStatements
 from variegate.store.schema import events, items, keys, meta, slates, users
+from variegate.store.sum_statements import SumStatements
 
 #: The columns of a list that change after it was given
 CHANGING: Final = ("closed", "rewards", "taught", "reports", "earned", "answered")
@@ -56,15 +51,18 @@ class Statements:
         self._dialect = dialect
         self._is_postgres = dialect.name == "postgresql"
         #: Puts ids into the one parameter that `_among` compares with
-        self.listed: Callable[[Sequence[str]], object] = list if self._is_postgres else to_json
+        self.listed: Callable[[Sequence[str | int]], object] = (
+            list if self._is_postgres else to_json
+        )
         self._for_reading()
         self._for_history()
-        self._for_reports()
-        self._for_overview()
         self._for_users()
         self._for_slates()
         self._for_the_rest()
         self.priors: Final = PriorStatements(self._text, self._insert_or)
+        self.sums: Final = SumStatements(
+            self._text, self._insert_or, self._among, is_postgres=self._is_postgres
+        )
         #: The statements that give bytes
         users = (self.users, self.locked_users, self.first_users, self.next_users)
         self.with_bytes = frozenset((*users, self.slates, self.history, self.older_history))
@@ -105,83 +103,6 @@ class Statements:
         )
         self.due = self._text(due.order_by(slates.c.due, slates.c.id).limit(_limit).offset(_start))
 
-    def _for_reports(self) -> None:
-        answered = select(func.count()).select_from(slates).where(schema.is_answered)
-        self.counts = self._text(
-            select(
-                *(_count(table).scalar_subquery() for table in (users, slates)),
-                answered.scalar_subquery(),
-                _count(events).scalar_subquery(),
-            )
-        )
-        whose = (slates.c.policy, slates.c.user_id)
-        told = select(func.count(self._elements().c.value)).scalar_subquery()
-        rewards = select(
-            *whose,
-            func.count(),
-            func.sum(slates.c.earned),
-            cast(func.sum(told), BigInteger),
-        )
-        rewards = rewards.where(schema.is_answered).group_by(*whose).order_by(*whose)
-        self.rewards = self._text(rewards)
-        pairs = self._pairs()
-        spread = select(*whose, pairs.c.key, func.sum(cast(pairs.c.value, Double)))
-        spread = spread.select_from(slates.join(pairs, true())).where(schema.is_answered)
-        self.spread = self._text(spread.group_by(*whose, pairs.c.key))
-
-    def _for_overview(self) -> None:
-        # Ids sort by time: the first list of a time is found without a look at the others.
-        later = slates.c.id >= bindparam("id")
-        given = select(self._bucket(slates.c.created)).where(later).subquery()
-        self.lists_by_time = self._text(_tally(given))  # width, id
-        last = select(func.coalesce(func.max(events.c.seq), literal_column("0"))).scalar_subquery()
-        recent = events.c.seq > last - bindparam("span", type_=BigInteger())
-        told = select(self._bucket(events.c.time)).where(
-            recent, events.c.time >= bindparam("since"), events.c.kind == literal("feedback")
-        )
-        self.reports_by_time = self._text(_tally(told.subquery()))  # width, span, since, kind
-        latest = func.max(events.c.seq).desc()
-        taught = select(events.c.user_id).where(recent).group_by(events.c.user_id)
-        self.last_users = self._text(
-            taught.order_by(latest).limit(_limit).offset(_start)
-        )  # span, limit
-        self._for_overview_of_policies(later)
-
-    def _for_overview_of_policies(self, later: ColumnElement[bool]) -> None:
-        positions = select(func.count(self._elements().c.value)).scalar_subquery()
-        lists = select(
-            slates.c.policy,
-            self._bucket(slates.c.created),
-            slates.c.earned,
-            positions.label("told"),
-        )
-        each = lists.where(later, schema.is_answered).subquery()
-        when = (each.c.policy, each.c.bucket)
-        sums = func.count(), func.sum(each.c.earned), cast(func.sum(each.c.told), BigInteger)
-        self.rewards_by_time = self._text(
-            select(*when, *sums).group_by(*when).order_by(*when)
-        )  # width, id
-        pairs = self._pairs()
-        spread = select(
-            slates.c.policy,
-            self._bucket(slates.c.created),
-            pairs.c.key.label("distance"),
-            cast(pairs.c.value, Double).label("mean"),
-        )
-        spread = spread.select_from(slates.join(pairs, true())).where(later, schema.is_answered)
-        means = spread.subquery()
-        which = (means.c.policy, means.c.bucket, means.c.distance)
-        self.spread_by_time = self._text(
-            select(*which, func.sum(means.c.mean)).group_by(*which)
-        )  # width, id
-
-    def _bucket(self, time: ColumnElement[float]) -> ColumnElement[int]:
-        """Return which stretch of time, `width` seconds long, a time is in."""
-        place = time / bindparam("width", type_=Double())
-        # SQLite cuts what it makes whole, and may have no `floor`; PostgreSQL rounds.
-        whole = func.floor(place) if self._is_postgres else place
-        return cast(whole, BigInteger).label("bucket")
-
     def _for_users(self) -> None:
         # One order for all who insert several: two that wait for each other would stand still.
         self.add_user = self._text(self._insert_or(users).on_conflict_do_nothing())  # a row
@@ -190,13 +111,10 @@ class Statements:
         self.save_user = self._text(saved)  # a row without its id, the id, the version read
         shown = update(users).where(*known).values({name: bindparam(name) for name in SHOWING})
         self.save_shown = self._text(shown)  # SHOWING, the id, the version read
+        self.forget_user = self._text(delete(users).where(users.c.id == bindparam("id")))  # id
         self.forget = tuple(
-            self._text(delete(table).where(column == bindparam("id")))
-            for table, column in (
-                (users, users.c.id),
-                (slates, slates.c.user_id),
-                (events, events.c.user_id),
-            )
+            self._text(delete(table).where(table.c.user_id == bindparam("id")))
+            for table in (slates, events)
         )  # id
 
     def _for_slates(self) -> None:
@@ -237,34 +155,15 @@ class Statements:
         made = postgresql.insert if self._is_postgres else sqlite.insert
         return made(table).values(_columns(table))
 
-    def _among(self, column: ColumnElement[str]) -> ColumnElement[bool]:
+    def _among(
+        self, column: ColumnElement[Any], kind: type[TypeEngine[Any]] = Text
+    ) -> ColumnElement[bool]:
         """Tell whether a column's value is one of many, which come as one parameter."""
         if self._is_postgres:
-            return column == any_(bindparam("ids", type_=postgresql.ARRAY(Text)))
+            return column == any_(bindparam("ids", type_=postgresql.ARRAY(kind)))
         values = func.json_each(bindparam("ids", type_=Text())).table_valued("value")
         return column.in_(select(values.c.value))
-
-    def _elements(self) -> TableValuedAlias:
-        """Return the rewards of a list, of which null stays null."""
-        if self._is_postgres:
-            rewards = func.json_array_elements_text(cast(slates.c.rewards, JSON))
-            return rewards.table_valued("value", name="told").render_derived()
-        return func.json_each(slates.c.rewards).table_valued("value", name="told")
-
-    def _pairs(self) -> TableValuedAlias:
-        """Return the distances of a list and their means."""
-        if self._is_postgres:
-            return func.json_each_text(cast(slates.c.spread, JSON)).table_valued("key", "value")
-        return func.json_each(slates.c.spread).table_valued("key", "value")
 
 
 def _columns(table: Table, *, but: str | None = None) -> dict[str, Any]:
     return {column.name: bindparam(column.name) for column in table.c if column.name != but}
-
-
-def _tally(times: Subquery) -> Select[int, int]:
-    return select(times.c.bucket, func.count()).group_by(times.c.bucket).order_by(times.c.bucket)
-
-
-def _count(table: Table) -> Select[int]:
-    return select(func.count()).select_from(table)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -11,6 +13,8 @@ from variegate.errors import MissingExtraError
 from variegate.store.batch import Batch
 from variegate.store.notes import SCHEMA
 from variegate.store.reader import Reader
+from variegate.store.recounting import ensure_sums
+from variegate.store.running_sums import PARTS
 
 if TYPE_CHECKING:
     from variegate.store.database import Database
@@ -24,6 +28,8 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        # On a server others write too, each to a part of the running sums that is seldom theirs.
+        self._part = secrets.randbelow(PARTS) if database.statements.sums.has_parts else 0
 
     @classmethod
     def open(cls, url: str, *, create: bool = True) -> Store:
@@ -57,6 +63,7 @@ class Store:
             ) from None
         try:
             migrate(database, create=create)
+            ensure_sums(database, time.time())
         except BaseException:
             database.close()
             raise
@@ -71,7 +78,9 @@ class Store:
         may have been kept nevertheless: only reading tells.
         """
         with self._database.writing() as transaction:
-            yield Batch(transaction)
+            batch = Batch(transaction, self._part)
+            yield batch
+            batch.settle()
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:

@@ -1,14 +1,11 @@
 """Policies side by side on the users they got: the report of an A/B test."""
 
-from collections import defaultdict
-from collections.abc import Sequence
+import math
+import sys
 from typing import Any, Final
 
-import numpy as np
-
-from variegate.arrays import FloatArray
 from variegate.service.desk.arms import Arms
-from variegate.store import Reader, UserRewards
+from variegate.store import Moments, PolicySums, Reader
 
 #: Half the width of a 95% interval, in standard errors.
 _HALF: Final = 1.959964
@@ -19,65 +16,53 @@ def comparison(reader: Reader, arms: Arms) -> dict[str, Any]:
 
     A user counts once, however many lists they got: lists of one user are not independent.
     """
-    by_policy: dict[str, list[UserRewards]] = defaultdict(list)
-    for row in reader.rewards_by_user():
-        by_policy[row.policy].append(row)
-    names = [*arms.names, *sorted(set(by_policy) - set(arms.names))]
-    rates = {name: _rates(by_policy[name]) for name in names}
+    found = {sums.policy: sums for sums in reader.policy_sums()}
+    names = [*arms.names, *sorted(found.keys() - set(arms.names))]
+    nobody = Moments(0, 0, 0)
+    sums = [found.get(name, PolicySums(name, 0, 0, nobody, {})) for name in names]
     return {
-        "policies": [_summary(name, by_policy[name], arms) for name in names],
+        "policies": [_summary(one, arms) for one in sums],
         "differences": [
             {
-                "policy": name,
+                "policy": one.policy,
                 "against": names[0],
-                "reward": _difference(rates[name], rates[names[0]]),
+                "reward": _difference(one.reward, sums[0].reward),
             }
-            for name in names[1:]
+            for one in sums[1:]
         ],
     }
 
 
-def _summary(name: str, users: Sequence[UserRewards], arms: Arms) -> dict[str, Any]:
-    distances = sorted({distance for user in users for distance in user.spread})
+def _summary(sums: PolicySums, arms: Arms) -> dict[str, Any]:
     return {
-        "policy": name,
-        "line": arms.lines.get(name),
-        "users": len(users),
-        "answered_slates": sum(user.answered for user in users),
-        "reward": _mean(_rates(users)),
-        "diversity": {
-            distance: _mean(
-                np.array([user.spread.get(distance, 0.0) / user.answered for user in users])
-            )
-            for distance in distances
-        },
+        "policy": sums.policy,
+        "line": arms.lines.get(sums.policy),
+        "users": sums.users,
+        "answered_slates": sums.answered,
+        "reward": _mean(sums.reward),
+        "diversity": {name: _mean(moments) for name, moments in sorted(sums.spread.items())},
     }
 
 
-def _rates(users: Sequence[UserRewards]) -> FloatArray:
-    """Return each user's reward for each position that was answered."""
-    return np.array([user.earned / max(user.positions, 1) for user in users], dtype=np.float64)
-
-
-def _mean(values: FloatArray) -> dict[str, float | None]:
-    if not len(values):
+def _mean(moments: Moments) -> dict[str, float | None]:
+    if not moments.users:
         return {"mean": None, "low": None, "high": None}
-    mean = float(values.mean())
-    half = _HALF * _error(values)
-    return {
-        "mean": mean,
-        "low": mean - half if len(values) > 1 else None,
-        "high": mean + half if len(values) > 1 else None,
-    }
+    if moments.users == 1:
+        return {"mean": moments.mean, "low": None, "high": None}
+    return _interval(moments.mean, moments.error)
 
 
-def _difference(ours: FloatArray, theirs: FloatArray) -> dict[str, float | None]:
-    if min(len(ours), len(theirs)) < 2:
+def _difference(ours: Moments, theirs: Moments) -> dict[str, float | None]:
+    if min(ours.users, theirs.users) < 2:
         return {"mean": None, "low": None, "high": None}
-    mean = float(ours.mean() - theirs.mean())
-    half = _HALF * float(np.hypot(_error(ours), _error(theirs)))
-    return {"mean": mean, "low": mean - half, "high": mean + half}
+    return _interval(ours.mean - theirs.mean, math.hypot(ours.error, theirs.error))
 
 
-def _error(values: FloatArray) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+def _interval(mean: float, error: float) -> dict[str, float | None]:
+    half = _HALF * error
+    return {"mean": finite(mean), "low": finite(mean - half), "high": finite(mean + half)}
+
+
+def finite(number: float) -> float:
+    """Return the number that JSON can hold which is next to one."""
+    return min(max(number, -sys.float_info.max), sys.float_info.max)

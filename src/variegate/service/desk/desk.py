@@ -1,6 +1,7 @@
 """All that the service can do, told without HTTP."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from time import monotonic
 from typing import Any, Final, TypeVar
 
 from variegate.catalogue import Catalogue
@@ -33,6 +34,8 @@ Answer = dict[str, Any]
 #: Gives an operation's answer once it is kept.
 Submit = Callable[[Any], Awaitable[Any]]
 _T = TypeVar("_T")
+#: How old an overview may be: pages that ask every few seconds cost one between them.
+OVERVIEW_SECONDS: Final = 2.0
 
 
 class Desk:
@@ -77,6 +80,7 @@ class Desk:
         self._settler: Final = Settler(store, self.shelf, arms, rules, clock=clock, observe=observe)
         self.priors: Final = Priors(store, self.shelf, arms, rules, clock=clock)
         self._policies, self._map, self._stories = Remembered(1), Remembered(1), Remembered(32)
+        self._overviews = Remembered(4)
         self._writer: Writer | None = None
         if submit is None:
             batches = Batches(self._settler, self._close_some, patience=patience)
@@ -214,10 +218,9 @@ class Desk:
 
     def overview(self, minutes: int) -> Answer:
         """Return what an operator wants to see of the last minutes."""
-        with self.store.reading() as reader:
-            stock = self.shelf.as_of(reader)
-            arms = self.arms.as_of(stock)
-            return overview(reader, stock, arms, now=self._settler.clock(), minutes=minutes)
+        asked = (minutes, monotonic() // OVERVIEW_SECONDS)
+        found: Answer = self._overviews.get(asked, lambda: self._overview(minutes))
+        return found
 
     def counts(self) -> dict[str, int]:
         """Return how much there is of everything."""
@@ -265,6 +268,12 @@ class Desk:
     def _stock(self) -> Stock:
         with self.store.reading() as reader:
             return self.shelf.as_of(reader)
+
+    def _overview(self, minutes: int) -> Answer:
+        with self.store.reading() as reader:
+            stock = self.shelf.as_of(reader)
+            arms = self.arms.as_of(stock)
+            return overview(reader, stock, arms, now=self._settler.clock(), minutes=minutes)
 
     def _close_some(self) -> bool:
         return self._settler.close_due(MOST) == MOST

@@ -1,6 +1,6 @@
 """The service at work, for whoever runs it: traffic, rewards, and what was learnt over users."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -9,10 +9,9 @@ import numpy as np
 from variegate.arrays import FloatArray
 from variegate.errors import StateError
 from variegate.service.desk.arms import Arms
-from variegate.service.desk.comparing import comparison
-from variegate.service.desk.packing import first_slate_id
+from variegate.service.desk.comparing import comparison, finite
 from variegate.service.desk.shelf import Stock
-from variegate.store import Reader, TimedRewards
+from variegate.store import MinuteSums, Reader
 
 MINUTE: Final = 60.0
 #: Points of a series of rewards, at most.
@@ -26,42 +25,55 @@ def overview(
     reader: Reader, stock: Stock, arms: Arms, *, now: float, minutes: int
 ) -> dict[str, Any]:
     """Return what an operator wants to see of the last minutes."""
-    since = (now // MINUTE - minutes + 1) * MINUTE
+    first = int(now // MINUTE) - minutes + 1
+    found = reader.minute_sums(first * MINUTE)
     return {
         "counts": reader.counts(),
-        "per_minute": _traffic(reader, since, minutes),
-        "by_policy": _by_policy(reader, since, minutes),
+        "per_minute": _traffic(found, first, minutes),
+        "by_policy": _by_policy(found, minutes),
         "beta": _wishes(reader, stock, arms),
         "report": comparison(reader, arms),
     }
 
 
-def _traffic(reader: Reader, since: float, minutes: int) -> list[dict[str, Any]]:
-    lists = reader.lists_by_time(first_slate_id(since), MINUTE)
-    reports = reader.reports_by_time(since, MINUTE)
-    first = int(since // MINUTE)
+def _traffic(found: Sequence[MinuteSums], first: int, minutes: int) -> list[dict[str, Any]]:
+    lists, feedback = Counter[int](), Counter[int]()
+    for one in found:
+        lists[one.minute] += one.lists
+        feedback[one.minute] += one.feedback
     return [
         {
             "minute": int(MINUTE) * minute,
-            "lists": lists.get(minute, 0),
-            "feedback": reports.get(minute, 0),
+            "lists": lists[minute],
+            "feedback": feedback[minute],
         }
         for minute in range(first, first + minutes)
     ]
 
 
-def _by_policy(reader: Reader, since: float, minutes: int) -> list[dict[str, Any]]:
-    width = MINUTE * -(-minutes // MOST_BUCKETS)
-    rows = reader.rewards_by_time(first_slate_id(since), width)
-    return [_bucket(row, width) for row in rows]
+def _by_policy(found: Sequence[MinuteSums], minutes: int) -> list[dict[str, Any]]:
+    width = -(-minutes // MOST_BUCKETS)
+    buckets: dict[tuple[str, int], list[MinuteSums]] = defaultdict(list)
+    for one in found:
+        if one.answered:
+            buckets[one.policy, one.minute // width].append(one)
+    return [
+        _bucket(policy, bucket * width, of_minutes)
+        for (policy, bucket), of_minutes in sorted(buckets.items())
+    ]
 
 
-def _bucket(row: TimedRewards, width: float) -> dict[str, Any]:
+def _bucket(policy: str, minute: int, found: Sequence[MinuteSums]) -> dict[str, Any]:
+    answered, positions = (sum(getattr(one, n) for one in found) for n in ("answered", "positions"))
+    spread: dict[str, float] = defaultdict(float)
+    for one in found:
+        for name, total in one.spread.items():
+            spread[name] += total
     return {
-        "policy": row.policy,
-        "minute": int(row.bucket * width),
-        "reward": row.earned / max(row.positions, 1),
-        "diversity": {name: total / row.answered for name, total in row.spread.items()},
+        "policy": policy,
+        "minute": int(MINUTE) * minute,
+        "reward": finite(sum(one.earned for one in found) / max(positions, 1)),
+        "diversity": {name: finite(total / answered) for name, total in spread.items()},
     }
 
 

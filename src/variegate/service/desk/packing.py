@@ -93,11 +93,6 @@ def new_slate_id(now: float, number: int) -> str:
     return _written(bits)
 
 
-def first_slate_id(since: float) -> str:
-    """Return the least id that a list of this time, or a later one, can have."""
-    return _written(int(since * 1000) << 80)
-
-
 def _written(bits: int) -> str:
     return "".join([_PAIRS[bits >> shift & 1023] for shift in range(120, -1, -10)])
 

@@ -12,6 +12,7 @@ from variegate.errors import StateError
 from variegate.policies import Policy, State
 from variegate.service.desk.alone import Done
 from variegate.service.desk.arms import Arms
+from variegate.service.desk.packing import current_time
 from variegate.service.desk.relearning import lessons, relearnt
 from variegate.service.desk.shelf import Shelf
 from variegate.store import Batch, Reader, Store, UserRow
@@ -30,6 +31,8 @@ class Check:
     wrong: tuple[str, ...]
     #: The largest difference of any number
     largest: float
+    #: The running sums that are not what the lists and events say
+    wrong_sums: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +52,27 @@ class Rebuilding:
         return Done({})
 
 
+@dataclass(frozen=True, slots=True)
+class Recounting:
+    """Count the running sums from the lists and events again."""
+
+    alone: ClassVar[bool] = True
+
+    def apply_alone(self, batch: Batch, settler: Any) -> Done:
+        """Replace them all; nobody else can write meanwhile."""
+        batch.recount_sums(settler.clock())
+        return Done({})
+
+
 def checked(
-    store: Store, shelf: Shelf, arms: Arms, progress: Callable[[int], None] = lambda _done: None
+    store: Store,
+    shelf: Shelf,
+    arms: Arms,
+    progress: Callable[[int], None] = lambda _done: None,
+    *,
+    now: float | None = None,
 ) -> Check:
-    """Compare every user's state with what the log says; nothing is changed."""
+    """Compare every user's state with what the log says, and the sums; nothing is changed."""
     wrong: list[str] = []
     largest, count = 0.0, 0
     with store.reading() as reader:
@@ -64,7 +84,8 @@ def checked(
                 wrong.append(row.id)
             count += 1
             progress(count)
-    return Check(count, tuple(wrong), largest)
+        wrong_sums = reader.wrong_sums(current_time() if now is None else now)
+    return Check(count, tuple(wrong), largest, wrong_sums)
 
 
 def each_user(reader: Reader) -> Iterator[UserRow]:

@@ -15,10 +15,11 @@ from variegate.service.desk.packing import current_time
 from variegate.service.desk.reporting import Report
 from variegate.service.desk.rules import Rules
 from variegate.service.desk.shelf import Shelf
-from variegate.store import Store
+from variegate.store import Batch, Store
 
 #: What an operation can be refused for without harm to the others of its batch.
 REFUSALS: Final = (InputError, DataError, NotFoundError, ConflictError, StateError)
+HOUR: Final = 3600.0
 #: Called with the name of a kind of work and the seconds, or the number, that it took.
 Observe = Callable[[str, float], None]
 
@@ -55,6 +56,7 @@ class Settler:
         self.store, self.shelf, self.arms, self.rules = store, shelf, arms, rules
         self.clock, self._observe = clock, observe
         self.kept = KeptPolicies()
+        self._dropped_minutes = 0.0
 
     def __call__(self, operations: Sequence[Any]) -> list[Any]:
         """Return each operation's answer, or the error it was refused with, once all is kept."""
@@ -74,6 +76,7 @@ class Settler:
             )
             outcomes = [self._attempt(one, ledger) for one in operations]
             ledger.write()
+            self._drop_old_minutes(batch, ledger.now)
         ledger.remember()
         for name, number in ledger.counts().items():
             self._observe(name, number)
@@ -85,6 +88,12 @@ class Settler:
             due = reader.due(self.clock(), most)
         outcomes = self([Closing(slate) for slate, _user in due]) if due else []
         return sum(isinstance(one, dict) and one["closed"] for one in outcomes)
+
+    def _drop_old_minutes(self, batch: Batch, now: float) -> None:
+        """Let the running sums of single minutes not grow for ever: once an hour is enough."""
+        if now - self._dropped_minutes > HOUR:
+            batch.drop_old_minutes(now)
+            self._dropped_minutes = now
 
     def _attempt(self, operation: Any, ledger: Ledger) -> Any:
         start = perf_counter()

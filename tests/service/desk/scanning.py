@@ -1,0 +1,126 @@
+"""Reports and overviews worked out from the whole history: what the running sums must come to."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from variegate.arrays import FloatArray
+from variegate.service.desk.rebuilding import each_user
+from variegate.store import EventRow, Reader, SlateRow, Store
+
+HALF = 1.959964
+
+
+class Scan:
+    """All lists and events of a store."""
+
+    def __init__(self, store: Store) -> None:
+        with store.reading() as reader:
+            self.users = [row.id for row in each_user(reader)]
+            self.slates = [row for user in self.users for row in reader.history(user, 10_000)]
+            self.events: list[EventRow] = self._events(reader)
+
+    @staticmethod
+    def _events(reader: Reader) -> list[EventRow]:
+        return reader.events(limit=100_000)
+
+    def counts(self) -> dict[str, int]:
+        answered = sum(row.answered for row in self.slates)
+        return {
+            "users": len(self.users),
+            "slates": len(self.slates),
+            "answered": answered,
+            "events": len(self.events),
+        }
+
+    def report(self, policies: Sequence[str]) -> dict[str, Any]:
+        """Return the parts of a report that are numbers, by policy."""
+        rates: dict[str, FloatArray] = {}
+        found: dict[str, Any] = {}
+        for policy in policies:
+            mine = [row for row in self.slates if row.policy == policy and row.answered]
+            by_user: dict[str, list[SlateRow]] = defaultdict(list)
+            for row in mine:
+                by_user[row.user_id].append(row)
+            users = list(by_user.values())
+            rates[policy] = np.array([_rate(rows) for rows in users])
+            found[policy] = {
+                "users": len(users),
+                "answered_slates": len(mine),
+                "reward": _mean(rates[policy]),
+                "diversity": {
+                    name: _mean(np.array([_spread(rows, name) for rows in users]))
+                    for name in sorted({name for row in mine for name in row.spread})
+                },
+            }
+        first = rates[policies[0]]
+        differences = [_difference(rates[policy], first) for policy in policies[1:]]
+        return {"policies": found, "differences": differences}
+
+    def per_minute(self, now: float, minutes: int) -> list[dict[str, Any]]:
+        first = int(now // 60) - minutes + 1
+        told = [event.time for event in self.events if event.kind == "feedback"]
+        return [
+            {
+                "minute": 60 * minute,
+                "lists": sum(int(row.created // 60) == minute for row in self.slates),
+                "feedback": sum(int(time // 60) == minute for time in told),
+            }
+            for minute in range(first, first + minutes)
+        ]
+
+    def by_policy(self, now: float, minutes: int) -> list[dict[str, Any]]:
+        width = 60 * -(-minutes // 60)
+        since = (int(now // 60) - minutes + 1) * 60
+        buckets: dict[tuple[str, int], list[SlateRow]] = defaultdict(list)
+        for row in self.slates:
+            if row.answered and row.created >= since:
+                buckets[row.policy, int(row.created // width)].append(row)
+        return [
+            {
+                "policy": policy,
+                "minute": bucket * width,
+                "reward": _rate(rows),
+                "diversity": {
+                    name: _spread(rows, name)
+                    for name in {name for row in rows for name in row.spread}
+                },
+            }
+            for (policy, bucket), rows in sorted(buckets.items())
+        ]
+
+
+def _rate(rows: Sequence[SlateRow]) -> float:
+    positions = sum(reward is not None for row in rows for reward in row.rewards)
+    return sum(row.earned for row in rows) / max(positions, 1)
+
+
+def _spread(rows: Sequence[SlateRow], name: str) -> float:
+    return sum(row.spread.get(name, 0.0) for row in rows) / len(rows)
+
+
+def _mean(values: FloatArray) -> dict[str, float | None]:
+    if not len(values):
+        return {"mean": None, "low": None, "high": None}
+    half = HALF * _error(values)
+    alone = len(values) == 1
+    mean = float(values.mean())
+    return {
+        "mean": mean,
+        "low": None if alone else mean - half,
+        "high": None if alone else mean + half,
+    }
+
+
+def _difference(ours: FloatArray, theirs: FloatArray) -> dict[str, float | None]:
+    if min(len(ours), len(theirs)) < 2:
+        return {"mean": None, "low": None, "high": None}
+    mean = float(ours.mean() - theirs.mean())
+    half = HALF * float(np.hypot(_error(ours), _error(theirs)))
+    return {"mean": mean, "low": mean - half, "high": mean + half}
+
+
+def _error(values: FloatArray) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
