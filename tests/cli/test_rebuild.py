@@ -97,3 +97,18 @@ def test_another_catalogue_is_refused(tmp_path: Path) -> None:
     message = fail("rebuild", "--catalogue", tmp_path / "other.npz")
 
     assert message.startswith("the store was made for another catalogue (24 items, distances:")
+
+
+def test_sums_that_differ_are_found_and_put_right(place: Place) -> None:
+    with place.shop() as shop:
+        before = shop.desk.comparison()
+        with shop.store._database.writing() as transaction:
+            transaction.change("DELETE FROM user_sums")
+            transaction.change("UPDATE sums SET sums = '{}'")
+
+    message = fail("rebuild", "--check")
+    assert "running sums differ from the history: `variegate rebuild` puts them right" in message
+    assert "running sums differ from the history: they are now" in run("rebuild")
+    assert run("rebuild", "--check") == "All 3 states are what the log says.\n"
+    with place.shop() as shop:
+        assert shop.desk.comparison() == before

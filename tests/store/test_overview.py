@@ -1,18 +1,20 @@
 """What an operator asks of the last minutes, from sums that are kept as things happen."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from tests.store.making import add_users, answered, event, slate
-from variegate.store import MinuteSums, Store
+from variegate.store import PeriodSums, Recent, Store
 
 START = 1_700_000_040.0  # the beginning of a minute
 MINUTE = int(START // 60)
 
 
-def minutes(store: Store, since: float = 0.0) -> list[MinuteSums]:
+def recent(store: Store, since: float = 0.0, width: int = 1) -> Recent:
     with store.reading() as reader:
-        return reader.minute_sums(since)
+        return reader.recent(since, width)
 
 
 def test_lists_are_counted_by_the_minute_they_were_given_in(store: Store) -> None:
@@ -20,10 +22,8 @@ def test_lists_are_counted_by_the_minute_they_were_given_in(store: Store) -> Non
     with store.batch() as batch:
         batch.add_slates([slate(name, created=time) for name, time in times.items()])
 
-    every = {one.minute: one.lists for one in minutes(store)}
-    later = {one.minute: one.lists for one in minutes(store, START)}
-    assert every == {MINUTE - 1: 1, MINUTE: 2, MINUTE + 1: 1}
-    assert later == {MINUTE: 2, MINUTE + 1: 1}
+    assert recent(store).lists == {MINUTE - 1: 1, MINUTE: 2, MINUTE + 1: 1}
+    assert recent(store, START).lists == {MINUTE: 2, MINUTE + 1: 1}
 
 
 def test_feedback_is_counted_and_other_events_are_not(store: Store) -> None:
@@ -37,8 +37,7 @@ def test_feedback_is_counted_and_other_events_are_not(store: Store) -> None:
             ]
         )
 
-    found = {one.minute: one.feedback for one in minutes(store, START)}
-    assert found == {MINUTE: 1, MINUTE + 2: 1}
+    assert recent(store, START).feedback == {MINUTE: 1, MINUTE + 2: 1}
 
 
 def test_rewards_are_added_up_by_policy_and_minute(store: Store) -> None:
@@ -60,9 +59,9 @@ def test_rewards_are_added_up_by_policy_and_minute(store: Store) -> None:
             ]
         )
 
-    assert minutes(store) == [
-        MinuteSums("lmdh", MINUTE, 3, 0, 2, 3, 1.25, {"cosine": 0.75, "x": 0.0}),
-        MinuteSums("mmr", MINUTE + 1, 1, 0, 1, 3, 3.0, {}),
+    assert recent(store).rewards == [
+        PeriodSums("lmdh", MINUTE, 2, 3, 1.25, {"cosine": 0.75, "x": 0.0}),
+        PeriodSums("mmr", MINUTE + 1, 1, 3, 3.0, {}),
     ]
 
 
@@ -78,10 +77,10 @@ def test_sums_of_many_lists_are_those_that_python_adds_up(store: Store) -> None:
     with store.batch() as batch:
         batch.add_slates(rows)
 
-    found = {one.minute: one for one in minutes(store)}
-    assert set(found) == {int(row.created // 60) for row in rows}
-    for minute, sums in found.items():
-        mine = [row for row in rows if row.created // 60 == minute]
+    found = recent(store, width=2).rewards
+    assert {sums.first for sums in found} == {2 * int(row.created // 120) for row in rows}
+    for sums in found:
+        mine = [row for row in rows if 2 * (row.created // 120) == sums.first]
         assert sums.answered == len(mine)
         assert sums.earned == pytest.approx(sum(row.earned for row in mine), abs=1e-12)
         assert sums.spread["cosine"] == pytest.approx(sum(row.spread["cosine"] for row in mine))
@@ -93,7 +92,7 @@ def test_old_minutes_are_dropped_and_the_sums_of_all_time_stay(store: Store) -> 
         batch.add_slates([slate("01A"), slate("01B", created=START + 6 * day)])
         batch.drop_old_minutes(START + 9 * day)
 
-    assert [one.minute for one in minutes(store)] == [MINUTE + 6 * 24 * 60]
+    assert recent(store).lists == {MINUTE + 6 * 24 * 60: 1}
     with store.reading() as reader:
         assert reader.counts()["slates"] == 2
         assert reader.wrong_sums(START + 9 * day) == 0
@@ -110,6 +109,6 @@ def test_the_users_of_the_last_events_come_latest_first(store: Store) -> None:
 
 
 def test_an_empty_store_has_nothing_to_tell(store: Store) -> None:
-    assert minutes(store) == []
+    assert recent(store) == Recent(Counter(), Counter(), [])
     with store.reading() as reader:
         assert reader.last_users(5) == []

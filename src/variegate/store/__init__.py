@@ -16,7 +16,7 @@ from variegate.store.rows import (
     UserRow,
 )
 from variegate.store.store import Store
-from variegate.store.summaries import MinuteSums, Moments, PolicySums
+from variegate.store.summaries import Moments, PeriodSums, PolicySums, Recent
 
 __all__ = [
     "CATALOGUE",
@@ -26,11 +26,12 @@ __all__ = [
     "EventRow",
     "ItemRow",
     "KeyRow",
-    "MinuteSums",
     "Moments",
+    "PeriodSums",
     "PolicySums",
     "PriorRow",
     "Reader",
+    "Recent",
     "SlateRow",
     "Store",
     "UserRow",

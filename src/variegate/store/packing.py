@@ -146,7 +146,7 @@ def slate_of(values: Values) -> SlateRow:
         from_json(reports),
         earned,
         bool(answered),
-        _decode(terms),
+        from_json(terms),
         due,
         request,
     )

@@ -16,7 +16,7 @@ from variegate.store.rows import (
     SlateRow,
     UserRow,
 )
-from variegate.store.summaries import MinuteSums, PolicySums, minute_sums, policy_sums
+from variegate.store.summaries import PolicySums, Recent, policy_sums, recent
 from variegate.store.sums import ALL_TIME, NO_POLICY, minute_of
 from variegate.store.texts import check_ids, check_text
 
@@ -139,12 +139,12 @@ class Reader:
             if sums.get("users", 0) > 0 and policy != NO_POLICY
         ]
 
-    def minute_sums(self, since: float) -> list[MinuteSums]:
-        """Return what happened in each minute, by policy, from the minute of a time on."""
-        found = kept_sums(self._transaction, minute_of(since))
-        return [
-            minute_sums(policy, minute, sums) for (policy, minute), sums in sorted(found.items())
-        ]
+    def recent(self, since: float, width: int = 1) -> Recent:
+        """Return what happened from the minute of a time on, rewards in periods of `width` minutes.
+
+        Periods are counted from 1970, so the first may have begun before that time.
+        """
+        return recent(self._transaction.rows(self._sql.sums.since, minute_of(since)), width)
 
     def wrong_sums(self, now: float) -> int:
         """Return how many of the running sums are not what the history says, as of a time."""

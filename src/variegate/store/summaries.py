@@ -2,9 +2,12 @@
 
 import math
 import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from variegate.store.sums import DISTANCE, SQUARED, UNIT, Sums, distances
+from variegate.store.packing import from_json
+from variegate.store.sums import COUNTED, DISTANCE, SQUARED, UNIT, Sums, add_to, distances
 
 
 class Moments(NamedTuple):
@@ -63,19 +66,13 @@ class PolicySums(NamedTuple):
     spread: dict[str, Moments]
 
 
-class MinuteSums(NamedTuple):
-    """What happened in one minute, under one policy, or what is counted whatever the policy.
+class PeriodSums(NamedTuple):
+    """What the answered lists of one policy that were given in one period came to.
 
     Parameters
     ----------
-    minute
-        Its number since 1970.
-    lists
-        The lists that were given.
-    feedback
-        The reports that came, whatever the policy.
-    answered
-        Which of those lists got any feedback since; what follows are sums over these.
+    first
+        The number of the period's first minute since 1970.
     positions
         The positions with a reward.
     spread
@@ -83,13 +80,19 @@ class MinuteSums(NamedTuple):
     """
 
     policy: str
-    minute: int
-    lists: int
-    feedback: int
+    first: int
     answered: int
     positions: int
     earned: float
     spread: dict[str, float]
+
+
+class Recent(NamedTuple):
+    """What happened in the last minutes: lists and feedback by minute, rewards by period."""
+
+    lists: Counter[int]
+    feedback: Counter[int]
+    rewards: list[PeriodSums]
 
 
 def policy_sums(policy: str, sums: Sums) -> PolicySums:
@@ -103,15 +106,34 @@ def policy_sums(policy: str, sums: Sums) -> PolicySums:
     return PolicySums(policy, users, sums.get("answered", 0), reward, spread)
 
 
-def minute_sums(policy: str, minute: int, sums: Sums) -> MinuteSums:
-    """Return what the sums of a minute say."""
-    return MinuteSums(
+def recent(rows: Iterable[tuple[str, int, str]], width: int) -> Recent:
+    """Return what sums of single minutes say, for periods of a number of minutes."""
+    lists, feedback = Counter[int](), Counter[int]()
+    periods: defaultdict[tuple[str, int], Sums] = defaultdict(dict)
+    for policy, minute, text in rows:
+        sums = from_json(text)
+        lists[minute] += sums.get("lists", 0)
+        feedback[minute] += sums.get("feedback", 0)
+        if "answered" in sums:
+            add_to(periods[policy, minute // width], sums)
+    rewards = [
+        _period_sums(policy, number * width, sums)
+        for (policy, number), sums in sorted(periods.items())
+        if sums["answered"]
+    ]
+    return Recent(lists, feedback, rewards)
+
+
+def _period_sums(policy: str, first: int, sums: Sums) -> PeriodSums:
+    return PeriodSums(
         policy,
-        minute,
-        sums.get("lists", 0),
-        sums.get("feedback", 0),
-        sums.get("answered", 0),
+        first,
+        sums["answered"],
         sums.get("positions", 0),
         quotient(sums.get("earned", 0), UNIT),
-        {name: quotient(sums.get(DISTANCE + name, 0), UNIT) for name in distances(sums)},
+        {
+            name: quotient(sums.get(DISTANCE + name, 0), UNIT)
+            for name in distances(sums)
+            if sums[COUNTED + name]
+        },
     )

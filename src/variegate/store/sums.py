@@ -5,12 +5,12 @@ sum, and what was added can be taken away without a trace; a sum of floats canno
 its square loses what an interval is made of.
 """
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
+from variegate.store.packing import from_json
 from variegate.store.rows import SlateRow
 
 #: Sums by what is summed
@@ -58,8 +58,8 @@ def kept_outcome(
     """Return what a list adds, from columns as a database gives them."""
     if not answered:
         return Outcome(policy, minute_of(created), None)
-    told = json.loads(rewards)
-    answer = _answer(earned, len(told) - told.count(None), json.loads(spread))
+    told = from_json(rewards)
+    answer = _answer(earned, len(told) - told.count(None), from_json(spread))
     return Outcome(policy, minute_of(created), answer)
 
 
@@ -91,8 +91,13 @@ def distances(sums: Mapping[str, int]) -> list[str]:
 
 def add_to(sums: Sums, more: Mapping[str, int], sign: int = 1) -> None:
     """Add sums to others, or with a `sign` of -1 take them away."""
-    for name, number in more.items():
-        sums[name] = sums.get(name, 0) + sign * number
+    known = sums.get
+    if sign == 1:
+        for name, number in more.items():
+            sums[name] = known(name, 0) + number
+    else:
+        for name, number in more.items():
+            sums[name] = known(name, 0) - number
 
 
 def without_zeros(sums: Mapping[str, int]) -> Sums:
@@ -133,18 +138,18 @@ class Changes:
     def add(self, user: str | None, outcome: Outcome, sign: int = 1) -> None:
         """Add a list of a user, or take it away; without a user, their sums are left alone."""
         policy, minute, answer = outcome
-        self._add(policy, minute, {"lists": 1}, sign)
-        self._add(policy, ALL_TIME, {"lists": 1}, sign)
+        of_all = self.periods[policy, ALL_TIME]
+        of_all["lists"] = of_all.get("lists", 0) + sign
+        if minute >= self._since:
+            of_minute = self.periods[policy, minute]
+            of_minute["lists"] = of_minute.get("lists", 0) + sign
+            add_to(of_minute, answer or {}, sign)
         if answer is not None:
-            self._add(policy, minute, answer, sign)
-            self._add(policy, ALL_TIME, {"answered": 1}, sign)
+            of_all["answered"] = of_all.get("answered", 0) + sign
             if user is not None:
                 add_to(self.users[user, policy], answer, sign)
 
     def count(self, name: str, number: int, period: int = ALL_TIME) -> None:
         """Count something whatever the policy."""
-        self._add(NO_POLICY, period, {name: number}, 1)
-
-    def _add(self, policy: str, period: int, sums: Mapping[str, int], sign: int) -> None:
         if period == ALL_TIME or period >= self._since:
-            add_to(self.periods[policy, period], sums, sign)
+            add_to(self.periods[NO_POLICY, period], {name: number})

@@ -164,3 +164,14 @@ def test_pages_that_ask_at_once_cost_one_overview(shop: Shop, monkeypatch: Any) 
     assert shop.desk.overview(60)["counts"]["slates"] == 2
     now[0] += 2.0
     assert shop.desk.overview(15)["counts"]["slates"] == 2
+
+
+def test_reports_read_no_lists(shop: Shop) -> None:
+    for user in ("ann", "bob"):
+        shop.click(user)
+    report = shop.desk.comparison()
+    with shop.store._database.changing_tables() as connection:
+        connection.exec_driver_sql("ALTER TABLE slates RENAME TO hidden")
+    assert shop.desk.comparison() == report
+    assert shop.desk.overview(60)["report"] == report
+    assert shop.desk.counts()["slates"] == 2

@@ -60,9 +60,9 @@ def _difference(ours: Moments, theirs: Moments) -> dict[str, float | None]:
 
 def _interval(mean: float, error: float) -> dict[str, float | None]:
     half = _HALF * error
-    return {"mean": finite(mean), "low": finite(mean - half), "high": finite(mean + half)}
+    return {"mean": _finite(mean), "low": _finite(mean - half), "high": _finite(mean + half)}
 
 
-def finite(number: float) -> float:
+def _finite(number: float) -> float:
     """Return the number that JSON can hold which is next to one."""
     return min(max(number, -sys.float_info.max), sys.float_info.max)

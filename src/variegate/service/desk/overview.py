@@ -1,6 +1,6 @@
 """The service at work, for whoever runs it: traffic, rewards, and what was learnt over users."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -9,9 +9,9 @@ import numpy as np
 from variegate.arrays import FloatArray
 from variegate.errors import StateError
 from variegate.service.desk.arms import Arms
-from variegate.service.desk.comparing import comparison, finite
+from variegate.service.desk.comparing import comparison
 from variegate.service.desk.shelf import Stock
-from variegate.store import MinuteSums, Reader
+from variegate.store import PeriodSums, Reader, Recent
 
 MINUTE: Final = 60.0
 #: Points of a series of rewards, at most.
@@ -26,54 +26,33 @@ def overview(
 ) -> dict[str, Any]:
     """Return what an operator wants to see of the last minutes."""
     first = int(now // MINUTE) - minutes + 1
-    found = reader.minute_sums(first * MINUTE)
+    found = reader.recent(first * MINUTE, -(-minutes // MOST_BUCKETS))
     return {
         "counts": reader.counts(),
         "per_minute": _traffic(found, first, minutes),
-        "by_policy": _by_policy(found, minutes),
+        "by_policy": [_bucket(row) for row in found.rewards],
         "beta": _wishes(reader, stock, arms),
         "report": comparison(reader, arms),
     }
 
 
-def _traffic(found: Sequence[MinuteSums], first: int, minutes: int) -> list[dict[str, Any]]:
-    lists, feedback = Counter[int](), Counter[int]()
-    for one in found:
-        lists[one.minute] += one.lists
-        feedback[one.minute] += one.feedback
+def _traffic(found: Recent, first: int, minutes: int) -> list[dict[str, Any]]:
     return [
         {
             "minute": int(MINUTE) * minute,
-            "lists": lists[minute],
-            "feedback": feedback[minute],
+            "lists": found.lists[minute],
+            "feedback": found.feedback[minute],
         }
         for minute in range(first, first + minutes)
     ]
 
 
-def _by_policy(found: Sequence[MinuteSums], minutes: int) -> list[dict[str, Any]]:
-    width = -(-minutes // MOST_BUCKETS)
-    buckets: dict[tuple[str, int], list[MinuteSums]] = defaultdict(list)
-    for one in found:
-        if one.answered:
-            buckets[one.policy, one.minute // width].append(one)
-    return [
-        _bucket(policy, bucket * width, of_minutes)
-        for (policy, bucket), of_minutes in sorted(buckets.items())
-    ]
-
-
-def _bucket(policy: str, minute: int, found: Sequence[MinuteSums]) -> dict[str, Any]:
-    answered, positions = (sum(getattr(one, n) for one in found) for n in ("answered", "positions"))
-    spread: dict[str, float] = defaultdict(float)
-    for one in found:
-        for name, total in one.spread.items():
-            spread[name] += total
+def _bucket(row: PeriodSums) -> dict[str, Any]:
     return {
-        "policy": policy,
-        "minute": int(MINUTE) * minute,
-        "reward": finite(sum(one.earned for one in found) / max(positions, 1)),
-        "diversity": {name: finite(total / answered) for name, total in spread.items()},
+        "policy": row.policy,
+        "minute": int(MINUTE) * row.first,
+        "reward": row.earned / max(row.positions, 1),
+        "diversity": {name: total / row.answered for name, total in row.spread.items()},
     }
 
 
