@@ -81,8 +81,8 @@ def test_a_column_with_the_name_of_the_features_distance_is_refused() -> None:
 
 def test_new_items_join_and_old_distances_stay(shop: ItemTable) -> None:
     start = shop.taken([0, 1, 2, 4])
-    first, encoder = content_catalogue(start), content_features(start).encoder
-    grown = with_new_items(first, encoder, shop.taken([3, 5]))
+    first = content_catalogue(start)
+    grown = with_new_items(first, shop.taken([3, 5]))
     assert grown.ids == ("pan", "pot", "rake", "ball", "spade", "bat")
     assert grown.attributes["price"] == (30, 40, 20, 10, 25, None)
     for old, new in zip(first.distances, grown.distances, strict=True):
@@ -90,10 +90,29 @@ def test_new_items_join_and_old_distances_stay(shop: ItemTable) -> None:
 
 
 def test_new_items_without_a_column_of_a_distance_are_refused(shop: ItemTable) -> None:
-    catalogue, encoder = content_catalogue(shop), content_features(shop).encoder
     more = ItemTable(("x",), ("x",), lists={"tags": (("garden",),)})
     with pytest.raises(InputError, match="new items' data for 'price'"):
-        with_new_items(catalogue, encoder, more)
+        with_new_items(content_catalogue(shop), more)
+
+
+def test_a_catalogue_without_an_encoder_takes_one_for_new_items(shop: ItemTable) -> None:
+    whole, start = content_catalogue(shop), shop.taken([0, 1, 2, 4])
+    made = content_catalogue(start)
+    bare = Catalogue(
+        made.ids,
+        made.features,
+        ["cosine", *made.distances[1:]],
+        made.titles,
+        dict(made.attributes),
+        feature_names=made.feature_names,
+    )
+    more = shop.taken([3, 5])
+    with pytest.raises(InputError, match="`encoder` must be given for Catalogue"):
+        with_new_items(bare, more)
+    grown = with_new_items(bare, more, encoder=content_features(start).encoder)
+    assert grown.ids[4:] == ("spade", "bat")
+    np.testing.assert_array_equal(grown.features, with_new_items(made, more).features)
+    assert len(whole) == len(grown)
 
 
 def shelf_of(count: int) -> ItemTable:

@@ -8,6 +8,7 @@ import pytest
 
 from variegate import LMDH, Catalogue
 from variegate.content import in_words, said
+from variegate.distances import distance_of_values
 from variegate.errors import InputError
 from variegate.films import film_catalogue
 
@@ -168,3 +169,21 @@ def test_who_takes_science_fiction_is_told_so_in_words(films: Catalogue) -> None
     words = said(in_words(policy.preferences.relevance, films.feature_names, n=3))
     assert words.startswith("Sci-Fi +")
     assert np.mean(likes) > 0.5
+
+
+def test_attributes_alone_come_to_the_features_and_distances(films: Catalogue) -> None:
+    made = films.encoded_features(films.ids, films.attributes)
+    np.testing.assert_array_equal(made, films.features)
+    values = films.encoded_distances(len(films), films.attributes)
+    assert set(values) == {h.name for h in films.distances}
+    for h in films.distances:
+        again = distance_of_values(h, values[h.name])
+        np.testing.assert_array_equal(again.from_item(7), h.from_item(7))
+
+
+def test_an_edited_year_is_another_decade(films: Catalogue) -> None:
+    row = films.titles.index("Alien")
+    edited = films.with_attributes([films.ids[row]], {"year": [2009], "countries": [["Atlantis"]]})
+    told = dict(zip(edited.feature_names, edited.features[row], strict=True))
+    assert (told["1970s"], told["2000s"] > 0, told["another country"] > 0) == (0.0, True, True)
+    assert edited.distances[2].from_item(row)[row + 1] != films.distances[2].from_item(row)[row + 1]

@@ -39,12 +39,14 @@ def shop() -> Catalogue:
 
 
 @contextmanager
-def service(folder: Path, **settings: Any) -> Iterator[tuple[FastAPI, Desk]]:
+def service(
+    folder: Path, *, items: Catalogue | None = None, **settings: Any
+) -> Iterator[tuple[FastAPI, Desk]]:
     """Give an application that answers everybody, and its desk; stop both in the end."""
     said = Settings(store=f"sqlite:///{folder}/whole.db", allow_anonymous=True, k=3, **settings)
     with Store.open(said.store) as store:
         metrics = Metrics()
-        desk = desk_of(said, shop(), store, metrics)
+        desk = desk_of(said, items or shop(), store, metrics)
         desk.start()
         try:
             yield create_app(said, store=store, routers=desk_routes(desk), metrics=metrics), desk

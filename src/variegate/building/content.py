@@ -1,15 +1,22 @@
 """A catalogue from an item table alone: no ratings, so a new shop can start today."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from variegate.arrays import FloatArray, check_choice
 from variegate.catalogue import Catalogue
-from variegate.content import Encoder, content_features
+from variegate.content import ColumnSource, Encoder, content_features
 from variegate.datasets.items import ItemTable
-from variegate.distances import Distance, cosine, difference, hamming, jaccard
+from variegate.distances import (
+    Distance,
+    cosine,
+    difference,
+    distance_of_values,
+    hamming,
+    jaccard,
+)
 from variegate.errors import InputError
 
 
@@ -51,11 +58,10 @@ def content_catalogue(
     """
     content = content_features(table, columns=columns)
     known = [column.column for column in content.encoder.columns]
-    possible = {"cosine": cosine(), **_column_distances(table, known)}
-    if distances is None:
-        chosen = list(possible.values())
-    else:
-        chosen = [possible[check_choice("distances", name, possible)] for name in distances]
+    own = _column_distances(table, known)
+    possible = {"cosine": cosine(), **{name: h for name, (h, _source) in own.items()}}
+    names = list(possible) if distances is None else list(distances)
+    chosen = [possible[check_choice("distances", name, possible)] for name in names]
     return Catalogue(
         table.ids,
         content.features,
@@ -63,24 +69,35 @@ def content_catalogue(
         table.titles,
         table_attributes(table),
         feature_names=content.names,
+        encoder=content.encoder,
+        sources={name: own[name][1] for name in names if name in own},
     )
 
 
-def with_new_items(catalogue: Catalogue, encoder: Encoder, more: ItemTable) -> Catalogue:
+def with_new_items(
+    catalogue: Catalogue, more: ItemTable, *, encoder: Encoder | None = None
+) -> Catalogue:
     """Return the catalogue with the items of `more` after its own.
 
-    `encoder` is the one that the catalogue's features were made with: `content_features` of
-    the same table and columns gives it. Numbers that are not known count as the median of
-    those that the catalogue has.
+    Features and distances are made from the columns as the catalogue's own were. Numbers that are
+    not known count as the median of the table that the catalogue was made from.
+
+    Parameters
+    ----------
+    encoder
+        For a catalogue that has none, as one from a file of an earlier version: what
+        `content_features` of its table gave.
     """
+    own = catalogue.encoder or encoder
+    if own is None:
+        raise InputError(f"`encoder` must be given for {catalogue}, which has none of its own")
+    attributes = table_attributes(more)
     found = {
-        h.name: _new_data(h, more)
+        h.name: distance_of_values(h, _values(catalogue, h, more, attributes))
         for h in catalogue.distances
-        if not h.on_features and h.name in more.columns
+        if not h.on_features and _is_made_from(catalogue, h, attributes)
     }
-    return catalogue.extended(
-        more.ids, encoder.features(more), found, more.titles, table_attributes(more)
-    )
+    return catalogue.extended(more.ids, own.features(more), found, more.titles, attributes)
 
 
 def table_attributes(table: ItemTable) -> dict[str, list[Any]]:
@@ -93,31 +110,46 @@ def table_attributes(table: ItemTable) -> dict[str, list[Any]]:
     }
 
 
-def _column_distances(table: ItemTable, names: Iterable[str]) -> Mapping[str, Distance]:
-    found: dict[str, Distance] = {}
+def _column_distances(
+    table: ItemTable, names: Iterable[str]
+) -> dict[str, tuple[Distance, ColumnSource]]:
+    found: dict[str, tuple[Distance, ColumnSource]] = {}
     for name in names:
         if name == "cosine":
             raise InputError("a column must not be called `cosine`: a distance has that name")
         if name in table.numbers:
-            low, high = np.nanpercentile(table.numbers[name], [1, 99])
+            low, high = map(float, np.nanpercentile(table.numbers[name], [1, 99]))
+            middle = float(np.nanmedian(table.numbers[name]))
             values = np.clip(_filled(table.numbers[name]), low, high)
-            found[name] = difference(values, name=name)
+            source = ColumnSource(name, "number", middle, low, high)
+            found[name] = difference(values, name=name), source
         elif name in table.categories:
-            found[name] = hamming(table.categories[name], name=name)
+            labels = hamming(table.categories[name], name=name)
+            found[name] = labels, ColumnSource(name, "category")
         elif name in table.lists:
-            found[name] = jaccard(table.lists[name], name=name)
+            found[name] = jaccard(table.lists[name], name=name), ColumnSource(name, "list")
     return found
 
 
-def _new_data(h: Distance, more: ItemTable) -> Distance:
-    """Return the new items' data for the distance of the column that it is named after."""
-    if h.name in more.numbers:
-        middle = float(np.median(h.rows))
-        values = np.where(np.isnan(more.numbers[h.name]), middle, more.numbers[h.name])
-        return difference(np.clip(values, h.rows.min(), h.rows.max()), name=h.name)
-    if h.name in more.categories:
-        return hamming(more.categories[h.name], name=h.name)
-    return jaccard(more.lists[h.name], name=h.name)
+def _is_made_from(catalogue: Catalogue, h: Distance, columns: Collection[str]) -> bool:
+    source = catalogue.sources.get(h.name)
+    return any(name in columns for name in (source.attributes if source else (h.name,)))
+
+
+def _values(
+    catalogue: Catalogue, h: Distance, more: ItemTable, attributes: Mapping[str, list[Any]]
+) -> list[Any]:
+    """Return the new items' values for a distance."""
+    source = catalogue.sources.get(h.name)
+    if source is None:  # of a file from before: the column has the distance's name
+        kind = next(kind for kind, names in _kinds(more).items() if h.name in names)
+        bounds = float(np.median(h.rows)), float(h.rows.min()), float(h.rows.max())
+        source = ColumnSource(h.name, kind, *(bounds if kind == "number" else ()))
+    return source.values(len(more), attributes)
+
+
+def _kinds(table: ItemTable) -> dict[str, Collection[str]]:
+    return {"number": table.numbers, "category": table.categories, "list": table.lists}
 
 
 def _filled(column: FloatArray) -> FloatArray:

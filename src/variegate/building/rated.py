@@ -5,10 +5,12 @@ from functools import partial
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray, check_choice
+from variegate.arrays import IndexArray, check_choice
 from variegate.building.content import table_attributes
 from variegate.catalogue import Catalogue
+from variegate.content import ColumnSource
 from variegate.datasets import Dataset
+from variegate.datasets.items import ItemTable
 from variegate.distances import Distance, angular, cosine, difference, euclidean, jaccard
 from variegate.embeddings import Embeddings
 from variegate.errors import NotFoundError
@@ -38,18 +40,18 @@ def rated_catalogue(
     rows = _rows_of(dataset, embeddings.item_ids)
     about = dataset.about.taken(rows.tolist())
     names = [distances] if isinstance(distances, str) else list(distances)
-    categories = dataset.categories
-    makers = _makers([categories[row] for row in rows], about.numbers.get("year"))
+    makers = _makers(dataset, rows, about)
     for name in names:
         check_choice("distances", name, makers)
     return Catalogue(
         embeddings.item_ids,
         embeddings.vectors,
-        [makers[name]() for name in names],
+        [makers[name][0]() for name in names],
         about.titles,
         {**table_attributes(about), "popularity": dataset.popularity[rows].astype(int).tolist()},
         mean_user=embeddings.mean_user,
         feature_scale=embeddings.scale,
+        sources={name: source for name in names if (source := makers[name][1]) is not None},
     )
 
 
@@ -65,19 +67,22 @@ def _rows_of(dataset: Dataset, item_ids: Sequence[str]) -> IndexArray:
 
 
 def _makers(
-    categories: Sequence[Sequence[str]], years: FloatArray | None
-) -> dict[str, Callable[[], Distance]]:
-    makers: dict[str, Callable[[], Distance]] = {
-        "cosine": cosine,
-        "angular": angular,
-        "euclidean": euclidean,
+    dataset: Dataset, rows: IndexArray, about: ItemTable
+) -> dict[str, tuple[Callable[[], Distance], ColumnSource | None]]:
+    """Return what makes each distance that there can be, and which attribute it is made from."""
+    makers: dict[str, tuple[Callable[[], Distance], ColumnSource | None]] = {
+        "cosine": (cosine, None),
+        "angular": (angular, None),
+        "euclidean": (euclidean, None),
     }
+    categories, column = [dataset.categories[row] for row in rows], dataset.category_column
     if any(categories):
-        makers["genres"] = partial(jaccard, categories, name="genres")
+        source = ColumnSource(column, "list" if column in about.lists else "single")
+        makers["genres"] = partial(jaccard, categories, name="genres"), source
+    years = about.numbers.get("year")
     if years is not None and not np.isnan(years).all():
-        makers["years"] = partial(difference, _with_median(years), name="years")
+        middle = float(np.nanmedian(years))
+        filled = np.where(np.isnan(years), middle, years)
+        source = ColumnSource("year", "number", middle)
+        makers["years"] = partial(difference, filled, name="years"), source
     return makers
-
-
-def _with_median(years: FloatArray) -> FloatArray:
-    return np.where(np.isnan(years), np.nanmedian(years), years)

@@ -1,6 +1,6 @@
 """The ground set E: items with their relevance features and their distances."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -25,7 +25,14 @@ from variegate.catalogue.checks import (
     id_texts,
     selected_rows,
 )
+from variegate.catalogue.encoding import (
+    check_encoding,
+    encoded_distances,
+    encoded_features,
+    with_attributes,
+)
 from variegate.catalogue.file import Contents, read_catalogue, write_catalogue
+from variegate.content import Encoder, Source
 from variegate.distances import Distance
 from variegate.errors import InputError, NotFoundError
 from variegate.kernels.layout import Layout, layout_of
@@ -54,6 +61,10 @@ class Catalogue:
         The mean of the training users' vectors, which LogRank ranks by, (d,).
     feature_scale
         The number that the features were divided by after `mean_user` was learnt.
+    encoder
+        How the features are made from attributes, for items that are added or changed later.
+    sources
+        How distances with data of their own are made from attributes, by the distance's name.
 
     Examples
     --------
@@ -78,6 +89,8 @@ class Catalogue:
         feature_names: Iterable[str] | None = None,
         mean_user: ArrayLike | None = None,
         feature_scale: float = 1.0,
+        encoder: Encoder | None = None,
+        sources: Mapping[str, Source] | None = None,
     ) -> None:
         self.ids: Final = checked_ids(ids)
         self.features: Final = checked_features(features, len(self.ids))
@@ -96,6 +109,8 @@ class Catalogue:
         )
         check_positive(feature_scale=feature_scale)
         self.feature_scale: Final = float(feature_scale)
+        self.encoder: Final = encoder
+        self.sources: Final = MappingProxyType(dict(sources or {}))
         self._check_lengths()
 
     def __len__(self) -> int:
@@ -225,6 +240,63 @@ class Catalogue:
         """
         return _made_of(with_columns(self._contents(), columns))
 
+    def with_attributes(
+        self, ids: Iterable[object], attributes: Mapping[str, Sequence[Any]]
+    ) -> "Catalogue":
+        """Return a catalogue in which the items `ids` have other attributes.
+
+        Features and distances that are made from these attributes (`encoder`, `sources`) change
+        with them; other attributes are labels only. Attributes that are not named stay.
+
+        Examples
+        --------
+        >>> from variegate.building import content_catalogue
+        >>> from variegate.datasets import ItemTable
+        >>> table = ItemTable(("a", "b"), ("A", "B"), lists={"tags": (("new",), ("old",))})
+        >>> content_catalogue(table).with_attributes(["b"], {"tags": [["new"]]}).features
+        array([[1., 0.],
+               [1., 0.]])
+        """
+        names = id_texts(ids)
+        return _made_of(with_attributes(self._contents(), names, self.rows(names), attributes))
+
+    def encoded_features(
+        self,
+        ids: Sequence[str],
+        attributes: Mapping[str, Sequence[Any]],
+        *,
+        changed: Collection[str] | None = None,
+        before: FloatArray | None = None,
+    ) -> FloatArray | None:
+        """Return the features that items' attributes come to, (items, d), None without an encoder.
+
+        Parameters
+        ----------
+        ids
+            What to call the items in an error.
+        attributes
+            Columns by name, a value an item, None where it is not known.
+        changed
+            The attributes that have other values than before; all, if not given.
+        before
+            The items' features, which keep what is made from nothing that changed.
+        """
+        return encoded_features(self._contents(), ids, attributes, changed, before)
+
+    def encoded_distances(
+        self,
+        items: int,
+        attributes: Mapping[str, Sequence[Any]],
+        *,
+        changed: Collection[str] | None = None,
+    ) -> dict[str, list[Any]]:
+        """Return the values that attributes come to, as `distance_of_values` takes them.
+
+        They are of the distances that are made from an attribute that `changed`, by name.
+        `attributes` are as for `encoded_features`.
+        """
+        return encoded_distances(self._contents(), items, attributes, changed)
+
     def save(self, path: str | Path) -> None:
         """Write the catalogue to `path`, whole or not at all: arrays and JSON, no pickle."""
         write_catalogue(path, self._contents())
@@ -257,6 +329,8 @@ class Catalogue:
             self.feature_names,
             self.mean_user,
             self.feature_scale,
+            self.encoder,
+            dict(self.sources),
         )
 
     def _check_lengths(self) -> None:
@@ -273,6 +347,7 @@ class Catalogue:
             )
         if self.mean_user is not None and self.mean_user.shape != (self.d,):
             raise InputError(f"`mean_user` must have shape ({self.d},), got {self.mean_user.shape}")
+        check_encoding(self._contents())
 
 
 def _made_of(contents: Contents) -> Catalogue:
@@ -285,4 +360,6 @@ def _made_of(contents: Contents) -> Catalogue:
         feature_names=contents.feature_names,
         mean_user=contents.mean_user,
         feature_scale=contents.feature_scale,
+        encoder=contents.encoder,
+        sources=contents.sources,
     )

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from variegate.arrays import FloatArray, IndexArray, check_choice, check_numbers, sealed
 from variegate.catalogue.checks import id_texts
 from variegate.catalogue.file import Contents
+from variegate.content import VectorSource
 from variegate.distances import Distance
 from variegate.errors import InputError
 
@@ -82,6 +83,9 @@ def with_columns(old: Contents, columns: Mapping[str, ArrayLike]) -> Contents:
             raise InputError(f"`{name}` must have {len(old.ids)} values, got {len(column)}")
         if name in old.feature_names:
             raise InputError(f"`columns` must have new names, got {name!r}, a feature already")
+    encoder, sources = old.encoder, dict(old.sources)
+    if encoder is not None:
+        sources |= {h.name: VectorSource(encoder) for h in old.distances if h.on_features}
     return replace(
         old,
         features=sealed(np.column_stack([old.features, *more.values()])),
@@ -89,6 +93,7 @@ def with_columns(old: Contents, columns: Mapping[str, ArrayLike]) -> Contents:
         distances=tuple(replace(h, on_features=False) for h in old.distances),
         feature_names=(*old.feature_names, *more),
         mean_user=None if old.mean_user is None else np.append(old.mean_user, np.zeros(len(more))),
+        sources=sources,
     )
 
 

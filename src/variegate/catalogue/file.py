@@ -2,13 +2,21 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from variegate.arrays import FloatArray
+from variegate.content import (
+    Encoder,
+    Source,
+    encoder_from_json,
+    encoder_to_json,
+    source_from_json,
+    source_to_json,
+)
 from variegate.distances import FORMULAS, Distance, custom
 from variegate.errors import DataError, InputError
 from variegate.files import stored_arrays, written_whole
@@ -29,6 +37,10 @@ class Contents:
     feature_names: tuple[str, ...]
     mean_user: FloatArray | None
     feature_scale: float
+    #: How features are made from attributes, if they are
+    encoder: Encoder | None = None
+    #: How distances with data of their own are made from attributes, by their names
+    sources: Mapping[str, Source] = field(default_factory=dict)
 
 
 def write_catalogue(path: str | Path, contents: Contents) -> None:
@@ -42,6 +54,8 @@ def write_catalogue(path: str | Path, contents: Contents) -> None:
         "feature_names": contents.feature_names,
         "feature_scale": contents.feature_scale,
         "distances": [_described(h) for h in contents.distances],
+        "encoder": None if contents.encoder is None else encoder_to_json(contents.encoder),
+        "sources": {name: source_to_json(one) for name, one in contents.sources.items()},
     }
     arrays = {"features": contents.features}
     if contents.mean_user is not None:
@@ -80,6 +94,9 @@ def read_catalogue(
             tuple(header["feature_names"]),
             arrays.get("mean_user"),
             header["feature_scale"],
+            # Files that were written before there were encoders have neither.
+            encoder_from_json(encoder) if (encoder := header.get("encoder")) else None,
+            {name: source_from_json(one) for name, one in header.get("sources", {}).items()},
         )
 
 

@@ -76,6 +76,8 @@ class LabelColumn:
     labels: tuple[str, ...]
     #: The weight of each label, and of "other" after them if there is one
     weights: tuple[float, ...]
+    #: The one of `labels` that stands for every label that is not among them
+    rest: str | None = None
 
     @classmethod
     def fitted(
@@ -103,7 +105,9 @@ class LabelColumn:
         place = {label: number for number, label in enumerate(self.labels)}
         table = np.zeros((len(values), len(self.weights)))
         for row, labels in enumerate(_label_sets(values)):
-            places = [place[label] for label in labels if label in place]
+            rest = self.rest
+            known = {label if rest is None or label in place else rest for label in labels}
+            places = [place[label] for label in known if label in place]
             if labels and not places and len(self.weights) > len(self.labels):
                 places = [len(self.labels)]
             table[row, places] = 1.0

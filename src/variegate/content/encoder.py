@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any, TypeAlias
 
@@ -36,6 +36,8 @@ class Encoder:
     columns: tuple[EncodedColumn, ...]
     #: The length of each column's part of a full feature vector
     shares: tuple[float, ...]
+    #: Columns of labels such as "1990s", and the attribute whose number each is made from
+    decades: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -49,12 +51,29 @@ class Encoder:
         counts = Counter(short)
         return tuple(s if counts[s] == 1 else name for s, name in zip(short, long, strict=True))
 
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attribute that each column is made from, in the columns' order."""
+        return tuple(self.decades.get(one.column, one.column) for one in self.columns)
+
+    @property
+    def places(self) -> tuple[slice, ...]:
+        """Where each column's features stand in a vector, in the columns' order."""
+        ends = np.cumsum([len(column.names) for column in self.columns]).tolist()
+        return tuple(slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True))
+
     def features(self, table: ItemTable) -> FloatArray:
         """Return the items' features, (L, d), none longer than 1.
 
         Columns that the table lacks count as not known. An item of which nothing is known, or
         nothing that this encoder has a feature for, is an InputError.
         """
+        features, known = self.encoded(table)
+        _check_known(table, known)
+        return features
+
+    def encoded(self, table: ItemTable) -> tuple[FloatArray, MaskArray]:
+        """Return the same features, and of which items anything is known, (L,)."""
         blocks, known = [], np.zeros(len(table), dtype=np.bool_)
         for column, share in zip(self.columns, self.shares, strict=True):
             values = _columns_of_kind(table, column.kind).get(column.column)
@@ -64,8 +83,7 @@ class Encoder:
             block = column.block(values)
             blocks.append(share * block)
             known |= column.known(values, block)
-        _check_known(table, known)
-        return frozen(np.hstack(blocks))
+        return frozen(np.hstack(blocks)), known
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ def encoder_to_json(encoder: Encoder) -> dict[str, Any]:
         "version": VERSION,
         "shares": list(encoder.shares),
         "columns": [_described(column) for column in encoder.columns],
+        **({"decades": dict(encoder.decades)} if encoder.decades else {}),
     }
 
 
@@ -33,7 +34,8 @@ def encoder_from_json(described: Mapping[str, Any]) -> Encoder:
         )
     try:
         columns = tuple(_restored(column) for column in described["columns"])
-        return Encoder(columns, tuple(map(float, described["shares"])))
+        decades = {str(name): str(of) for name, of in described.get("decades", {}).items()}
+        return Encoder(columns, tuple(map(float, described["shares"])), decades)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DataError(f"a broken encoder: {error!r}") from None
 
@@ -43,7 +45,8 @@ def _described(column: EncodedColumn) -> dict[str, Any]:
     if isinstance(column, NumberColumn):
         return {**shared, "knots": list(column.knots), "places": list(column.places)}
     if isinstance(column, LabelColumn):
-        return {**shared, "labels": list(column.labels), "weights": list(column.weights)}
+        labels = {"labels": list(column.labels), "weights": list(column.weights)}
+        return {**shared, **labels, **({} if column.rest is None else {"rest": column.rest})}
     return {
         **shared,
         "words": list(column.words),
@@ -58,7 +61,9 @@ def _restored(described: Mapping[str, Any]) -> EncodedColumn:
         return NumberColumn(name, _floats(described["knots"]), _floats(described["places"]))
     if kind in ("category", "list"):
         labels = tuple(map(str, described["labels"]))
-        return LabelColumn(kind, name, labels, _floats(described["weights"]))
+        rest = described.get("rest")
+        weights = _floats(described["weights"])
+        return LabelColumn(kind, name, labels, weights, None if rest is None else str(rest))
     if kind == TextColumn.kind:
         rarity = np.asarray(described["rarity"], dtype=np.float64)
         directions = np.asarray(described["directions"], dtype=np.float64)

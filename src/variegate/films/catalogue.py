@@ -2,17 +2,19 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from variegate.arrays import check_count
 from variegate.catalogue import Catalogue
-from variegate.content import content_features
+from variegate.content import ColumnSource, Encoder, VectorSource, content_features
+from variegate.content.columns import LabelColumn
 from variegate.datasets.items import ItemTable
 from variegate.distances import cosine, difference, jaccard
 from variegate.films.choice import best_known
-from variegate.films.labels import actors, countries, directors
+from variegate.films.labels import OTHER_COUNTRY, actors, countries, directors
 from variegate.films.source import Film, all_films
 
 #: What a taste is learnt over, and how much each column counts: few enough to be learnt from
@@ -60,19 +62,41 @@ def film_catalogue(*, films: int = 1500) -> Catalogue:
     table = film_table(chosen)
     taste = content_features(table, columns=TASTE, weights=TASTE)
     likeness = content_features(table, weights=LIKENESS)
+    years = difference([film.year for film in chosen], scale=YEARS_APART, name="years")
     return Catalogue(
         table.ids,
         taste.features,
         [
             cosine(likeness.features, name="features"),
             jaccard([film.genres for film in chosen], name="genres"),
-            difference([film.year for film in chosen], scale=YEARS_APART, name="years"),
+            years,
             jaccard([film.countries for film in chosen], name="countries"),
         ],
         table.titles,
         _attributes(chosen),
         feature_names=taste.names,
+        encoder=_of_attributes(taste.encoder),
+        sources={
+            "features": VectorSource(_of_attributes(likeness.encoder)),
+            "genres": ColumnSource("genres", "list"),
+            "years": ColumnSource("year", "number", float(np.median(years.rows))),
+            "countries": ColumnSource("countries", "list"),
+        },
     )
+
+
+def _of_attributes(encoder: Encoder) -> Encoder:
+    """Return the encoder as it reads a film's attributes, which have the years and all countries.
+
+    A director or an actor who has no feature says nothing, as in the table.
+    """
+    columns = tuple(
+        replace(column, rest=OTHER_COUNTRY)
+        if isinstance(column, LabelColumn) and OTHER_COUNTRY in column.labels
+        else column
+        for column in encoder.columns
+    )
+    return replace(encoder, columns=columns, decades={"decades": "year"})
 
 
 def film_table(films: Sequence[Film]) -> ItemTable:
@@ -115,6 +139,7 @@ def _attributes(films: Sequence[Film]) -> dict[str, list[Any]]:
         "genres": [list(film.genres) for film in films],
         "countries": [list(film.countries) for film in films],
         "directors": [list(film.directors) for film in films],
+        "actors": [list(names) for names in actors(films)],
         "runtime": [None if film.runtime is None else int(film.runtime) for film in films],
         "tomatometer": [film.tomatometer for film in films],
         "reviews": [film.reviews for film in films],

@@ -11,6 +11,7 @@ Labels: TypeAlias = tuple[tuple[str, ...], ...]
 
 #: A country with fewer films than this counts as "another country".
 FEWEST_FILMS: Final = 20
+OTHER_COUNTRY: Final = "another country"
 #: How many directors and how many actors have a feature.
 MOST_DIRECTORS: Final = 40
 MOST_ACTORS: Final = 30
@@ -22,9 +23,7 @@ def countries(films: Sequence[Film]) -> Labels:
     """Return each film's countries, those of a few films together."""
     counts = Counter(name for film in films for name in film.countries)
     return tuple(
-        tuple(
-            name if counts[name] >= FEWEST_FILMS else "another country" for name in film.countries
-        )
+        tuple(name if counts[name] >= FEWEST_FILMS else OTHER_COUNTRY for name in film.countries)
         for film in films
     )
 

@@ -68,6 +68,66 @@ def item_data(catalogue: Catalogue, wish: Mapping[str, Any]) -> dict[str, Any]:
     return data
 
 
+def with_attributes_of_known(
+    catalogue: Catalogue, row: int, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a known item's data with what is given, and with what its attributes come to.
+
+    Features and distances that are given win over those that are made from attributes.
+    """
+    known, changed = item_values(catalogue, row), given.get("attributes", {})
+    _check_names("attributes", given, list(catalogue.attributes))
+    attributes = {**known["attributes"], **changed}
+    columns = {name: [value] for name, value in attributes.items()}
+    data = {**known, **given, "attributes": attributes}
+    if "features" not in given:
+        before = catalogue.features[[row]]
+        made = catalogue.encoded_features(
+            [catalogue.ids[row]], columns, changed=changed, before=before
+        )
+        data["features"] = (before if made is None else made)[0].tolist()
+    made_distances = catalogue.encoded_distances(1, columns, changed=changed)
+    distances = {name: values[0] for name, values in made_distances.items()}
+    data["distances"] = {**known["distances"], **distances, **given.get("distances", {})}
+    return data
+
+
+def with_attributes_of_new(
+    catalogue: Catalogue, item: str, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a new item's data, with what its attributes come to where that is not given.
+
+    Without an encoder, a distance is made only from an attribute that is named: what is not known
+    of the item must be given.
+    """
+    _check_names("attributes", given, list(catalogue.attributes))
+    attributes, data = given.get("attributes", {}), dict(given)
+    columns = {name: [value] for name, value in attributes.items()}
+    if "features" not in given:
+        made = catalogue.encoded_features([item], columns) if attributes else None
+        if made is None:
+            raise _features_missing(catalogue, item)
+        data["features"] = made[0].tolist()
+    is_encoded = catalogue.encoder is not None and bool(attributes)
+    made_distances = catalogue.encoded_distances(
+        1, columns, changed=None if is_encoded else set(attributes)
+    )
+    distances = {name: values[0] for name, values in made_distances.items()}
+    data["distances"] = {**distances, **given.get("distances", {})}
+    return data
+
+
+def _features_missing(catalogue: Catalogue, item: str) -> InputError:
+    encoder = catalogue.encoder
+    if encoder is None:
+        why = "this catalogue has no encoder that makes them from attributes"
+    elif len(encoder.names) < catalogue.d:
+        why = f"{catalogue.d - len(encoder.names)} of them are not made from attributes"
+    else:
+        why = f"or else `attributes`: {', '.join(dict.fromkeys(encoder.attributes))}"
+    return InputError(f"`features` must be given for the new item {item!r}: {why}")
+
+
 def _check_size(field: str, numbers: FloatArray) -> None:
     """Raise InputError for a number with which nobody's lists would be compiled any more."""
     largest = float(np.abs(numbers).max(initial=0.0))

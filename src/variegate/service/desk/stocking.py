@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from variegate.errors import ConflictError, InputError, NotFoundError
+from variegate.errors import ConflictError, InputError, MissingExtraError, NotFoundError
 from variegate.service.desk.alone import Done
-from variegate.service.desk.itemdata import item_data, item_values
+from variegate.service.desk.itemdata import (
+    item_data,
+    with_attributes_of_known,
+    with_attributes_of_new,
+)
 from variegate.service.desk.shelf import REVISION, Stock
 from variegate.store import Batch, ItemRow
 
@@ -23,7 +27,8 @@ class Stocking:
     ----------
     items
         Each with `id`, and any of `title`, `attributes`, `features`, `distances`. A known item
-        keeps what is not given; a new one needs features and distances.
+        keeps what is not given, and what is made from attributes changes with them; a new one
+        needs features and distances, or the attributes that they are made from.
     """
 
     items: Sequence[Mapping[str, Any]]
@@ -95,14 +100,12 @@ def _tried(batch: Batch, settler: Any) -> Stock:
 def _complete(stock: Stock, row: int | None, item: str, wish: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is asked for, with what is known of the item where nothing is."""
     given = {name: wish[name] for name in wish if name != "id" and wish[name] is not None}
-    if row is None:
-        if "features" not in given:
-            raise InputError(f"`features` must be given for the new item {item!r}")
-        return given
-    known = item_values(stock.catalogue, row)
-    for name in ("attributes", "distances"):
-        given[name] = {**known[name], **given.get(name, {})}
-    return {**known, **given}
+    try:
+        if row is None:
+            return with_attributes_of_new(stock.catalogue, item, given)
+        return with_attributes_of_known(stock.catalogue, row, given)
+    except MissingExtraError as error:  # text in a service that was installed without its reader
+        raise InputError(f"`attributes` of item {item!r} cannot become features: {error}") from None
 
 
 def _check_distinct(ids: Sequence[str]) -> None:
