@@ -1,5 +1,6 @@
 """The ground set E: items with their relevance features and their distances."""
 
 from variegate.catalogue.catalogue import Catalogue
+from variegate.catalogue.fingerprint import Fingerprint
 
-__all__ = ["Catalogue"]
+__all__ = ["Catalogue", "Fingerprint"]

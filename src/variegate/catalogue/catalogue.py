@@ -13,11 +13,12 @@ from variegate.arrays import (
     FloatArray,
     IndexArray,
     MaskArray,
+    check_count,
     check_numbers,
     check_positive,
     frozen,
 )
-from variegate.catalogue.changes import with_changes, with_columns, with_items
+from variegate.catalogue.changes import first_of, with_changes, with_columns, with_items
 from variegate.catalogue.checks import (
     checked_distances,
     checked_features,
@@ -32,6 +33,7 @@ from variegate.catalogue.encoding import (
     with_attributes,
 )
 from variegate.catalogue.file import Contents, read_catalogue, write_catalogue
+from variegate.catalogue.fingerprint import Fingerprint, fingerprint_of
 from variegate.content import Encoder, Source
 from variegate.distances import Distance
 from variegate.errors import InputError, NotFoundError
@@ -141,6 +143,11 @@ class Catalogue:
         return layout_of(self.features, self.distances)
 
     @cached_property
+    def fingerprint(self) -> Fingerprint:
+        """What makes this catalogue the same as another to what users have learnt."""
+        return self.fingerprint_of_first(len(self))
+
+    @cached_property
     def _row_of(self) -> dict[str, int]:
         return {item: row for row, item in enumerate(self.ids)}
 
@@ -150,6 +157,10 @@ class Catalogue:
             return np.array([self._row_of[str(item)] for item in ids], dtype=np.intp)
         except KeyError as error:
             raise NotFoundError(f"no item {error.args[0]!r} in {self}") from None
+
+    def rows_or_none(self, ids: Iterable[object]) -> IndexArray:
+        """Return the row number of each id, in their order, and -1 for one that is not here."""
+        return np.array([self._row_of.get(str(item), -1) for item in ids], dtype=np.intp)
 
     def candidates(
         self, candidates: ArrayLike | None = None, exclude: ArrayLike | None = None
@@ -176,6 +187,15 @@ class Catalogue:
         if exclude is not None:
             free[selected_rows("exclude", exclude, len(self))] = False
         return free
+
+    def first(self, items: int) -> "Catalogue":
+        """Return the catalogue of the first `items` alone."""
+        check_count(items, len(self), name="items", of="the catalogue's items")
+        return self if items == len(self) else _made_of(first_of(self._contents(), items))
+
+    def fingerprint_of_first(self, items: int) -> Fingerprint:
+        """Return the fingerprint of the catalogue of the first `items` alone."""
+        return fingerprint_of(self._contents(), items)
 
     def extended(
         self,

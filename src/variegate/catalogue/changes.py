@@ -39,6 +39,18 @@ def with_items(
     )
 
 
+def first_of(old: Contents, items: int) -> Contents:
+    """Return the contents of the first `items`; see `Catalogue.first`."""
+    return replace(
+        old,
+        ids=old.ids[:items],
+        features=old.features[:items],
+        distances=tuple(replace(h, data=h.rows[:items]) for h in old.distances),
+        titles=old.titles[:items],
+        attributes={name: column[:items] for name, column in old.attributes.items()},
+    )
+
+
 def with_changes(
     old: Contents,
     items: IndexArray,

@@ -9,13 +9,25 @@ import click
 from variegate.cli.served import of_a_service, served, settings_of
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from variegate.service.desk.rebuilding import Check, Rebuilding, Recounting
+    from variegate.service.settings import Settings
 
 
 @click.command()
 @of_a_service
 @click.option("--check", is_flag=True, help="Compare only, and change nothing.")
-def rebuild(store: str | None, catalogue: str | None, config: str | None, check: bool) -> None:
+@click.option("--relearn", is_flag=True, help="Go over to another catalogue, by the log.")
+@click.option("--accept", is_flag=True, help="Go over to a catalogue that means the same.")
+def rebuild(
+    store: str | None,
+    catalogue: str | None,
+    config: str | None,
+    check: bool,
+    relearn: bool,
+    accept: bool,
+) -> None:
     """Work out from the log what each user has learnt, and keep it where something else is kept.
 
     The log of events is the truth, and a user's state can be made from it at any time, also while
@@ -23,15 +35,35 @@ def rebuild(store: str | None, catalogue: str | None, config: str | None, check:
     again the service does not write. With --check nothing is changed, and the exit code is 1 if
     any state or sum is not what the log says.
 
+    A store is of one catalogue, and the service refuses another. With --relearn the store goes
+    over to the catalogue given here: the features of every list in the log are worked out from
+    it by the ids of the items, and every user is learnt again. Lists with an item that it does
+    not have teach nothing any more, and what was changed of items at run time is dropped but for
+    which are retired. Stop the service first; if the command is stopped, give it again. With
+    --accept all that was learnt stays, for features and distances that mean what they did.
+
     \b
     Examples:
         variegate rebuild --check
         variegate rebuild --store postgresql://me@db/shop --catalogue shop.npz
+        variegate rebuild --catalogue retrained.npz --relearn
+        variegate rebuild --catalogue rounded.npz --accept
     """
-    from variegate.cli.console import plain_console, progress_bar, say
+    from variegate.cli.console import plain_console, say
+
+    if check + relearn + accept > 1:
+        raise click.ClickException("--check, --relearn and --accept exclude each other")
+    console, settings = plain_console(), settings_of(store, catalogue, config)
+    if relearn or accept:
+        say(console, (_relearnt if relearn else _accepted)(settings, console))
+    else:
+        _held_against_log(settings, console, check)
+
+
+def _held_against_log(settings: Settings, console: Console, check: bool) -> None:
+    from variegate.cli.console import progress_bar, say
     from variegate.service.desk.rebuilding import checked
 
-    console, settings = plain_console(), settings_of(store, catalogue, config)
     with served(settings) as settler, progress_bar(console, "Users") as (tell, _):
         with settler.store.reading() as reader:
             users = reader.counts()["users"]
@@ -63,3 +95,38 @@ def _repairs(found: Check) -> list[Rebuilding | Recounting]:
 
     sums = [Recounting()] if found.wrong_sums else []
     return [*map(Rebuilding, found.wrong), *sums]
+
+
+def _relearnt(settings: Settings, console: Console) -> str:
+    from variegate.cli.console import progress_bar
+    from variegate.service.desk.new_catalogue import relearn
+
+    with (
+        served(settings, tie=False) as settler,
+        progress_bar(console, "Users") as (tell, _),
+    ):
+        with settler.store.reading() as reader:
+            users = reader.counts()["users"]
+        done = relearn(
+            settler.store,
+            settler.shelf.base,
+            settler.arms,
+            lambda number: tell(number, max(users, number)),
+        )
+    gone = f"; {done.dropped} lists hold items that are gone and teach nothing any more"
+    return (
+        f"{done.users} users were learnt again from {done.lists} lists"
+        f"{gone if done.dropped else ''}."
+    )
+
+
+def _accepted(settings: Settings, _console: Console) -> str:
+    from variegate.service.desk.new_catalogue import accept
+
+    with served(settings, tie=False) as settler:
+        is_new = accept(settler.store, settler.shelf.base)
+    return (
+        "The store is of this catalogue now; what users have learnt stays."
+        if is_new
+        else "The store is of this catalogue already."
+    )

@@ -38,25 +38,27 @@ def settings_of(store: str | None, catalogue: str | None, config: str | None) ->
 
 
 @contextmanager
-def served(settings: "Settings", *, create: bool = False) -> "Iterator[Settler]":
+def served(settings: "Settings", *, create: bool = False, tie: bool = True) -> "Iterator[Settler]":
     """Give what does the work of a service, and close its store in the end.
 
     Parameters
     ----------
     create
         Whether to make a store where there is none, and to tie it to the catalogue.
+    tie
+        Whether the store must be of the catalogue.
     """
     from variegate.service.desk import Shelf
     from variegate.service.desk.settling import Settler
-    from variegate.service.desk.shelf import IDENTITY
     from variegate.service.parts import arms_of, catalogue_of, rules_of
     from variegate.store import Store
+    from variegate.store.notes import CATALOGUE
 
     shelf = Shelf(catalogue_of(settings))
     with Store.open(settings.store, create=create) as opened:
         with opened.reading() as reader:
-            is_tied = reader.meta(IDENTITY) is not None
-        if is_tied or create:
+            is_tied = reader.meta(CATALOGUE) is not None
+        if tie and (is_tied or create):
             with opened.batch() as batch:
-                shelf.check_identity(batch)
+                shelf.tie(batch)
         yield Settler(opened, shelf, arms_of(settings), rules_of(settings))

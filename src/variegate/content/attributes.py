@@ -12,7 +12,7 @@ from variegate.errors import InputError
 
 #: Larger numbers cannot be squared and summed; see `Catalogue`.
 _LARGEST: Final = 1e100
-_NUMBERS: Final = (int, float, np.integer, np.floating)
+_NUMBERS: Final[tuple[Any, ...]] = (int, float, np.integer, np.floating)
 
 
 def attribute_table(

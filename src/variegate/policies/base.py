@@ -115,6 +115,10 @@ class Policy(ABC):
         policy = self if dial is None else self._under(dial)
         return finite_slate(policy._listed(free, count, rng))
 
+    def as_slate(self, items: IndexArray, scores: FloatArray) -> Slate:
+        """Return rows of the catalogue, in their order, as a list that this policy learns from."""
+        return self._slate(items, scores)
+
     def update(self, slate: Slate, rewards: ArrayLike, seen: ArrayLike | None = None) -> None:
         """Learn from what the user made of a slate; after an error nothing has changed.
 

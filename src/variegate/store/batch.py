@@ -135,6 +135,14 @@ class Batch(Reader):
             self._sums.change_list(self._read[row.id], row)
             self._read[row.id] = row
 
+    def remake_slates(self, rows: Sequence[SlateRow]) -> None:
+        """Keep what another catalogue changes of lists: `closed`, `features`, `propensities`."""
+        check_ids("slate", [row.id for row in rows])
+        changed = self._transaction.change_each(
+            self._sql.remake_slate, map(packing.remade_slate, rows)
+        )
+        self._check_all(changed, rows, "slates are not there")
+
     def add_events(self, rows: Sequence[EventRow]) -> None:
         """Write events into the log; the database numbers them in the order of `rows`."""
         check_ids("user", [row.user_id for row in rows])
@@ -172,6 +180,17 @@ class Batch(Reader):
         )
         self._check_all(changed, rows, "items are not there")
         self._raise(ITEMS_REVISION, rows)
+
+    def replace_items(self, rows: Sequence[ItemRow]) -> None:
+        """Keep these items in place of all that there are."""
+        check_ids("item", [row.id for row in rows])
+        self._transaction.change(self._sql.delete_items)
+        self._transaction.change_each(self._sql.add_item, map(packing.new_item, rows))
+        self.count_change()
+
+    def count_change(self) -> None:
+        """Let every process look at the items again, and at what catalogue they are of."""
+        self._raise(ITEMS_REVISION, (None,))
 
     def set_meta(self, key: str, value: str) -> None:
         """Note `value` under `key`, in the place of what stood there."""

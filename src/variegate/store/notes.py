@@ -4,8 +4,10 @@ from typing import Final
 
 #: The version of the tables
 SCHEMA: Final = "schema"
-#: Which catalogue the items are of
+#: The fingerprints of the catalogue that the items are of
 CATALOGUE: Final = "catalogue"
+#: How far users have been learnt again for another catalogue; empty when that is done
+RELEARNING: Final = "relearning"
 #: A number that grows with every change of items, or of what policies begin with
 ITEMS_REVISION: Final = "items_revision"
 #: A number that grows with every change of keys

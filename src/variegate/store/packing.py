@@ -125,6 +125,12 @@ def changed_slate(row: SlateRow) -> Values:
     )
 
 
+def remade_slate(row: SlateRow) -> Values:
+    """Return the values of a list that another catalogue changes, and its id."""
+    propensities = None if row.propensities is None else to_json(row.propensities)
+    return (row.closed, row.features, propensities, row.id)
+
+
 def slate_of(values: Values) -> SlateRow:
     """Return a list as it was added and changed."""
     name, user, policy, created, deadline, closed, k, items, features, propensities = values[:10]

@@ -36,6 +36,8 @@ from variegate.store.sum_statements import SumStatements
 
 #: The columns of a list that change after it was given
 CHANGING: Final = ("closed", "rewards", "taught", "reports", "earned", "answered")
+#: The columns of a list that another catalogue changes
+REMADE: Final = ("closed", "features", "propensities")
 #: The columns of a user that a list changes
 SHOWING: Final = ("shown", "slates", "version", "changed")
 
@@ -123,6 +125,10 @@ class Statements:
         self.change_slate = self._text(
             changed.values({name: bindparam(name) for name in CHANGING})
         )  # CHANGING, id
+        remade = update(slates).where(slates.c.id == bindparam("known"))
+        self.remake_slate = self._text(
+            remade.values({name: bindparam(name) for name in REMADE})
+        )  # REMADE, id
         event = insert(events).inline().values(_columns(events, but="seq"))
         self.add_event = self._text(event)  # a row without its number
 
@@ -133,6 +139,7 @@ class Statements:
         self.change_item = self._text(
             changed.values(retired=bindparam("retired"), data=bindparam("data"))
         )  # retired, data, row, id
+        self.delete_items = self._text(delete(items))
         self.add_key = self._text(insert(keys).values(_columns(keys)))
         valid = (keys.c.id == bindparam("known"), keys.c.revoked.is_(None))
         revoked = update(keys).where(*valid).values(revoked=bindparam("revoked"))

@@ -18,7 +18,7 @@ def fill(store: Store, catalogue: Catalogue, lines: dict[str, str], *, seed: int
     now, end = [0.0], current_time()
     shelf = Shelf(catalogue)
     with store.batch() as batch:
-        shelf.check_identity(batch)
+        shelf.tie(batch)
     settler = Settler(store, shelf, Arms(lines), Rules(), clock=lambda: now[0])
     likes = {f"user-{n}": _liked(catalogue, rng) for n in range(USERS)}
     for minute in range(MINUTES):

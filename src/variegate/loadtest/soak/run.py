@@ -89,7 +89,10 @@ class Looking:
         # Not left open: after a kill the next service must find its way by itself, and a file
         # that somebody else has open would be found in order.
         with Store.open(self._url, create=False) as store:
-            return audited(store, notebook, Shelf(self._catalogue), self._arms)
+            shelf = Shelf(self._catalogue)
+            with store.batch() as batch:
+                shelf.tie(batch)
+            return audited(store, notebook, shelf, self._arms)
 
 
 def check_empty(url: str) -> None:

@@ -55,8 +55,9 @@ def _settler(settings: Settings, store: Store, observe: Observe) -> Settler:
     catalogue, arms = catalogue_of(settings), arms_of(settings)
     warm_arms(arms, catalogue)
     shelf = Shelf(catalogue)
-    with store.reading() as reader:
-        shelf.as_of(reader)
+    with store.batch() as batch:
+        shelf.tie(batch)
+        shelf.as_of(batch)
     return Settler(store, shelf, arms, rules_of(settings), observe=observe)
 
 

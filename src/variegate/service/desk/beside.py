@@ -16,7 +16,6 @@ from variegate.service.desk.relearning import lessons
 from variegate.service.desk.rules import DAY, Rules
 from variegate.service.desk.shelf import Stock
 from variegate.service.desk.withdrawing import WITHDRAWN
-from variegate.slate import Slate
 from variegate.store import Reader, SlateRow
 
 _PAGE: Final = 100
@@ -63,15 +62,12 @@ def beside_view(
 def _teach(policy: Policy, reader: Reader, before: SlateRow) -> None:
     """Teach a policy all that was answered before a list was given."""
     for row, rewards in lessons(reader, before.user_id, until=before.created):
-        if row.id != before.id:
+        items = policy.catalogue.rows_or_none(row.items)
+        if row.id != before.id and (items >= 0).all():
             earned = [rewards.get(place, 0.0) for place in range(row.k)]
-            policy.update(_as_its_own(policy, row), earned, seen=sorted(rewards))
-
-
-def _as_its_own(policy: Policy, row: SlateRow) -> Slate:
-    """Return the items of a list as this policy would have shown them: it learns from no other."""
-    rows = policy.catalogue.rows(row.items)
-    return policy._slate(rows, np.zeros(len(rows)))
+            # As this policy would have shown them: it learns from no other list.
+            slate = policy.as_slate(items, np.zeros(row.k))
+            policy.update(slate, earned, seen=sorted(rewards))
 
 
 def _free(reader: Reader, stock: Stock, rules: Rules, before: SlateRow) -> MaskArray:
@@ -80,7 +76,8 @@ def _free(reader: Reader, stock: Stock, rules: Rules, before: SlateRow) -> MaskA
     Where fewer are left than it has, those shown longest ago come back.
     """
     free, seen = stock.open.copy(), _shown_before(reader, rules, before)
-    rows = stock.catalogue.rows(seen)
+    rows = stock.catalogue.rows_or_none(seen)
+    rows = rows[rows >= 0]
     free[rows] = False
     missing = before.k - int(np.count_nonzero(free))
     if missing > 0:

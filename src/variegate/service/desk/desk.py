@@ -73,7 +73,7 @@ class Desk:
         self.shelf: Final = Shelf(catalogue)
         self.arms, self.rules, self.store = arms, rules, store
         with store.batch() as batch:
-            self.shelf.check_identity(batch)
+            self.shelf.tie(batch)
             stock = self.shelf.as_of(batch)
         for name in arms.names:  # a policy that does not fit is found here, not later
             arms.as_of(stock).new_policy(name, stock.catalogue)

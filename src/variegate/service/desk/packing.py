@@ -52,6 +52,8 @@ def unpacked_slate(row: SlateRow) -> Slate:
     if len(raw) < _SIZES.size or raw[0] not in (_FULL, _SPARSE):
         raise StateError(f"slate {row.id!r} is kept in a form that this variegate does not read")
     _, k, d, m, c = _SIZES.unpack_from(raw)
+    if d == 0:
+        raise StateError(f"slate {row.id!r} holds an item that is gone, and has no features left")
     is_full = raw[0] == _FULL
     # What stands where, in the order in which it was written.
     scores = _SIZES.size + 8 * k
@@ -69,6 +71,12 @@ def unpacked_slate(row: SlateRow) -> Slate:
         np.ndarray((k,), _NUMBER, raw, scores),
         np.ndarray((k, c), _NUMBER, raw, x + 8 * k * m) if c else np.zeros((k, 0)),
     )
+
+
+def rows_of(row: SlateRow) -> IndexArray:
+    """Return the rows of a list's items, also where its features are gone; -1 for no row."""
+    k = _SIZES.unpack_from(row.features)[1]
+    return np.frombuffer(row.features, _ROW, k, _SIZES.size).astype(np.intp)
 
 
 def _end_of_sparse(raw: bytes, start: int, size: int) -> int:

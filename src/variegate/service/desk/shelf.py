@@ -4,25 +4,27 @@ With it goes what policies begin with, where that was fitted to users: both are 
 processes, and one revision counts the changes of both.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from threading import Lock
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from variegate.arrays import IndexArray, MaskArray
 from variegate.catalogue import Catalogue
-from variegate.errors import DataError, NotFoundError
+from variegate.errors import NotFoundError, StoreError
 from variegate.prior import Prior
 from variegate.service.desk.itemdata import columns_of
+from variegate.service.desk.known_catalogue import (
+    Known,
+    check_not_relearning,
+    noted_catalogue,
+    tied,
+)
 from variegate.store import Batch, ItemRow, PriorRow, Reader
 
 REVISION: Final = "items_revision"
-#: The note that ties a store to a catalogue.
-IDENTITY: Final = "catalogue"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,9 @@ class Shelf:
     """
 
     def __init__(self, base: Catalogue) -> None:
-        self.base: Final = base
+        #: The items of the file that are the first rows of the store
+        self.base = base
+        self._known: Known | None = None
         self._stock = Stock(base, np.ones(len(base), dtype=np.bool_), "0")
         self._building = Lock()
 
@@ -87,24 +91,34 @@ class Shelf:
         with self._building:
             self._stock = stock
 
-    def check_identity(self, batch: Batch) -> None:
-        """Tie a new store to this catalogue; raise DataError if it is tied to another."""
-        mine, known = identity_of(self.base), batch.meta(IDENTITY)
-        if known is None:
-            batch.set_meta(IDENTITY, json.dumps(mine))
-        elif json.loads(known) != mine:
-            raise DataError(
-                f"the store was made for another catalogue ({_described(json.loads(known))}) than "
-                f"{self.base}: serve that one, or give a new store with --store"
-            )
+    def tie(self, batch: Batch) -> None:
+        """Tie a new store to this catalogue; raise DataError if it is of another.
+
+        A larger file than the store was made for is cut to the items that the store has as its
+        first; the others are in the store. See `tied`.
+        """
+        self._known = tied(batch, self.base)
+        self.base = self.base.first(self._known.base.items)
 
     def built(self, reader: Reader, revision: str) -> Stock:
         """Return the file's items with the changes, or raise InputError where they do not fit."""
+        self._check_catalogue(reader)
         changes = reader.items()
         catalogue = self._changed(changes)
         is_open = np.ones(len(catalogue), dtype=np.bool_)
         is_open[[row.row for row in changes if row.retired]] = False
         return Stock(catalogue, is_open, revision, _fitted(reader.priors().values()))
+
+    def _check_catalogue(self, reader: Reader) -> None:
+        """Raise StoreError where the store is of another catalogue since this process began."""
+        check_not_relearning(reader, StoreError)
+        if self._known is None:
+            return
+        noted = noted_catalogue(reader)
+        if noted is None or noted.base != self._known.base:
+            raise StoreError(
+                "the store is of another catalogue by now: start this process again with that one"
+            )
 
     def _changed(self, changes: Sequence[ItemRow]) -> Catalogue:
         size = len(self.base)
@@ -124,18 +138,3 @@ def _fitted(rows: Iterable[PriorRow]) -> dict[str, Prior]:
         for row in rows
         if row.data is not None
     }
-
-
-def identity_of(catalogue: Catalogue) -> dict[str, Any]:
-    """Return what makes two catalogues one and the same for what users have learnt."""
-    ids = sha256("\0".join(catalogue.ids).encode()).hexdigest()
-    return {
-        "items": len(catalogue),
-        "ids": ids,
-        "features": list(catalogue.feature_names),
-        "distances": [h.name for h in catalogue.distances],
-    }
-
-
-def _described(identity: Mapping[str, Any]) -> str:
-    return f"{identity['items']} items, distances: {', '.join(identity['distances'])}"

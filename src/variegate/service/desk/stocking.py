@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from variegate.errors import ConflictError, InputError, MissingExtraError, NotFoundError
 from variegate.service.desk.alone import Done
@@ -12,11 +12,9 @@ from variegate.service.desk.itemdata import (
     with_attributes_of_known,
     with_attributes_of_new,
 )
+from variegate.service.desk.known_catalogue import TURN
 from variegate.service.desk.shelf import REVISION, Stock
 from variegate.store import Batch, ItemRow
-
-#: Whoever changes items writes here first, and so waits for whoever did before.
-_TURN: Final = "items_turn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ class Retiring:
 
 def _with_turn(batch: Batch, settler: Any) -> tuple[Stock, dict[str, ItemRow]]:
     """Return the items, and those that the store has, which nobody else can change meanwhile."""
-    batch.set_meta(_TURN, "")
+    batch.set_meta(TURN, "")
     return settler.shelf.as_of(batch), {row.id: row for row in batch.items()}
 
 

@@ -78,10 +78,10 @@ def slate_view(row: SlateRow, titles: Mapping[str, str]) -> dict[str, Any]:
 
 
 def titles_of(catalogue: Catalogue, rows: Sequence[SlateRow]) -> dict[str, str]:
-    """Return the title of each item in these lists."""
+    """Return the title of each item in these lists that is still here."""
     items = sorted({item for row in rows for item in row.items})
-    places = catalogue.rows(items).tolist()
-    return {item: catalogue.titles[at] for item, at in zip(items, places, strict=True)}
+    places = zip(items, catalogue.rows_or_none(items).tolist(), strict=True)
+    return {item: catalogue.titles[at] for item, at in places if at >= 0}
 
 
 def _belief(belief: Belief) -> dict[str, Any]:
