@@ -1,6 +1,7 @@
 """`variegate rebuild`: the log is the truth."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 from tests.cli.running import fail, run
 from tests.cli.serving import Place, placed
 from tests.service.desk.shop import LMDH
+from tests.service.desk.test_known_catalogue import retrained
+from variegate import Catalogue
 from variegate.policies import State
 
 
@@ -96,7 +99,71 @@ def test_another_catalogue_is_refused(tmp_path: Path) -> None:
 
     message = fail("rebuild", "--catalogue", tmp_path / "other.npz")
 
-    assert message.startswith("the store was made for another catalogue (24 items, distances:")
+    assert message.startswith("the store was made for another catalogue than Catalogue(5 items,")
+    assert "19 items are gone: it has 5, and there were 24" in message
+
+
+@pytest.fixture
+def other(place: Place) -> Path:
+    """Write a catalogue of the same items and names on other features."""
+    path = place.folder / "other.npz"
+    retrained(Catalogue.load(place.catalogue)).save(path)
+    return path
+
+
+def test_every_user_is_learnt_again_for_another_catalogue(place: Place, other: Path) -> None:
+    message = fail("rebuild", "--check", "--catalogue", other)
+    assert "features of the same items differ" in message
+    assert "`variegate rebuild --relearn`" in message
+
+    told = run("rebuild", "--relearn", "--catalogue", other)
+
+    assert told == "3 users were learnt again from 6 lists.\n"
+    assert (
+        run("rebuild", "--check", "--catalogue", other) == "All 3 states are what the log says.\n"
+    )
+    assert "made for another catalogue" in fail("rebuild", "--check")
+    with place.shop(items=Catalogue.load(other)) as shop:
+        shop.click("ann")
+        assert shop.check().wrong == ()
+
+
+def test_lists_with_items_that_are_gone_are_counted(place: Place) -> None:
+    path = place.folder / "few.npz"
+    Catalogue.load(place.catalogue).first(8).save(path)
+
+    told = run("rebuild", "--relearn", "--catalogue", path)
+
+    assert re.fullmatch(
+        r"3 users were learnt again from \d lists; \d lists hold items that are gone and teach "
+        r"nothing any more\.\n",
+        told,
+    )
+    assert run("rebuild", "--check", "--catalogue", path) == "All 3 states are what the log says.\n"
+
+
+def test_a_catalogue_that_means_the_same_is_accepted(place: Place, other: Path) -> None:
+    with place.shop() as shop:
+        before = shop.user("ann")
+
+    told = run("rebuild", "--accept", "--catalogue", other)
+
+    assert told == "The store is of this catalogue now; what users have learnt stays.\n"
+    assert run("rebuild", "--accept", "--catalogue", other).endswith("of this catalogue already.\n")
+    with place.shop(items=Catalogue.load(other)) as shop:
+        assert shop.user("ann") == before
+
+
+def test_a_catalogue_of_other_items_is_not_accepted(place: Place) -> None:
+    path = place.folder / "few.npz"
+    Catalogue.load(place.catalogue).first(8).save(path)
+
+    assert "16 items are gone" in fail("rebuild", "--accept", "--catalogue", path)
+
+
+@pytest.mark.usefixtures("place")
+def test_one_thing_at_a_time() -> None:
+    assert "exclude each other" in fail("rebuild", "--check", "--relearn")
 
 
 def test_sums_that_differ_are_found_and_put_right(place: Place) -> None:

@@ -54,7 +54,7 @@ def test_an_encoder_comes_back_from_its_file(shop: ItemTable, tmp_path: Path) ->
     catalogue = content_catalogue(shop)
     catalogue.save(tmp_path / "shop.npz")
     again = Catalogue.load(tmp_path / "shop.npz")
-    change = {"tags": [["garden", "new"]], "price": [1e9], "maker": [None]}
+    change: dict[str, list[Any]] = {"tags": [["garden", "new"]], "price": [1e9], "maker": [None]}
     one, two = (c.with_attributes(["ball"], change) for c in (catalogue, again))
     np.testing.assert_array_equal(one.features, two.features)
     assert by_name(one, 4) == by_name(two, 4)

@@ -122,7 +122,7 @@ def fingerprint_of(contents: Contents, items: int) -> Fingerprint:
     }
     return Fingerprint(
         items,
-        _digest(f"{len(item)}:{item}".encode() for item in contents.ids[:items]),
+        _digest(["".join(f"{len(item)}:{item}" for item in contents.ids[:items]).encode()]),
         contents.feature_names,
         _digest(_singles(contents.features[:items])),
         tuple((h.name, h.formula.name, _of_distance(h, items)) for h in contents.distances),

@@ -92,9 +92,9 @@ READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
 
 
 def _is_label(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, (str, *_NUMBERS)):
-        return False
-    return isinstance(value, str) or bool(abs(value) <= _LARGEST)
+    if isinstance(value, bool) or not isinstance(value, _NUMBERS):
+        return isinstance(value, str)
+    return bool(abs(value) <= _LARGEST)
 
 
 def _wrong(name: str, wanted: str, value: Any) -> InputError:

@@ -52,7 +52,7 @@ def unpacked_slate(row: SlateRow) -> Slate:
     if len(raw) < _SIZES.size or raw[0] not in (_FULL, _SPARSE):
         raise StateError(f"slate {row.id!r} is kept in a form that this variegate does not read")
     _, k, d, m, c = _SIZES.unpack_from(raw)
-    if d == 0:
+    if d == m == c == 0:
         raise StateError(f"slate {row.id!r} holds an item that is gone, and has no features left")
     is_full = raw[0] == _FULL
     # What stands where, in the order in which it was written.
