@@ -6,7 +6,7 @@ import pytest
 
 from tests.store.making import item, key, threads
 from variegate.errors import ConflictError
-from variegate.store import ITEMS_REVISION, KEYS_REVISION, ItemRow, Store
+from variegate.store import ITEMS_REVISION, KEYS_REVISION, ItemRow, PriorRow, Store
 
 DATA = {"title": "Das Boot’s", "attributes": {"genre": ["war"]}, "features": [0.1, -2.0]}
 
@@ -69,6 +69,41 @@ def test_every_change_of_items_is_counted(store: Store) -> None:
         batch.change_items([item(0, "m1", retired=True)])
 
     assert 0 < after_adding < revision(store, ITEMS_REVISION)
+
+
+def test_items_of_every_revision_can_be_had(store: Store) -> None:
+    with store.batch() as batch:
+        batch.add_items([item(0, "m1"), item(5, "m2", data=DATA)])
+    with store.batch() as batch:
+        batch.save_prior(PriorRow("lmdp"))  # counts up too
+    with store.batch() as batch:
+        batch.change_items([item(5, "m2", retired=True, data=DATA)])
+        batch.add_items([item(6, "m3")])
+    with store.batch() as batch:
+        batch.change_items([item(5, "m2", data={"title": "new"})])
+
+    with store.reading() as reader:
+        at = {revision: reader.items_at(revision) for revision in range(7)}
+        assert reader.item_revisions() == [1, 3, 4, 5]
+        assert reader.items() == at[5] == at[6]
+    first = [item(0, "m1"), item(5, "m2", data=DATA)]
+    retired = [item(0, "m1"), item(5, "m2", retired=True, data=DATA)]
+    assert (at[0], at[1], at[2], at[3]) == ([], first, first, retired)
+    assert at[4] == [*retired, item(6, "m3")]
+    assert at[5] == [item(0, "m1"), item(5, "m2", data={"title": "new"}), item(6, "m3")]
+
+
+def test_change_that_is_taken_back_leaves_no_history(store: Store) -> None:
+    def fail() -> None:
+        with store.batch() as batch:
+            batch.add_items([item(0, "m1")])
+            batch.change_items([item(1, "m2")])
+
+    with pytest.raises(ConflictError):
+        fail()
+
+    with store.reading() as reader:
+        assert (reader.items(), reader.item_revisions()) == ([], [])
 
 
 def test_changes_of_items_at_once_are_all_counted(store: Store) -> None:

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Connection, Engine, create_engine, inspect, text
 from sqlalchemy.engine.interfaces import ReflectedIndex
 
-from tests.store.making import add_users, event, slate, threads, user
+from tests.store.making import add_users, event, item, slate, threads, user
 from variegate.errors import StoreError
-from variegate.store import PriorRow, Reader, Store
+from variegate.store import ITEMS_HISTORY, PriorRow, Reader, Store
 from variegate.store.engine import open_database
 from variegate.store.migrations import MIGRATIONS, Migration, migrate
 from variegate.store.schema import TABLES
@@ -55,6 +55,8 @@ def fail(connection: Connection) -> None:
 
 
 LAST = MIGRATIONS[-1].number
+#: The step that adds the history of items
+ITEM_HISTORY = 5
 LATER = (*MIGRATIONS, Migration(LAST + 1, add_country))
 
 
@@ -145,6 +147,30 @@ def test_store_from_before_terms_keeps_what_was_acknowledged(url: str) -> None:
     assert blank == {"first", "silent", "closed"}
     assert rows["summed"].terms == rows["partly"].terms == {"aggregation": "sum"}
     assert due == [("partly", "ada"), ("summed", "ada")]
+
+
+ITEM_BEFORE_HISTORY = "INSERT INTO items VALUES (:row, :id, :retired, :data)"
+
+
+def test_history_of_items_begins_with_what_they_are(url: str) -> None:
+    database = open_database(url, create=True)
+    migrate(database, steps=[step for step in MIGRATIONS if step.number < ITEM_HISTORY])
+    with database.changing_tables() as connection:
+        for name, retired in [("m1", True), ("m2", False)]:
+            row = {"row": int(name[1]), "id": name, "retired": retired, "data": None}
+            connection.execute(text(ITEM_BEFORE_HISTORY), row)
+        connection.execute(text("INSERT INTO meta VALUES ('items_revision', '7')"))
+    database.close()
+
+    with Store.open(url) as store, store.reading() as reader:
+        assert reader.meta(ITEMS_HISTORY) == "7"
+        assert reader.items_at(6) == []
+        assert reader.items_at(7) == reader.items() == [item(1, "m1", retired=True), item(2, "m2")]
+
+
+def test_history_of_a_store_without_changes_is_whole(url: str) -> None:
+    with Store.open(url) as store, store.reading() as reader:
+        assert reader.meta(ITEMS_HISTORY) is None
 
 
 def test_store_of_a_later_version_is_refused(url: str) -> None:

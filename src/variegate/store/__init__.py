@@ -5,7 +5,7 @@ beside it. SQLAlchemy is loaded when a store is opened, not before.
 """
 
 from variegate.store.batch import Batch
-from variegate.store.notes import CATALOGUE, ITEMS_REVISION, KEYS_REVISION
+from variegate.store.notes import CATALOGUE, ITEMS_HISTORY, ITEMS_REVISION, KEYS_REVISION
 from variegate.store.reader import Reader
 from variegate.store.rows import (
     EventRow,
@@ -20,6 +20,7 @@ from variegate.store.summaries import Moments, PeriodSums, PolicySums, Recent
 
 __all__ = [
     "CATALOGUE",
+    "ITEMS_HISTORY",
     "ITEMS_REVISION",
     "KEYS_REVISION",
     "Batch",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence, Sized
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from variegate.store import packing
-from variegate.store.notes import ITEMS_REVISION, KEYS_REVISION
+from variegate.store.notes import ITEMS_HISTORY, ITEMS_REVISION, KEYS_REVISION
 from variegate.store.reader import Reader
 from variegate.store.recounting import KEPT, recount
 from variegate.store.rows import EventRow, ItemRow, KeyRow, PriorRow, SlateRow, UserRow
@@ -170,7 +171,7 @@ class Batch(Reader):
         """Keep new items; raises ConflictError if a row or an id is taken."""
         check_ids("item", [row.id for row in rows])
         self._transaction.change_each(self._sql.add_item, map(packing.new_item, rows))
-        self._raise(ITEMS_REVISION, rows)
+        self._record(rows)
 
     def change_items(self, rows: Sequence[ItemRow]) -> None:
         """Keep items as they are given; raises ConflictError if a row and its id are not there."""
@@ -179,14 +180,16 @@ class Batch(Reader):
             self._sql.change_item, map(packing.changed_item, rows)
         )
         self._check_all(changed, rows, "items are not there")
-        self._raise(ITEMS_REVISION, rows)
+        self._record(rows)
 
     def replace_items(self, rows: Sequence[ItemRow]) -> None:
-        """Keep these items in place of all that there are."""
+        """Keep these items in place of all that there are; their history begins again."""
         check_ids("item", [row.id for row in rows])
         self._transaction.change(self._sql.delete_items)
+        self._transaction.change(self._sql.delete_item_changes)
         self._transaction.change_each(self._sql.add_item, map(packing.new_item, rows))
         self.count_change()
+        self.set_meta(ITEMS_HISTORY, self._add_changes(rows))
 
     def count_change(self) -> None:
         """Let every process look at the items again, and at what catalogue they are of."""
@@ -235,6 +238,19 @@ class Batch(Reader):
     def _ensure_prior(self, policy: str) -> None:
         check_ids("policy", (policy,))
         self._transaction.change(self._sql.priors.add, *PriorRow(policy))
+
+    def _record(self, rows: Sequence[ItemRow]) -> None:
+        """Count a change of items up, and add it to their history under the new revision."""
+        if rows:
+            self._raise(ITEMS_REVISION, rows)
+            self._add_changes(rows)
+
+    def _add_changes(self, rows: Sequence[ItemRow]) -> str:
+        """Add items to the history under the present revision, and return that."""
+        revision, now = self.meta(ITEMS_REVISION) or "0", time.time()
+        changes = [(int(revision), *packing.new_item(row), now) for row in rows]
+        self._transaction.change_each(self._sql.add_item_change, changes)
+        return revision
 
     def _raise(self, revision: str, changed: Sized) -> None:
         """Count a change up in the database itself, where no two batches count the same."""

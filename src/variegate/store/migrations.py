@@ -137,11 +137,32 @@ def _make_sums(connection: Connection) -> None:
         connection.exec_driver_sql(statement.format_map(_WORDS[connection.dialect.name]))
 
 
+#: What the items were before is not known: their history begins with what they are now.
+_ITEM_HISTORY: Final = (
+    """CREATE TABLE item_changes (
+        revision BIGINT NOT NULL, "row" INTEGER NOT NULL, id {text} NOT NULL,
+        retired BOOLEAN NOT NULL, data TEXT, time {real} NOT NULL,
+        PRIMARY KEY (revision, "row"))""",
+    """INSERT INTO item_changes (revision, "row", id, retired, data, time)
+        SELECT CAST(meta.value AS BIGINT), items."row", items.id, items.retired, items.data, 0
+        FROM items JOIN meta ON meta."key" = 'items_revision'""",
+    """INSERT INTO meta ("key", value)
+        SELECT 'items_history', value FROM meta WHERE "key" = 'items_revision'
+        AND EXISTS (SELECT 1 FROM items)""",
+)
+
+
+def _add_item_history(connection: Connection) -> None:
+    for statement in _ITEM_HISTORY:
+        connection.exec_driver_sql(statement.format_map(_WORDS[connection.dialect.name]))
+
+
 MIGRATIONS: Final = (
     Migration(1, _make_first_tables),
     Migration(2, _make_priors),
     Migration(3, _add_terms),
     Migration(4, _make_sums),
+    Migration(5, _add_item_history),
 )
 
 

@@ -10,6 +10,8 @@ CATALOGUE: Final = "catalogue"
 RELEARNING: Final = "relearning"
 #: A number that grows with every change of items, or of what policies begin with
 ITEMS_REVISION: Final = "items_revision"
+#: The revision of the items from which on their history is kept; 0 if there is no note
+ITEMS_HISTORY: Final = "items_history"
 #: A number that grows with every change of keys
 KEYS_REVISION: Final = "keys_revision"
 #: How the running sums were counted

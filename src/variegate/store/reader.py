@@ -88,6 +88,18 @@ class Reader:
         """Return all items by their row."""
         return [item_of(row) for row in self._transaction.rows(self._sql.items)]
 
+    def items_at(self, revision: int) -> list[ItemRow]:
+        """Return all items by their row as they were at a revision, as far as history goes back.
+
+        Revisions before the note `ITEMS_HISTORY` are not known: they look like a store without
+        changes.
+        """
+        return [item_of(row) for row in self._transaction.rows(self._sql.items_at, revision)]
+
+    def item_revisions(self) -> list[int]:
+        """Return the revisions at which an item changed, the earliest first."""
+        return [revision for (revision,) in self._transaction.rows(self._sql.item_revisions)]
+
     def meta(self, key: str) -> str | None:
         """Return what was noted under `key`, or None."""
         check_text("key", key)

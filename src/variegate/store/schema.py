@@ -116,6 +116,18 @@ items = Table(
     Column("data", Text),
 )
 
+#: Every change of an item, so that the items of any revision can be had
+item_changes = Table(
+    "item_changes",
+    TABLES,
+    Column("revision", BigInteger, primary_key=True, autoincrement=False),
+    Column("row", Integer, primary_key=True, autoincrement=False),
+    Column("id", _text, nullable=False),
+    Column("retired", Boolean, nullable=False),
+    Column("data", Text),
+    Column("time", Double, nullable=False),
+)
+
 priors = Table(
     "priors",
     TABLES,

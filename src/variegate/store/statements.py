@@ -31,7 +31,7 @@ from sqlalchemy.types import BigInteger, TypeEngine
 from variegate.store import schema
 from variegate.store.packing import to_json
 from variegate.store.prior_statements import PriorStatements
-from variegate.store.schema import events, items, keys, meta, slates, users
+from variegate.store.schema import events, item_changes, items, keys, meta, slates, users
 from variegate.store.sum_statements import SumStatements
 
 #: The columns of a list that change after it was given
@@ -78,6 +78,19 @@ class Statements:
         self.first_users = self._text(page)  # limit
         self.next_users = self._text(page.where(users.c.id > bindparam("id")))  # id, limit
         self.items = self._text(select(items).order_by(items.c.row))
+        latest = item_changes.alias()
+        last = select(func.max(latest.c.revision)).where(
+            latest.c.row == item_changes.c.row, latest.c.revision <= bindparam("revision")
+        )
+        changes = item_changes.c
+        self.items_at = self._text(
+            select(changes.row, changes.id, changes.retired, changes.data)
+            .where(changes.revision == last.scalar_subquery())
+            .order_by(changes.row)
+        )  # revision
+        self.item_revisions = self._text(
+            select(changes.revision).distinct().order_by(changes.revision)
+        )
         self.keys = self._text(select(keys).order_by(keys.c.created, keys.c.id))
         self.meta = self._text(select(meta.c.value).where(meta.c.key == bindparam("key")))  # key
 
@@ -134,12 +147,14 @@ class Statements:
 
     def _for_the_rest(self) -> None:
         self.add_item = self._text(insert(items).values(_columns(items)))
+        self.add_item_change = self._text(insert(item_changes).values(_columns(item_changes)))
         known = (items.c.row == bindparam("known_row"), items.c.id == bindparam("known"))
         changed = update(items).where(*known)
         self.change_item = self._text(
             changed.values(retired=bindparam("retired"), data=bindparam("data"))
         )  # retired, data, row, id
         self.delete_items = self._text(delete(items))
+        self.delete_item_changes = self._text(delete(item_changes))
         self.add_key = self._text(insert(keys).values(_columns(keys)))
         valid = (keys.c.id == bindparam("known"), keys.c.revoked.is_(None))
         revoked = update(keys).where(*valid).values(revoked=bindparam("revoked"))

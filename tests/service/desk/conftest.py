@@ -42,7 +42,8 @@ def url_of(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str], st
 
 def emptied(url: str) -> str:
     with Store.open(url), psycopg.connect(url) as connection:
-        connection.execute("TRUNCATE users, slates, events, items, keys, priors, sums, user_sums")
+        tables = "users, slates, events, items, item_changes, keys, priors, sums, user_sums"
+        connection.execute(f"TRUNCATE {tables}")
         connection.execute("DELETE FROM meta WHERE key <> 'schema'")
     return url
 

@@ -100,10 +100,15 @@ class Shelf:
         self._known = tied(batch, self.base)
         self.base = self.base.first(self._known.base.items)
 
-    def built(self, reader: Reader, revision: str) -> Stock:
-        """Return the file's items with the changes, or raise InputError where they do not fit."""
+    def built(
+        self, reader: Reader, revision: str, changes: Sequence[ItemRow] | None = None
+    ) -> Stock:
+        """Return the file's items with the changes, or raise InputError where they do not fit.
+
+        `changes` are those of an earlier revision; what the store has, if not given.
+        """
         self._check_catalogue(reader)
-        changes = reader.items()
+        changes = reader.items() if changes is None else changes
         catalogue = self._changed(changes)
         is_open = np.ones(len(catalogue), dtype=np.bool_)
         is_open[[row.row for row in changes if row.retired]] = False
