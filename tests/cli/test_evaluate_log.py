@@ -1,6 +1,9 @@
 """`variegate evaluate-log`: a log with chance in it tells what other policies would earn."""
 
 import json
+import shutil
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +14,16 @@ from tests.cli.running import fail, run
 from tests.cli.serving import Place, placed
 from tests.cli.world import FIXED, ITEMS, LMDH, MIX, K, Served, catalogue, clicks_of, serve
 from tests.service.desk.shop import Clock, Shop, new_item
-from variegate.policies import parse_policy
+from variegate.policies import Dial, parse_policy
 from variegate.slate import slate_of
+from variegate.store import ITEMS_HISTORY, ITEMS_REVISION
 
 USERS, ROUNDS = 50, 24
 #: No list is rarer than 0.3 / 5 times 0.3 / 4, and the squares of what lists earn are 1 on average.
 LARGEST_ERROR = np.sqrt(1.0 / (MIX / 5 * MIX / 4) / (USERS * ROUNDS))
 OTHER = "lmdh:ridge=10,normaliser=none"
 SERVED = "lmdh:ridge=1,exploration=0.3"
+TOO_FEW_USERS = "intervals from 3 users are too narrow: at least 20 are needed"
 
 
 @pytest.fixture(scope="module")
@@ -60,12 +65,12 @@ def test_the_policy_that_was_served_earned_what_was_seen(place: Place, served: S
     found = evaluated(place, "--policy", LMDH)
 
     assert (found["lists"], found["k"], found["users"]) == (USERS * ROUNDS, K, USERS)
-    assert found["chances"] == [MIX]
+    assert found["mixes"] == [MIX]
     assert found["notes"] == []
     value = found["policies"][LMDH]
     # The replay finds each list's own propensities again: all weights are 1.
     assert value["value"] == pytest.approx(served.clicks.sum(axis=2).mean(), rel=1e-9)
-    assert value["effective_lists"] == pytest.approx(USERS * ROUNDS)
+    assert value["effective_sample_size"] == pytest.approx(USERS * ROUNDS)
     assert value["warnings"] == []
 
 
@@ -82,14 +87,11 @@ def test_another_policy_earns_what_it_earns_when_it_is_served(place: Place, esti
 
 
 @pytest.mark.parametrize("estimator", ["rips", "dr"])
-def test_a_log_of_a_policy_that_draws_counts_whole_with_its_settings(
-    place: Place, tmp_path: Path, estimator: str
-) -> None:
+def test_a_log_of_a_policy_that_draws_is_evaluated_whole(place: Place, estimator: str) -> None:
     line, store = "lmdt:exploration=1", f"drawn-{estimator}"
     serve(place, store, line, users=USERS, rounds=ROUNDS, seed=3)
     live = serve(place, f"fixed-too-{estimator}", FIXED, users=USERS, rounds=1, seed=5, mix=0.0)
-    (tmp_path / "shop.toml").write_text(f'memory = 0\n[policies]\nserved = "{line}"\n')
-    asked = "--policy", FIXED, "--mix", 0, "--estimator", estimator, "--config", "shop.toml"
+    asked = "--policy", FIXED, "--mix", 0, "--estimator", estimator
 
     found = evaluated(place, *asked, store=store)
 
@@ -141,7 +143,7 @@ def test_the_log_as_a_file_says_the_same(place: Place, tmp_path: Path) -> None:
 
     assert len(path.read_text(encoding="utf-8").splitlines()) == USERS * ROUNDS
     from_file = json.loads(told)
-    assert (from_file["lists"], from_file["chances"]) == (USERS * ROUNDS, [MIX])
+    assert (from_file["lists"], from_file["mixes"]) == (USERS * ROUNDS, [MIX])
     for name, value in stored["policies"].items():
         assert from_file["policies"][name]["value"] == pytest.approx(value["value"])
 
@@ -152,12 +154,43 @@ def test_table_and_words(place: Place) -> None:
 
     lines = run(*words, "--policy", LMDH, "--policy", "mmr:trade_off=1", "--mix", 0).splitlines()
 
-    assert lines[0] == f"{USERS * ROUNDS} lists of {K} items for {USERS} users, mixed by {MIX}"
-    assert " ".join(lines[1].split()) == "policy a list earns 95% interval effective lists"
+    assert lines[0] == f"{USERS * ROUNDS} lists of {K} items for {USERS} users, mix {MIX}"
+    assert " ".join(lines[1].split()) == "policy reward per list 95% interval effective sample size"
     assert lines[2].startswith("the log itself")
     assert lines[3].split()[0] == LMDH
-    assert "mmr:trade_off=1: the log says as much of it as " in lines[-1]
-    assert lines[-1].endswith(" lists of its own would: too few to trust")
+    assert lines[-1].startswith("mmr:trade_off=1: effective sample size: ")
+    assert lines[-1].endswith(" lists, too few (at least 50)")
+
+
+def test_pseudo_inverse_finds_what_the_served_policy_earned(
+    place: Place, served: Served, tmp_path: Path
+) -> None:
+    (tmp_path / "shop.toml").write_text(f'[policies]\nserved = "{LMDH}"\n', encoding="utf-8")
+    out, asked = (
+        tmp_path / "shown.jsonl",
+        ("--policy", LMDH, "--policy", FIXED, "--estimator", "pi"),
+    )
+
+    found = evaluated(place, *asked, "--config", "shop.toml", "--out", out)
+    told = run("evaluate-log", "--log", out, *asked, "--config", "shop.toml", "--json",
+               "--catalogue", place.catalogue)  # fmt: skip
+
+    assert (found["lists"], found["notes"]) == (USERS * ROUNDS, [])
+    own, fixed = found["policies"].values()
+    # The target's pairs are those of the log: all weights are 1.
+    assert own["value"] == pytest.approx(served.clicks.sum(axis=2).mean(), rel=1e-6)
+    assert own["effective_sample_size"] == pytest.approx(USERS * ROUNDS)
+    assert fixed["mean_weight"] == pytest.approx(1.0, abs=0.2)
+    from_file = list(json.loads(told)["policies"].values())
+    assert [one["value"] for one in from_file] == pytest.approx([own["value"], fixed["value"]])
+
+
+@pytest.mark.usefixtures("served")
+def test_pseudo_inverse_needs_the_policy_that_made_the_log(place: Place) -> None:
+    assert refusal(place, "--estimator", "pi").endswith(
+        f"no list can be evaluated: {USERS * ROUNDS} lists: their propensities are not those of a "
+        "policy in the service's settings, which `pi` needs (--config)"
+    )
 
 
 @pytest.mark.usefixtures("served")
@@ -172,9 +205,9 @@ def test_what_was_never_shown_is_not_guessed(place: Place, tmp_path: Path) -> No
 
     told = run("evaluate-log", "--log", path, "--catalogue", place.catalogue, "--policy", FIXED)
 
-    assert "popular:popularity=[4, 1, 2, 3, 5]: what it would show is not in the log" in told
-    assert f"every list is taken to be chosen from all {ITEMS} items" in told
-    assert "all lists are one user's: the intervals speak of that user alone" in told
+    assert "popular:popularity=[4, 1, 2, 3, 5]: the log has no list that it would show" in told
+    assert f"3 lists without candidates in the log: taken as chosen from all {ITEMS} items" in told
+    assert "all lists are one user's: the intervals are about that user only" in told
 
 
 @pytest.fixture
@@ -205,50 +238,159 @@ def test_what_was_shown_before_is_no_candidate(memory: Place) -> None:
     value, notes = noted(memory)
 
     assert (value["lists"], value["value"]) == (15, pytest.approx(1.0))
-    assert value["effective_lists"] == pytest.approx(15)
-    assert notes == ["intervals from 3 users are too narrow: gather 20 at least"]
+    assert value["effective_sample_size"] == pytest.approx(15)
+    assert notes == [TOO_FEW_USERS]
 
 
-def test_lists_from_candidates_that_nobody_knows_are_left_out(memory: Place) -> None:
+def test_lists_under_constraints_are_evaluated_under_the_same(memory: Place) -> None:
     clock = Clock()
     with memory.shop(clock=clock, mix=MIX) as shop:
         played(shop, clock)
         played(shop, clock, candidates=tuple(f"i{row}" for row in range(8)))
         played(shop, clock, k=3)
+        played(shop, clock, exclude=("i1", "i2"))
         played(shop, clock, show_again=True)
+        played(shop, clock, dial=Dial(scale=0.0, floor={"genres": 2.0}))
         played(shop, clock)
 
     value, notes = noted(memory)
 
-    assert (value["lists"], value["effective_lists"]) == (9, pytest.approx(9))
-    assert notes[0] == "3 lists of other lengths were learnt from only: --k takes them"
-    assert notes[1].startswith("3 lists were learnt from only: they were chosen from other items")
+    # The policy that was served has the same probabilities: all weights are 1.
+    assert (value["lists"], value["effective_sample_size"]) == (18, pytest.approx(18))
+    assert value["mean_weight"] == pytest.approx(1.0, abs=1e-12)
+    assert notes == [
+        "3 lists of other lengths: learnt from only (--k evaluates them)",
+        TOO_FEW_USERS,
+    ]
 
 
-def test_items_that_came_later_were_no_candidates(memory: Place) -> None:
+def test_lists_under_another_mix_or_memory_are_evaluated_under_that(memory: Place) -> None:
     clock = Clock()
-    with memory.shop(clock=clock, mix=MIX) as shop:
-        played(shop, clock)
-        played(shop, clock)
-        shop.stock(new_item("first"), new_item("second"))
-        played(shop, clock)
+    for mix, count, days in [(0.3, 1000, 30.0), (0.6, 5, 30.0), (0.1, 1000, 0.001)]:
+        with memory.shop(clock=clock, mix=mix, memory=count, memory_days=days) as shop:
+            for _ in range(3):
+                played(shop, clock)
 
     value, _ = noted(memory)
 
-    assert (value["lists"], value["effective_lists"]) == (9, pytest.approx(9))
+    assert (value["lists"], value["effective_sample_size"]) == (27, pytest.approx(27))
+    assert evaluated(memory, "--policy", SERVED)["mixes"] == [0.1, 0.3, 0.6]
 
 
-def test_items_that_were_retired_are_not_shown_by_others(memory: Place) -> None:
+def test_a_policy_without_a_dial_is_evaluated_without(memory: Place) -> None:
+    clock = Clock()
+    with memory.shop(clock=clock, mix=1.0) as shop:
+        played(shop, clock, dial=Dial(scale=2.0))
+
+    (value,) = evaluated(memory, "--policy", "mmr")["policies"].values()
+
+    assert "3 lists with a dial, which it does not take: evaluated without" in value["warnings"]
+
+
+def changed_items(shop: Shop) -> None:
+    shop.stock({"id": "i5", "features": [3.0, 3.0, 3.0, 3.0], "distances": {"genres": ["war"]}})
+
+
+ITEM_CHANGES: dict[str, Callable[[Shop], object]] = {
+    "retired": lambda shop: shop.retire("i3"),
+    "added": lambda shop: shop.stock(new_item("first")),
+    "changed": changed_items,
+}
+
+
+@pytest.fixture(scope="module")
+def log_of_240(tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, Clock, dict[str, Any]]:
+    """Log 240 lists of 24 users; return what two policies are worth by them."""
+    place, clock = placed(tmp_path_factory.mktemp("items")), Clock()
+    with place.shop(clock=clock, mix=MIX) as shop:
+        for _ in range(10):
+            for user in range(24):
+                clock.now += 60.0
+                shop.click(f"u{user}", user % 4)
+    return place, clock, evaluated(place, "--policy", SERVED, "--policy", "mmr")
+
+
+@pytest.mark.parametrize("change", ITEM_CHANGES)
+def test_later_changes_of_items_change_no_estimate(
+    log_of_240: tuple[Place, Clock, dict[str, Any]], tmp_path: Path, change: str
+) -> None:
+    place, clock, before = log_of_240
+    shutil.copytree(place.folder, tmp_path, dirs_exist_ok=True)
+    copy = Place(tmp_path)
+    with copy.shop(clock=clock, mix=MIX) as shop:
+        ITEM_CHANGES[change](shop)
+
+    after = evaluated(copy, "--policy", SERVED, "--policy", "mmr")
+
+    assert before["lists"] == 240
+    assert after == before  # to the last digit
+
+
+def test_each_list_is_evaluated_with_the_items_of_its_time(memory: Place) -> None:
     clock = Clock()
     with memory.shop(clock=clock, mix=MIX) as shop:
-        for _ in range(4):
+        played(shop, clock)
+        for change in ITEM_CHANGES.values():
+            change(shop)
             played(shop, clock)
+
+    value, notes = noted(memory)
+
+    assert (value["lists"], value["effective_sample_size"]) == (12, pytest.approx(12))
+    assert notes == [TOO_FEW_USERS]
+
+
+def test_lists_from_before_terms_are_learnt_from_only(memory: Place) -> None:
+    clock = Clock()
+    with memory.shop(clock=clock, mix=MIX) as shop:
+        played(shop, clock)
+    with sqlite3.connect(memory.folder / "shop.db") as connection:
+        connection.execute("UPDATE slates SET terms = '{}'")
+    assert refusal(memory).endswith(
+        "no list can be evaluated: 3 lists: they do not record what they were chosen from, as "
+        "older versions of the service did not"
+    )
+    with memory.shop(clock=clock, mix=MIX) as shop:
+        played(shop, clock)
+
+    value, notes = noted(memory)
+
+    # What the first lists taught is in the probabilities of the later ones.
+    assert (value["lists"], value["effective_sample_size"]) == (3, pytest.approx(3))
+    assert notes[0] == (
+        "3 lists: they do not record what they were chosen from, as older versions of the service "
+        "did not: learnt from only"
+    )
+
+
+def test_lists_from_before_the_history_of_items_are_learnt_from_only(memory: Place) -> None:
+    clock = Clock()
+    with memory.shop(clock=clock, mix=MIX) as shop:
+        played(shop, clock)
         shop.retire("i3")
+        with shop.store.batch() as batch:
+            batch.set_meta(ITEMS_HISTORY, batch.meta(ITEMS_REVISION) or "")
+        played(shop, clock)
 
-    value, _ = noted(memory)
+    value, notes = noted(memory)
 
-    assert value["lists"] == 12
-    assert 0.0 < value["effective_lists"] <= 12.0
+    assert value["lists"] == 3
+    assert notes[0] == "3 lists: the items of their time are not known: learnt from only"
+
+
+def test_lists_that_contradict_their_candidates_are_learnt_from_only(memory: Place) -> None:
+    clock = Clock()
+    with memory.shop(clock=clock, mix=MIX) as shop:
+        played(shop, clock)
+    with sqlite3.connect(memory.folder / "shop.db") as connection:
+        connection.execute(
+            "UPDATE slates SET propensities = '[0.001,0.5,0.5,0.5]' WHERE user_id = 'ann'"
+        )
+
+    value, notes = noted(memory)
+
+    assert value["lists"] == 2
+    assert notes[0].startswith("1 list: their propensities contradict the candidates")
 
 
 def test_lists_taken_back_were_not_shown(memory: Place) -> None:
@@ -264,7 +406,7 @@ def test_lists_taken_back_were_not_shown(memory: Place) -> None:
 
     value, _ = noted(memory)
 
-    assert (value["lists"], value["effective_lists"]) == (8, pytest.approx(8))
+    assert (value["lists"], value["effective_sample_size"]) == (8, pytest.approx(8))
 
 
 def refusal(place: Place, *words: object) -> str:
@@ -287,7 +429,7 @@ def test_log_without_propensities_says_how_to_get_them(memory: Place, tmp_path: 
 
     message = refusal(memory, "--out", "shown.jsonl")
 
-    assert message.endswith("none of 1 lists has propensities: serve with --mix 0.05 first")
+    assert message.endswith("no propensities on 1 list: serve with --mix 0.05 first")
     assert not (tmp_path / "shown.jsonl").exists()
 
 
@@ -295,17 +437,18 @@ def test_log_without_answers_is_told(memory: Place) -> None:
     with memory.shop(mix=MIX) as shop:
         shop.give()
 
-    assert refusal(memory).endswith("none of 1 lists with propensities was answered yet")
+    assert refusal(memory).endswith("no feedback on 1 list with propensities yet")
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--k", 7), "`k` must be a length of answered lists (2), got 7"),
+        (("--k", 7), "`k` must be a length of lists with feedback (2), got 7"),
         (("--mix", 2), "`mix` must"),
         (("--policy", "uniform"), "`policy` must choose the same list every time, got uniform"),
+        (("--policy", "lmdt", "--estimator", "pi"), "`policy` must choose the same list every"),
         (("--policy", "lmbh"), "`policy` must be one of"),
-        (("--estimator", "risp"), "`estimator` must be one of rips, sips, dr, got 'risp'"),
+        (("--estimator", "risp"), "`estimator` must be one of rips, sips, dr, pi, got 'risp'"),
     ],
     ids=str,
 )

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from variegate import Catalogue
 from variegate.errors import DataError, InputError
-from variegate.evaluation.offpolicy import log_line, read_log, slate_log, write_log
+from variegate.evaluation.offpolicy import SlateTerms, log_line, read_log, slate_log, write_log
+from variegate.policies import Dial
 
 CATALOGUE = Catalogue(["alien", "heat", "ran", "é\n"], np.eye(4), "cosine")
 
@@ -75,6 +76,35 @@ def test_lists_of_one_length_can_be_picked_out(tmp_path: Path) -> None:
         read_log(path, CATALOGUE)
 
 
+def test_what_lists_were_chosen_from_comes_back(tmp_path: Path) -> None:
+    terms = [
+        SlateTerms(np.array([True, False, True, True]), 0.25, Dial(2.0, {"cosine": 0.5}), "a"),
+        SlateTerms(np.array([True, False, False, False]), 1.0),
+        SlateTerms(np.array([True, True, True]), policy="b"),  # before the last item came
+        None,
+    ]
+    log = slate_log([[0]] * 4, [[0.0]] * 4, [[0.5]] * 4, terms=terms)
+
+    write_log(tmp_path / "log.jsonl", log, CATALOGUE)
+    again = read_log(tmp_path / "log.jsonl", CATALOGUE).terms
+
+    assert again[3] is None
+    for old, new in zip(terms[:3], again[:3], strict=True):
+        assert old is not None
+        assert new is not None
+        np.testing.assert_array_equal(
+            np.flatnonzero(new.candidates), np.flatnonzero(old.candidates)
+        )
+        assert (new.mix, new.dial, new.policy) == (old.mix, old.dial, old.policy)
+        assert not new.is_assumed
+
+
+def test_only_what_may_stand_in_a_line_is_written() -> None:
+    assert json.loads(log_line(["a"], [0], [1], mix=0.1, dial=None))["mix"] == 0.1
+    with pytest.raises(InputError, match=r"`terms` must be among candidates, .* got 'mxi'"):
+        log_line(["a"], [0], [1], mxi=0.1)
+
+
 GOOD = {"items": ["alien", "ran"], "propensities": [0.5, 0.5], "rewards": [1, 0]}
 
 
@@ -96,6 +126,13 @@ GOOD = {"items": ["alien", "ran"], "propensities": [0.5, 0.5], "rewards": [1, 0]
         ({"seen": [1, 1]}, "`seen` must hold true or false for each item, got 1"),
         ({"rewards": [10**400, 0]}, "`rewards` must be an array of numbers: "),
         ({"rewards": "10"}, "`rewards` must have 2 entries as `items`, got '10'"),
+        ({"candidates": ["jaws"]}, r"no item 'jaws' in Catalogue\(4 items"),
+        ({"exclude": "alien"}, "`exclude` must be a list of ids, got 'alien'"),
+        ({"catalogue_size": 5}, "`catalogue_size` must be from 1 to 4, .* got 5"),
+        ({"mix": 2}, "`mix` must be a number from 0 to 1, got 2"),
+        ({"dial": 2}, "`dial` must be an object, got 2"),
+        ({"dial": {"scale": -1}}, "`scale` must be a number from 0 to"),
+        ({"dial": {"turn": 1}}, "`dial` must have scale, floor or ceiling, got 'turn'"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -150,6 +187,7 @@ def test_a_log_of_another_catalogue_is_not_written(tmp_path: Path) -> None:
         (([[0]], [[0, 0]], [[1]]), {}, r"`rewards` must have shape \(1, 1\) as the items"),
         (([[0]], [[0]], [[1]]), {"seen": [[1]]}, "`seen` must be a mask, .* got int64"),
         (([[0]], [[0]], [[1]]), {"users": ["a", "b"]}, "`users` must have 1 entries, got 2"),
+        (([[0]], [[0]], [[1]]), {"terms": [None] * 2}, "`terms` must have 1 entries, got 2"),
     ],
 )
 def test_a_log_that_cannot_be_is_refused(

@@ -6,7 +6,7 @@ import pytest
 
 from tests.store.making import item, key, threads
 from variegate.errors import ConflictError
-from variegate.store import ITEMS_REVISION, KEYS_REVISION, ItemRow, PriorRow, Store
+from variegate.store import ITEMS_HISTORY, ITEMS_REVISION, KEYS_REVISION, ItemRow, PriorRow, Store
 
 DATA = {"title": "Das Boot’s", "attributes": {"genre": ["war"]}, "features": [0.1, -2.0]}
 
@@ -91,6 +91,17 @@ def test_items_of_every_revision_can_be_had(store: Store) -> None:
     assert (at[0], at[1], at[2], at[3]) == ([], first, first, retired)
     assert at[4] == [*retired, item(6, "m3")]
     assert at[5] == [item(0, "m1"), item(5, "m2", data={"title": "new"}), item(6, "m3")]
+
+
+def test_history_begins_again_where_all_items_are_replaced(store: Store) -> None:
+    with store.batch() as batch:
+        batch.add_items([item(0, "m1"), item(1, "m2")])
+    with store.batch() as batch:
+        batch.replace_items([item(0, "m3", retired=True)])
+
+    with store.reading() as reader:
+        assert reader.meta(ITEMS_HISTORY) == reader.meta(ITEMS_REVISION) == "2"
+        assert (reader.items_at(1), reader.items_at(2)) == ([], [item(0, "m3", retired=True)])
 
 
 def test_change_that_is_taken_back_leaves_no_history(store: Store) -> None:

@@ -1,5 +1,7 @@
 """`variegate evaluate-log`: what other policies would have earned."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,32 +12,47 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from variegate.cli.console import Progress
-    from variegate.cli.logs.evaluating import Asked, Evaluated
+    from variegate.evaluation.offpolicy import (
+        Estimate,
+        LogEvaluation,
+        LoggedSlate,
+        LogSource,
+        Question,
+        UserLog,
+    )
     from variegate.service.settings import Settings
 
 
 @click.command("evaluate-log")
 @of_a_service
-@click.option("--log", "file", metavar="FILE", help="Lists as JSON lines, in place of a store.")
+@click.option(
+    "--log", "file", metavar="FILE", help="Read the lists from JSON lines, not from a store."
+)
 @click.option(
     "--policy",
     "policies",
     metavar="LINE",
     multiple=True,
-    help="To be valued; may be repeated.  [default: those of the service]",
+    help="To evaluate; may be repeated.  [default: those of the service]",
 )
 @click.option(
-    "--mix", type=float, help="Share of random items in their lists.  [default: the log's]"
+    "--mix", type=float, help="Share of random items in their lists.  [default: each list's own]"
 )
-@click.option("--k", type=int, help="Length of the lists to go by.  [default: the commonest]")
+@click.option(
+    "--k", type=int, help="Length of the lists to evaluate.  [default: the most frequent]"
+)
 @click.option(
     "--estimator",
     default="rips",
     show_default=True,
-    help="rips, sips or dr (doubly robust): see docs/evaluation.md.",
+    help="rips, sips, dr (doubly robust) or pi (pseudo-inverse): see docs/evaluation.md.",
 )
-@click.option("--self-normalised", is_flag=True, help="Steadier, and a little biased.")
-@click.option("--out", metavar="FILE", help="Write the log there too, as JSON lines.")
+@click.option(
+    "--self-normalised",
+    is_flag=True,
+    help="Divide by the sum of the weights: less variance, a little bias.",
+)
+@click.option("--out", metavar="FILE", help="Also write the log to this file, as JSON lines.")
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
 def evaluate_log(
     store: str | None,
@@ -43,14 +60,16 @@ def evaluate_log(
     config: str | None,
     file: str | None,
     policies: tuple[str, ...],
+    out: str | None,
     as_json: bool,
     **how: Any,
 ) -> None:
-    """Say what other policies would have earned with the lists of a service's log.
+    """Estimate what other policies would have earned with the lists of a service's log.
 
-    It needs lists with chance in them, so that every item had one: `variegate serve --mix 0.05`.
-    Each policy starts anew with each user, learns from the logged lists one after another as they
-    were answered, and is asked before each how likely it would have shown the same.
+    It needs lists with random items in them: `variegate serve --mix 0.05`. Each policy starts
+    blank with each user and learns from the logged lists as feedback on them came. Before each
+    list it is asked how likely it was to show the same list, from the same candidates and under
+    the same dial.
 
     \b
     Examples:
@@ -60,42 +79,77 @@ def evaluate_log(
     """
     from variegate.cli.console import plain_console, progress_bar
     from variegate.cli.experiments.telling import print_json
-    from variegate.cli.logs.evaluating import Asked, evaluated, plain, source_of_file
-    from variegate.service.parts import catalogue_of, rules_of
+    from variegate.evaluation.offpolicy import Question
 
     console, settings = plain_console(), settings_of(store, catalogue, config)
-    asked = Asked(policies or tuple(settings.policies.values()), **how)
-    with progress_bar(console, "Users") as (tell, _):
-        if file is not None:
-            items, rules = catalogue_of(settings), rules_of(settings)
-            found = evaluated(source_of_file(file, items, rules, asked.k), asked, tell)
-        else:
-            found = _evaluated_store(settings, asked, tell)
+    question = Question(policies or tuple(settings.policies.values()), **how)
+    with progress_bar(console, "Users") as (tell, _), _source(settings, file, question.k) as source:
+        found = _evaluated(source, question, out, tell)
     if as_json:
-        print_json(plain(found))
+        print_json(found.as_json())
     else:
         _print(console, found)
 
 
-def _evaluated_store(settings: "Settings", asked: "Asked", tell: "Progress") -> "Evaluated":
-    from variegate.cli.logs.evaluating import evaluated, source_of_store
+@contextmanager
+def _source(settings: "Settings", file: str | None, k: int | None) -> "Iterator[LogSource]":
+    """Give the log of the file, or of the service's store if there is none."""
+    from variegate.cli.store_log import log_source
+    from variegate.evaluation.offpolicy import LogSource, read_log, user_logs
+    from variegate.policies import parse_policy
+    from variegate.service.parts import catalogue_of
     from variegate.service.settings_file import without_secrets
 
-    with served(settings) as settler:
-        return evaluated(source_of_store(settler, without_secrets(settings.store)), asked, tell)
+    if file is None:
+        with served(settings) as settler:
+            yield log_source(settler, without_secrets(settings.store))
+        return
+    items = catalogue_of(settings)
+    logs = user_logs(read_log(file, items, k=k), items)
+    logging = {name: parse_policy(line) for name, line in settings.policies.items()}
+    yield LogSource(file, lambda: iter(logs), logging)
 
 
-def _print(console: "Console", found: "Evaluated") -> None:
+def _evaluated(
+    source: "LogSource", question: "Question", out: str | None, tell: "Progress"
+) -> "LogEvaluation":
+    """Evaluate the log, and write it to `out` as JSON lines, whole or not at all."""
+    from variegate.evaluation.offpolicy import evaluate_log, line_of
+    from variegate.files import written_whole
+
+    if out is None:
+        return evaluate_log(source, question, progress=tell)
+    with written_whole(out) as lines:
+
+        def keep(log: "UserLog", given: "LoggedSlate") -> None:
+            lines.write(line_of(given, log.user).encode() + b"\n")
+
+        return evaluate_log(source, question, keep=keep, progress=tell)
+
+
+def _print(console: "Console", found: "LogEvaluation") -> None:
     from variegate.cli.console import say
     from variegate.cli.experiments.telling import print_rows
-    from variegate.cli.logs.evaluating import rows_of
 
-    mixed = f", mixed by {' and '.join(map(str, found.chances))}" if found.chances else ""
-    say(console, f"{found.lists} lists of {found.k} items for {found.users} users{mixed}")
-    columns = ["a list earns", "95% interval", "effective lists"]
-    print_rows(console, "policy", columns, rows_of(found))
+    mixes = f", mix {' and '.join(map(str, found.mixes))}" if found.mixes else ""
+    say(console, f"{found.lists} lists of {found.k} items for {found.users} users{mixes}")
+    columns = ["reward per list", "95% interval", "effective sample size"]
+    rows = {"the log itself": _cells(found.logged, found.logged.effective_sample_size)}
+    rows |= {one.policy: _cells(one.estimate, one.effective_sample_size) for one in found.values}
+    print_rows(console, "policy", columns, rows)
     for value in found.values:
         for warning in value.warnings:
             say(console, f"{value.policy}: {warning}")
     for note in found.notes:
         say(console, note)
+
+
+def _cells(estimate: "Estimate | None", size: float | None) -> list[str]:
+    if estimate is None:
+        return ["?", "", ""]
+    low, high = estimate.interval
+    return [
+        f"{estimate.value:.3f}",
+        f"{low:.3f} to {high:.3f}",
+        "" if size is None else f"{size:.0f}",
+    ]

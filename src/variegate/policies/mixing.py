@@ -90,6 +90,7 @@ def mixed_chances(
     candidates: ArrayLike | None = None,
     exclude: ArrayLike | None = None,
     rng: Any = None,
+    dial: Dial | None = None,
 ) -> tuple[FloatArray, IndexArray]:
     """Return how likely `mixed_slate` is to put each of `items` in its position, (K,).
 
@@ -103,7 +104,7 @@ def mixed_chances(
 
     Parameters
     ----------
-    policy, chance, candidates, exclude
+    policy, chance, candidates, exclude, dial
         As for `mixed_slate`.
     items
         Rows of a list, whoever made it; no longer than there are candidates.
@@ -123,6 +124,7 @@ def mixed_chances(
     free = policy.catalogue.candidate_mask(candidates, exclude)
     rows = np.asarray(items, dtype=np.intp)
     k = check_count(len(rows), int(np.count_nonzero(free)))
+    policy = policy if dial is None else policy._under(dial)
     if isinstance(policy, Planning):
         return planned_chances(policy, free, rows, chance, generator(rng))
     walk, chances = Walk(policy, free, policy._listed(free, k, None)), np.zeros(k)
@@ -135,6 +137,43 @@ def mixed_chances(
         left[row] = False
         walk.take(row)
     return chances, choices
+
+
+def choices_below(
+    policy: Policy,
+    k: int,
+    prefixes: IndexArray,
+    candidates: ArrayLike | None = None,
+    dial: Dial | None = None,
+) -> IndexArray:
+    """Return the policy's own choice in each position of lists of `k` that begin so, (M, p + 1).
+
+    Each is the choice given the rows above it; the last one is that below the whole beginning.
+
+    Parameters
+    ----------
+    policy, k, candidates, dial
+        As for `mixed_slate`; the policy must not draw.
+    prefixes
+        Rows of the first p positions, p less than `k`, (M, p).
+    """
+    _check_policy(policy)
+    if policy.draws:
+        raise InputError(
+            f"`policy` must choose the same list every time, got {policy.name}, which draws"
+        )
+    free = policy.catalogue.candidate_mask(candidates)
+    k = check_count(k, int(np.count_nonzero(free)))
+    policy = policy if dial is None else policy._under(dial)
+    plain = policy._listed(free, k, None)
+    choices = np.empty((len(prefixes), prefixes.shape[1] + 1), dtype=np.intp)
+    for chosen, prefix in zip(choices, prefixes.tolist(), strict=True):
+        walk = Walk(policy, free, plain)
+        for position, row in enumerate(prefix):
+            chosen[position] = walk.choice()
+            walk.take(row)
+        chosen[-1] = walk.choice()
+    return choices
 
 
 def _check_policy(policy: Policy) -> None:

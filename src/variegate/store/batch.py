@@ -186,10 +186,14 @@ class Batch(Reader):
         """Keep these items in place of all that there are; their history begins again."""
         check_ids("item", [row.id for row in rows])
         self._transaction.change(self._sql.delete_items)
-        self._transaction.change(self._sql.delete_item_changes)
         self._transaction.change_each(self._sql.add_item, map(packing.new_item, rows))
         self.count_change()
-        self.set_meta(ITEMS_HISTORY, self._add_changes(rows))
+        self.restart_item_history()
+
+    def restart_item_history(self) -> None:
+        """Let the history of items begin with what they are now, as for another catalogue."""
+        self._transaction.change(self._sql.delete_item_changes)
+        self.set_meta(ITEMS_HISTORY, self._add_changes(self.items()))
 
     def count_change(self) -> None:
         """Let every process look at the items again, and at what catalogue they are of."""

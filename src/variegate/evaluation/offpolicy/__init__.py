@@ -7,10 +7,25 @@ paper uses, is neither: it takes every item that a user did not rate for a rejec
 
 from variegate.evaluation.offpolicy.estimate import Estimate
 from variegate.evaluation.offpolicy.estimators import cascade_dr, iips, rips, sips
-from variegate.evaluation.offpolicy.log import SlateLog, slate_log
-from variegate.evaluation.offpolicy.log_file import log_line, read_log, write_log
+from variegate.evaluation.offpolicy.log import SlateLog, SlateTerms, slate_log
+from variegate.evaluation.offpolicy.log_evaluation import (
+    LogEvaluation,
+    LogSource,
+    PolicyValue,
+    Question,
+    evaluate_log,
+)
+from variegate.evaluation.offpolicy.log_file import line_of, log_line, read_log, write_log
 from variegate.evaluation.offpolicy.model import RewardModel, gain_features, ridge_model
+from variegate.evaluation.offpolicy.pseudo_inverse import (
+    SlatePairs,
+    mixed_pairs,
+    pi,
+    pi_weights_independent,
+    pi_weights_uniform,
+)
 from variegate.evaluation.offpolicy.replay import Event, Replayed, events_of, unbiased_replay
+from variegate.evaluation.offpolicy.user_log import Lesson, LoggedSlate, UserLog, user_logs
 from variegate.evaluation.offpolicy.weights import (
     prefix_weights,
     target_of_distributions,
@@ -20,14 +35,29 @@ from variegate.evaluation.offpolicy.weights import (
 __all__ = [
     "Estimate",
     "Event",
+    "Lesson",
+    "LogEvaluation",
+    "LogSource",
+    "LoggedSlate",
+    "PolicyValue",
+    "Question",
     "Replayed",
     "RewardModel",
     "SlateLog",
+    "SlatePairs",
+    "SlateTerms",
+    "UserLog",
     "cascade_dr",
+    "evaluate_log",
     "events_of",
     "gain_features",
     "iips",
+    "line_of",
     "log_line",
+    "mixed_pairs",
+    "pi",
+    "pi_weights_independent",
+    "pi_weights_uniform",
     "prefix_weights",
     "read_log",
     "ridge_model",
@@ -37,5 +67,6 @@ __all__ = [
     "target_of_distributions",
     "target_of_lists",
     "unbiased_replay",
+    "user_logs",
     "write_log",
 ]

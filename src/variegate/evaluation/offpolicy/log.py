@@ -9,9 +9,26 @@ from numpy.typing import ArrayLike
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_numbers
 from variegate.errors import InputError
+from variegate.policies import Dial
 
 #: Up to here a float is a whole number to the last digit.
 LARGEST_ROW: Final = 2.0**53
+
+
+@dataclass(frozen=True, eq=False)
+class SlateTerms:
+    """What one list was chosen from, and how."""
+
+    #: The items that could be chosen, (L,)
+    candidates: MaskArray
+    #: The probability with which each position took a random candidate; None if not known
+    mix: float | None = None
+    #: The dial that the request set
+    dial: Dial | None = None
+    #: The name of the policy that chose the list; None if not known
+    policy: str | None = None
+    #: Whether the candidates are not recorded, and all items of the catalogue are assumed
+    is_assumed: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +53,8 @@ class SlateLog:
     seen: MaskArray
     #: Whom each list was shown to; None where that is not known, (n,)
     users: tuple[str | None, ...]
+    #: What each list was chosen from; None where the log does not record it, (n,)
+    terms: tuple[SlateTerms | None, ...] = ()
 
     def __post_init__(self) -> None:
         shape = self.items.shape
@@ -45,8 +64,10 @@ class SlateLog:
             found = getattr(self, name).shape
             if found != shape:
                 raise InputError(f"`{name}` must have shape {shape} as the items, got {found}")
-        if len(self.users) != shape[0]:
-            raise InputError(f"`users` must have {shape[0]} entries, got {len(self.users)}")
+        for name in ("users", "terms"):
+            found = len(getattr(self, name))
+            if found != shape[0] and (name, found) != ("terms", 0):
+                raise InputError(f"`{name}` must have {shape[0]} entries, got {found}")
         self._check_values()
 
     def __len__(self) -> int:
@@ -92,6 +113,7 @@ def slate_log(
     *,
     seen: ArrayLike | None = None,
     users: Sequence[str | None] | None = None,
+    terms: Sequence[SlateTerms | None] = (),
 ) -> SlateLog:
     """Return the log of these lists, one a row; all positions count as seen, if not given.
 
@@ -111,6 +133,7 @@ def slate_log(
         check_numbers("propensities", propensities, ndim=2),
         np.ones(rows.shape, dtype=bool) if seen is None else _as_mask(seen),
         (None,) * len(rows) if users is None else tuple(users),
+        tuple(terms),
     )
 
 

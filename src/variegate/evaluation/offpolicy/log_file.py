@@ -5,11 +5,22 @@ One line a list, in the order shown::
     {"user": "ann", "items": ["heat", "alien"], "propensities": [0.5, 0.25],
      "rewards": [1, 0], "seen": [true, true]}
 
-(on one line). `items` are ids, from the top of the list down; `propensities` the chance of
+(on one line). `items` are ids, from the top of the list down; `propensities` the probability of
 each given those above it, greater than 0 and at most 1; `rewards` numbers from 0 to 1;
 `seen` which positions the user looked at, all if it is left out, and a reward is 0 where
-nothing was seen. `user` may be null or left out. Other keys are for others: they are passed
-over. So are blank lines.
+nothing was seen. `user` may be null or left out.
+
+These say what the list was chosen from, and each may be left out:
+
+- `candidates`: the ids that could be chosen. Or `exclude`: the ids that could not, and
+  `catalogue_size`: how many items the catalogue had then (its first ones; all, if left out).
+  Without these keys a list counts as chosen from all items of the catalogue. An empty list of
+  `candidates` says that they are not known: such a list is learnt from only.
+- `mix`: the probability with which each position took a random candidate.
+- `dial`: the dial of the request, ``{"scale": 1.0, "floor": null, "ceiling": null}``.
+- `policy`: the name of the policy that chose the list.
+
+Other keys are ignored. So are blank lines.
 """
 
 import json
@@ -17,12 +28,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from variegate.arrays import MaskArray, check_fraction
 from variegate.catalogue import Catalogue
 from variegate.errors import DataError, InputError, NotFoundError
-from variegate.evaluation.offpolicy.log import SlateLog, slate_log
+from variegate.evaluation.offpolicy.log import SlateLog, SlateTerms, slate_log
+from variegate.evaluation.offpolicy.user_log import LoggedSlate
 from variegate.files import written_whole
+from variegate.policies import Dial
 
 _COLUMNS = ("propensities", "rewards", "seen")
+_TERMS = ("candidates", "exclude", "catalogue_size", "mix", "dial", "policy")
 
 
 def log_line(
@@ -32,21 +49,29 @@ def log_line(
     *,
     seen: Sequence[bool] | None = None,
     user: str | None = None,
+    **terms: Any,
 ) -> str:
     """Return one list as a line of a log, without its line end.
+
+    `terms` are any of `candidates`, `exclude`, `catalogue_size`, `mix`, `dial` and `policy`, as
+    the file has them; those that are None are left out.
 
     Examples
     --------
     >>> log_line(["heat"], [1.0], [0.5], user="ann")
     '{"user": "ann", "items": ["heat"], "propensities": [0.5], "rewards": [1.0], "seen": [true]}'
     """
+    unknown = terms.keys() - set(_TERMS)
+    if unknown:
+        raise InputError(f"`terms` must be among {', '.join(_TERMS)}, got {min(unknown)!r}")
     looked = [True] * len(items) if seen is None else [bool(mark) for mark in seen]
-    entry = {
+    entry: dict[str, Any] = {
         "user": user,
         "items": list(items),
         "propensities": [float(chance) for chance in propensities],
         "rewards": [float(reward) for reward in rewards],
         "seen": looked,
+        **{name: value for name, value in terms.items() if value is not None},
     }
     return json.dumps(entry, ensure_ascii=False, allow_nan=False)
 
@@ -63,8 +88,40 @@ def write_log(path: str | Path, log: SlateLog, catalogue: Catalogue) -> None:
                 log.propensities[row].tolist(),
                 seen=log.seen[row].tolist(),
                 user=log.users[row],
+                **({} if not log.terms else _fields(log.terms[row], catalogue)),
             )
             file.write(line.encode() + b"\n")
+
+
+def line_of(given: LoggedSlate, user: str | None) -> str:
+    """Return a list as a line of a log, without its line end."""
+    chances = [] if given.propensities is None else given.propensities.tolist()
+    terms = given.terms if isinstance(given.terms, SlateTerms) else None
+    return log_line(
+        given.slate.ids,
+        given.rewards.tolist(),
+        chances,
+        seen=given.seen.tolist(),
+        user=user,
+        **(_fields(terms, given.catalogue) or {"candidates": []}),
+    )
+
+
+def _fields(terms: SlateTerms | None, catalogue: Catalogue) -> dict[str, Any]:
+    """Return the keys of a line that say what its list was chosen from, in the shorter form."""
+    if terms is None:
+        return {}
+    dial = terms.dial
+    found: dict[str, Any] = {
+        "mix": terms.mix,
+        "dial": dial and {"scale": dial.scale, "floor": dial.floor, "ceiling": dial.ceiling},
+        "policy": terms.policy,
+    }
+    free, size = terms.candidates, len(terms.candidates)
+    if 2 * np.count_nonzero(free) < size:
+        return {"candidates": [catalogue.ids[row] for row in np.flatnonzero(free)], **found}
+    others = [catalogue.ids[row] for row in np.flatnonzero(~free)]
+    return {"exclude": others, "catalogue_size": size, **found}
 
 
 def read_log(path: str | Path, catalogue: Catalogue, *, k: int | None = None) -> SlateLog:
@@ -136,9 +193,57 @@ def _checked(entry: Any, where: str, catalogue: Catalogue) -> dict[str, Any]:
         _check_column(name, shown[name], len(items), where)
     try:
         shown["items"] = catalogue.rows(items)
-    except NotFoundError as error:
+        shown["terms"] = _terms_of(entry, catalogue)
+    except (NotFoundError, InputError) as error:
         raise DataError(f"{where}: {error}") from None
     return shown
+
+
+def _terms_of(entry: Mapping[str, Any], catalogue: Catalogue) -> SlateTerms | None:
+    """Return what a list was chosen from, or raise InputError or NotFoundError."""
+    given = {name: entry[name] for name in _TERMS if entry.get(name) is not None}
+    if not given:
+        return None
+    is_assumed = not given.keys() & {"candidates", "exclude", "catalogue_size"}
+    mix, dial = given.get("mix"), given.get("dial")
+    if mix is not None:
+        check_fraction(mix=mix)
+    if dial is not None:
+        _check_dial(dial)
+    return SlateTerms(
+        _candidates(given, catalogue),
+        mix,
+        None if dial is None else Dial(**dial),
+        None if given.get("policy") is None else str(given["policy"]),
+        is_assumed,
+    )
+
+
+def _check_dial(dial: Any) -> None:
+    if not isinstance(dial, Mapping):
+        raise InputError(f"`dial` must be an object, got {dial!r}")
+    unknown = dial.keys() - {"scale", "floor", "ceiling"}
+    if unknown:
+        raise InputError(f"`dial` must have scale, floor or ceiling, got {min(unknown)!r}")
+
+
+def _candidates(given: Mapping[str, Any], catalogue: Catalogue) -> MaskArray:
+    for name in ("candidates", "exclude"):
+        if not isinstance(given.get(name, []), list):
+            raise InputError(f"`{name}` must be a list of ids, got {given[name]!r}")
+    free = np.zeros(len(catalogue), dtype=np.bool_)
+    if "candidates" in given:
+        free[catalogue.rows(given["candidates"])] = True
+        return free
+    size = given.get("catalogue_size", len(catalogue))
+    if not (isinstance(size, int) and 0 < size <= len(catalogue)):
+        raise InputError(
+            f"`catalogue_size` must be from 1 to {len(catalogue)}, the items of the catalogue, "
+            f"got {size!r}"
+        )
+    free[:size] = True
+    free[catalogue.rows(given.get("exclude", []))] = False
+    return free
 
 
 def _check_column(name: str, values: Any, length: int, where: str) -> None:
@@ -159,11 +264,14 @@ def _check_alone(shown: Mapping[str, Any], where: str) -> None:
 
 
 def _joined(lists: Sequence[Mapping[str, Any]]) -> SlateLog:
-    columns = {name: [shown[name] for shown in lists] for name in ("items", *_COLUMNS, "user")}
+    columns = {
+        name: [shown[name] for shown in lists] for name in ("items", *_COLUMNS, "user", "terms")
+    }
     return slate_log(
         columns["items"],
         columns["rewards"],
         columns["propensities"],
         seen=columns["seen"],
         users=columns["user"],
+        terms=columns["terms"],
     )

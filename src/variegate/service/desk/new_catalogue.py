@@ -105,6 +105,8 @@ def accept(store: Store, catalogue: Catalogue) -> bool:
         batch.set_meta(CATALOGUE, later.to_json())
         join_new_items(batch, catalogue, later)
         batch.count_change()
+        # Lists of before were chosen from items with other data.
+        batch.restart_item_history()
     return True
 
 

@@ -1,1 +1,0 @@
-"""What other policies would have earned, from a service's log."""

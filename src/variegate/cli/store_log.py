@@ -1,0 +1,197 @@
+"""The log of a service for off-policy evaluation: each list with what it was chosen from."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import chain
+from typing import Final, TypeAlias, cast
+
+import numpy as np
+
+from variegate.arrays import IndexArray, MaskArray
+from variegate.catalogue import Catalogue
+from variegate.evaluation.offpolicy import Lesson, LoggedSlate, LogSource, SlateTerms, UserLog
+from variegate.gains import NORMALISERS, Normaliser
+from variegate.policies import parse_policy
+from variegate.service.desk.listing import normalising_weights
+from variegate.service.desk.packing import unpacked_slate
+from variegate.service.desk.rebuilding import each_user
+from variegate.service.desk.relearning import events_of
+from variegate.service.desk.settling import Settler
+from variegate.service.desk.shelf import Shelf, Stock
+from variegate.service.desk.shown import Shown
+from variegate.service.desk.terms import Terms, terms_of
+from variegate.slate import Slate
+from variegate.store import ITEMS_HISTORY, ITEMS_REVISION, EventRow, Reader, SlateRow
+
+_PAGE: Final = 200
+#: Catalogues of earlier revisions that are kept at once.
+_STOCKS: Final = 100
+
+#: Time, the place of a list among the user's, and what comes first at the same place
+_When: TypeAlias = tuple[float, int, int]
+
+
+def log_source(settler: Settler, name: str) -> LogSource:
+    """Return the log of a service; `name` is what messages call it."""
+
+    def logs() -> Iterator[UserLog]:
+        with settler.store.reading() as reader:
+            items = _ItemHistory(reader, settler.shelf)
+            for user in each_user(reader):
+                yield _user_log(reader, user.id, items)
+
+    lines = settler.arms.lines
+    return LogSource(name, logs, {arm: parse_policy(line) for arm, line in lines.items()})
+
+
+class _ItemHistory:
+    """The items as of any revision that the store knows."""
+
+    def __init__(self, reader: Reader, shelf: Shelf) -> None:
+        self.now: Final = shelf.as_of(reader)
+        self._first = int(reader.meta(ITEMS_HISTORY) or 0)
+        self._last = int(reader.meta(ITEMS_REVISION) or 0)
+        self._changes = reader.item_revisions()
+
+        @lru_cache(maxsize=_STOCKS)
+        def built(revision: int) -> Stock:
+            return shelf.built(reader, str(revision), reader.items_at(revision))
+
+        self._built = built
+
+    def at(self, revision: str | None) -> Stock | None:
+        """Return the items as of a revision, or None where they are not known."""
+        if revision is None or not self._first <= int(revision) <= self._last:
+            return None
+        # Between two changes of items the revision also counts changes of priors.
+        place = bisect_right(self._changes, int(revision))
+        return self._built(self._changes[place - 1] if place else 0)
+
+
+def _user_log(reader: Reader, user: str, items: _ItemHistory) -> UserLog:
+    rows = _slates(reader, user)
+    places = {row.id: place for place, row in enumerate(rows)}
+    steps: list[tuple[_When, SlateRow | EventRow]] = [
+        ((row.created, place, 0), row) for place, row in enumerate(rows)
+    ]
+    for event in events_of(reader, user):
+        if event.slate_id in places:
+            steps.append((_when(event, places, rows), event))
+    lists: dict[str, LoggedSlate] = {}
+    found: list[LoggedSlate | Lesson] = []
+    memory = _Memory()
+    for _, step in sorted(steps, key=lambda one: one[0]):
+        if isinstance(step, SlateRow):
+            lists[step.id] = _logged(step, items, memory.shown)
+            found.append(lists[step.id])
+            memory.add(step, lists[step.id].slate.items)
+        elif step.kind == "withdraw":
+            memory.withdraw(str(step.slate_id))
+        elif step.body.get("taught"):
+            found.append(_lesson(lists[str(step.slate_id)], step))
+    return UserLog(user, tuple(found))
+
+
+def _when(event: EventRow, places: dict[str, int], rows: Sequence[SlateRow]) -> _When:
+    """Return what sorts an event among the lists."""
+    place = places[str(event.slate_id)]
+    if event.kind == "withdraw":
+        # The list is withdrawn before the one that replaces it is chosen.
+        return event.time, places.get(str(event.body.get("instead")), place), -1
+    # At one time, feedback on earlier lists comes before the lists of that time.
+    return event.time, place if rows[place].created == event.time else -1, 1
+
+
+def _slates(reader: Reader, user: str) -> list[SlateRow]:
+    """Return a user's lists, the oldest first."""
+    pages: list[list[SlateRow]] = []
+    before: str | None = None
+    while page := reader.history(user, _PAGE, before):
+        pages.append(page)
+        before = page[-1].id
+    return list(chain.from_iterable(pages))[::-1]
+
+
+class _Memory:
+    """What a user was shown, as the service remembered it."""
+
+    def __init__(self) -> None:
+        self.shown = Shown()
+        self._lists: dict[str, tuple[IndexArray, float, int]] = {}
+
+    def add(self, row: SlateRow, items: IndexArray) -> None:
+        """Add a list, with the length of the memory that it was given under."""
+        one = self._lists[row.id] = items, row.created, terms_of(row).memory
+        self.shown = self.shown.with_list(*one)
+
+    def withdraw(self, slate: str) -> None:
+        """Take a list out, as if it had not been given."""
+        self._lists.pop(slate, None)
+        self.shown = Shown()
+        for one in self._lists.values():
+            self.shown = self.shown.with_list(*one)
+
+
+def _logged(row: SlateRow, items: _ItemHistory, shown: Shown) -> LoggedSlate:
+    slate, terms = unpacked_slate(row), terms_of(row)
+    stock = items.at(terms.revision)
+    given = LoggedSlate(
+        slate,
+        _normaliser_of(row, slate),
+        None if row.propensities is None else np.array(row.propensities),
+        np.array([reward or 0.0 for reward in row.rewards]),
+        np.array([reward is not None for reward in row.rewards]),
+        row.answered,
+        (stock or items.now).catalogue,
+        "no terms" if terms.revision is None else "no items",
+    )
+    if stock is None:
+        return given
+    remembered = shown.rows(row.created - terms.memory_seconds)
+    free = _candidates(stock, terms, remembered, len(slate))
+    return replace(given, terms=SlateTerms(free, terms.mix, terms.dial, row.policy))
+
+
+def _candidates(stock: Stock, terms: Terms, remembered: IndexArray, k: int) -> MaskArray:
+    """Return what a list of `k` could be chosen from, (L,)."""
+    allowed = stock.open.copy()
+    if terms.candidates is not None:
+        allowed &= _mask(stock.catalogue, terms.candidates)
+    allowed &= ~_mask(stock.catalogue, terms.exclude)
+    return allowed if terms.allow_repeats else without_shown(allowed, remembered, k)
+
+
+def without_shown(allowed: MaskArray, remembered: IndexArray, k: int) -> MaskArray:
+    """Return the allowed items without those remembered; if too few are left, the oldest return."""
+    fresh = allowed.copy()
+    fresh[remembered] = False
+    missing = k - int(np.count_nonzero(fresh))
+    if missing > 0:
+        fresh[remembered[allowed[remembered]][:missing]] = True
+    return fresh
+
+
+def _mask(catalogue: Catalogue, ids: Sequence[str]) -> MaskArray:
+    mask = np.zeros(len(catalogue), dtype=np.bool_)
+    mask[catalogue.rows(ids)] = True
+    return mask
+
+
+def _lesson(given: LoggedSlate, event: EventRow) -> Lesson:
+    rewards = np.zeros(len(given.slate))
+    taught = {int(place): float(reward) for place, reward in event.body["taught"].items()}
+    seen = np.array(sorted(taught), dtype=np.intp)
+    rewards[seen] = [taught[place] for place in seen.tolist()]
+    return Lesson(given, rewards, seen)
+
+
+def _normaliser_of(row: SlateRow, slate: Slate) -> Normaliser:
+    """Return the scale with which the list's distances give the mean distance in the row."""
+    for name in NORMALISERS if row.k > 1 else ():
+        normaliser = cast("Normaliser", name)
+        means = normalising_weights(normaliser, row.k) @ slate.diversity
+        if np.abs(means - list(row.spread.values())).max(initial=0.0) < 1e-9:
+            return normaliser
+    return "growing"
