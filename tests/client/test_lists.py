@@ -85,7 +85,7 @@ def test_odd_names_of_users_arrive_whole(ask: Asking, name: str) -> None:
     assert ask("user", name).user == name
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "\ud800", 7])
+@pytest.mark.parametrize("name", ["", "\ud800", 7])
 def test_names_that_no_path_can_hold_are_refused_before_sending(ask: Asking, name: object) -> None:
     with pytest.raises(InputError, match=r"`user` must be text"):
         ask("recommend", name)

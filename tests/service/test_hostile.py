@@ -67,6 +67,7 @@ def refused(answer: Any, *statuses: int) -> dict[str, str]:
         "{{7*7}}",
         "<script>",
         "ann?k=1#x;y&z",
+        "../../etc/passwd",
         "~" * 200,
     ],
 )
@@ -89,8 +90,6 @@ def test_odd_ids_are_ids(client: TestClient, user: str) -> None:
         ("a%00b", 400),
         ("%FF%FE", 400),
         ("%ED%A0%80", 400),
-        ("a%2Fb", 404),
-        ("..%2F..%2Fetc%2Fpasswd", 404),
         ("a%0D%0AX-Evil%3A%201", 422),
         ("%1B%5B2J", 422),
         ("x" * 201, 422),

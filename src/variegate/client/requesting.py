@@ -12,23 +12,16 @@ from variegate.errors import InputError
 T = TypeVar("T")
 
 
-def quoted(name: str, text: object, *, slashes: bool = False) -> str:
-    """Return an id as a path has it, or raise InputError.
-
-    Parameters
-    ----------
-    slashes
-        Whether the route takes ids with a slash in them.
+def quoted(name: str, text: object) -> str:
+    """Return an id as a path has it, in one segment, or raise InputError.
 
     Examples
     --------
-    >>> quoted("user", "ana b?"), quoted("user", "..")
-    ('ana%20b%3F', '%2E%2E')
+    >>> quoted("user", "ana b?"), quoted("user", "a/b"), quoted("user", "..")
+    ('ana%20b%3F', 'a%2Fb', '%2E%2E')
     """
     if not isinstance(text, str) or not text:
         raise InputError(f"`{name}` must be text, got {text!r:.80}")
-    if "/" in text and not slashes:
-        raise InputError(f"`{name}` must be text without /, got {text!r:.80}")
     if not text.strip("."):
         return "%2E" * len(text)  # dots alone would lead up the path
     try:

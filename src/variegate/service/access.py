@@ -5,9 +5,12 @@ from typing import Any, ClassVar, Final
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.routing import APIRoute
+from starlette.routing import Match
+from starlette.types import Scope
 
 from variegate.service.errors import ERROR_ANSWERS
 from variegate.service.keys import Role
+from variegate.service.paths import decoded
 from variegate.store.rows import KeyRow
 
 #: The ways to send a key, as OpenAPI says it.
@@ -79,6 +82,14 @@ class ClientRoute(APIRoute):
         security: dict[str, Any] = {"security": [{name: []} for name in SECURITY_SCHEMES]}
         options["openapi_extra"] = {**security, **(options.get("openapi_extra") or {})}
         super().__init__(*args, **options)
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Return whether the path is this route's, and the values in it: ids as they are stored."""
+        match, found = super().matches(scope)
+        if match is not Match.NONE and "%" in scope["path"]:
+            values: dict[str, str] = found["path_params"]
+            values.update({name: decoded(value) for name, value in values.items()})
+        return match, found
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler behind the check."""

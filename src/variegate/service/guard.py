@@ -23,6 +23,7 @@ from variegate.service.errors import INTERNAL, error_answer
 from variegate.service.keys import KeyRing
 from variegate.service.logs import Answered, current_request, log_request
 from variegate.service.metrics import Metrics
+from variegate.service.paths import routable
 from variegate.service.rate import Buckets, client_of
 from variegate.service.settings import Settings
 
@@ -116,6 +117,9 @@ class Guard:
         if is_malformed(scope):
             message = "the path and the query must be UTF-8 without NUL"
             return error_answer(400, message, call.request_id)
+        raw_path: bytes = scope.get("raw_path") or b""
+        if b"%" in raw_path or b"~" in raw_path:
+            scope["path"] = routable(raw_path, scope["query_string"])
         if scope["path"] in self.unlimited:
             return None
         try:

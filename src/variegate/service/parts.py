@@ -1,18 +1,31 @@
 """What the settings describe, without HTTP: the catalogue, the policies, the rules."""
 
 from variegate.catalogue import Catalogue
+from variegate.errors import DataError, InputError
 from variegate.policies.warming import warm_policy
 from variegate.service.desk import Arms, Rules
+from variegate.service.ids import check_id
 from variegate.service.settings import Settings
 
 
 def catalogue_of(settings: Settings) -> Catalogue:
     """Return the catalogue of the settings, or the bundled films."""
     if settings.catalogue is not None:
-        return Catalogue.load(settings.catalogue)
+        catalogue = Catalogue.load(settings.catalogue)
+        _check_ids(settings.catalogue, catalogue)
+        return catalogue
     from variegate.films import film_catalogue
 
     return film_catalogue()
+
+
+def _check_ids(path: str, catalogue: Catalogue) -> None:
+    """Raise DataError for an item that no request could name."""
+    for item in catalogue.ids:
+        try:
+            check_id("id", item)
+        except InputError as error:
+            raise DataError(f"{path}: {error}") from None
 
 
 def arms_of(settings: Settings) -> Arms:

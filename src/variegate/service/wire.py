@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
 
-#: No control characters: they stand in logs and URLs.
-_TEXT = r"^[^\x00-\x1f\x7f]+$"
-Id = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_TEXT)]
-UserId = Annotated[str, Path(min_length=1, max_length=200, pattern=_TEXT)]
+from variegate.service.ids import LONGEST, PATTERN
+
+Id = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST, pattern=PATTERN)]
+UserId = Annotated[str, Path(min_length=1, max_length=LONGEST, pattern=PATTERN)]
 Number = Annotated[FiniteFloat, Field(ge=-1e6, le=1e6)]
 #: The limit makes pydantic look whether UTF-8 can write it.
 Text = Annotated[str, StringConstraints(max_length=10_000)]

@@ -27,7 +27,7 @@ def items(search: str = "") -> Call[Page[Item]]:
 
 def item(item: str) -> Call[WholeItem]:
     """Return all that is known of an item."""
-    return Call("GET", f"/v1/items/{quoted('item', item, slashes=True)}", reading(WholeItem))
+    return Call("GET", f"/v1/items/{quoted('item', item)}", reading(WholeItem))
 
 
 def add_items(items: Iterable[Mapping[str, Any]]) -> Call[tuple[str, ...]]:
@@ -57,12 +57,12 @@ def change_item(
         "features": None if features is None else _vector(features),
         "distances": None if distances is None else dict(distances),
     }
-    return Call("PUT", f"/v1/items/{quoted('item', item, slashes=True)}", _stocked, json_body(data))
+    return Call("PUT", f"/v1/items/{quoted('item', item)}", _stocked, json_body(data))
 
 
 def retire_item(item: str) -> Call[None]:
     """Retire an item: it is in no list any more. Needs an admin key."""
-    return Call("DELETE", f"/v1/items/{quoted('item', item, slashes=True)}", lambda _body: None)
+    return Call("DELETE", f"/v1/items/{quoted('item', item)}", lambda _body: None)
 
 
 def _stocked(body: bytes) -> tuple[str, ...]:

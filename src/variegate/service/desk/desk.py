@@ -144,12 +144,13 @@ class Desk:
         with self.store.reading() as reader:
             catalogue = self.shelf.as_of(reader).catalogue
             known_user(reader, user)
-            rows = reader.history(user, limit, before)
+            rows = reader.history(user, limit + 1, before)
+        is_more, rows = len(rows) > limit, rows[:limit]
         titles = titles_of(catalogue, rows)
         return {
             "user": user,
             "slates": [slate_view(row, titles) for row in rows],
-            "next": rows[-1].id if len(rows) == limit else None,
+            "next": rows[-1].id if is_more else None,
         }
 
     def items(self, search: str, limit: int, after: int) -> Answer:
@@ -163,13 +164,13 @@ class Desk:
                 or wanted in catalogue.ids[row].casefold()
             ):
                 found.append(row)
-                if len(found) == limit:
+                if len(found) > limit:
                     break
-        full = len(found) == limit and found[-1] + 1 < len(catalogue)
+        more = found.pop() if len(found) > limit else None
         return {
             "items": [_short(stock, row) for row in found],
             "total": len(catalogue),
-            "next": found[-1] + 1 if full else None,
+            "next": more,
         }
 
     def item(self, item: str) -> Answer:

@@ -29,7 +29,14 @@ let isAway = false;
 export const get = (path, options) => request("GET", path, undefined, options);
 export const post = (path, body, options) => request("POST", path, body, options);
 /** Return text as a part of a path. */
-export const part = encodeURIComponent;
+export const part = (text) => (/^\.\.?$/.test(text) ? text.replaceAll(".", "%2E") : encodeURIComponent(text));
+
+/** Browsers resolve the ids "." and ".." as they do dots in a path: the query names them instead. */
+function address(path) {
+  const dots = path.match(/\/((?:%2E){1,2})(?=[/?]|$)/);
+  if (!dots) return `/v1${path}`;
+  return `/v1${path.replace(dots[0], "/~")}${path.includes("?") ? "&" : "?"}id=${dots[1]}`;
+}
 
 async function request(method, path, body, { seconds = 15 } = {}) {
   const answer = await reached(method, path, body, seconds);
@@ -54,7 +61,7 @@ async function reached(method, path, body, seconds) {
   if (key) headers.authorization = `Bearer ${key}`;
   if (body !== undefined) headers["content-type"] = "application/json";
   try {
-    return await fetch(`/v1${path}`, {
+    return await fetch(address(path), {
       method,
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),

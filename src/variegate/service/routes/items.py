@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from variegate.service.access import admin_router, client_router
 from variegate.service.desk import Desk
+from variegate.service.ids import LONGEST, PATTERN
 from variegate.service.routes.answers import answer_of, answered
 from variegate.service.wire import (
     CatalogueAnswer,
@@ -16,7 +17,7 @@ from variegate.service.wire import (
 )
 from variegate.service.wire_done import RetiredAnswer, StockedAnswer
 
-ItemId = Annotated[str, Path(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+ItemId = Annotated[str, Path(min_length=1, max_length=LONGEST, pattern=PATTERN)]
 
 
 def item_routes(desk: Desk) -> list[APIRouter]:
