@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Scope
 
-from tests.service.shell import calling, numbers, problem
+from tests.service.shell import calling, problem
 from variegate.service.access import Call, call_of, client_router
 from variegate.service.guard import SECURITY_HEADERS, Exchange, is_malformed
 from variegate.service.rate import Buckets, client_of
@@ -63,6 +63,19 @@ def test_other_request_id_is_replaced(client: TestClient, mad: str) -> None:
 
     first, second = (answer.headers["x-request-id"] for answer in answers)
     assert mad != first != second
+
+
+@pytest.mark.parametrize("given", ["vgk_0f0f_" + "a" * 48, "x-VGK_1_2", "vgk_"])
+def test_key_sent_as_request_id_is_neither_logged_nor_sent_back(
+    client: TestClient, given: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+
+    answer = client.get("/v1/ping", headers={"X-Request-ID": given})
+
+    assert given not in str(answer.headers)
+    assert "vgk_" not in caplog.text.lower()
+    assert "vgk_" not in str([vars(record) for record in caplog.records]).lower()
 
 
 @pytest.mark.parametrize("path", ["/v1/ping", "/healthz", "/nothing", "/docs", "/v1/broken/x"])
@@ -258,47 +271,6 @@ def test_addresses_of_one_client(one: str, other: str) -> None:
 )
 def test_addresses_of_two_clients(one: str, other: str) -> None:
     assert client_of(one) != client_of(other)
-
-
-@pytest.mark.parametrize("host", ["localhost", "localhost:8000", "127.0.0.1:1", "[::1]:8000"])
-def test_without_keys_this_machine_is_let_in(client: TestClient, host: str) -> None:
-    assert client.get("/v1/ping", headers={"Host": host}).status_code == 200
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Host": "evil.example"},
-        {"Host": "127.0.0.1.evil.example"},
-        {"Origin": "https://evil.example"},
-        {"Origin": "null"},
-        {"Host": "localhost:8000", "Origin": "http://localhost:9000"},
-    ],
-    ids=str,
-)
-def test_without_keys_pages_of_others_are_not_let_in(
-    client: TestClient, headers: dict[str, str]
-) -> None:
-    answer = client.get("/v1/ping", headers=headers)
-
-    assert answer.status_code == 403
-    assert "variegate keys make" in problem(answer)["message"]
-    assert numbers(client)['variegate_refused_total{reason="origin"}'] == 1
-
-
-def test_own_page_is_let_in(client: TestClient) -> None:
-    headers = {"Host": "127.0.0.1:8000", "Origin": "http://127.0.0.1:8000"}
-
-    assert client.get("/v1/ping", headers=headers).status_code == 200
-
-
-def test_page_of_a_configured_origin_is_let_in(store: Store) -> None:
-    client = calling(store, cors_origins=("https://shop.example",))
-
-    answer = client.get("/v1/ping", headers={"Origin": "https://shop.example"})
-
-    assert answer.status_code == 200
-    assert answer.headers["access-control-allow-origin"] == "https://shop.example"
 
 
 def test_refusals_can_be_read_by_a_configured_page(store: Store) -> None:

@@ -329,7 +329,8 @@ def test_store_that_is_away_gives_503(store: Store) -> None:
         "/healthz": 200,
     }
     assert answers["/v1/ping"].headers["retry-after"] == "1"
-    assert problem(answers["/readyz"])["message"] == "the database is away"
+    assert problem(answers["/readyz"])["message"] == "the service is not ready: its log says why"
+    assert answers["/readyz"].headers["retry-after"] == "1"
 
 
 def test_route_that_says_nothing_of_keys_is_not_taken(store: Store) -> None:

@@ -240,3 +240,74 @@ def test_settings_pass_through_json() -> None:
 def test_every_error_is_of_the_package() -> None:
     with pytest.raises(VariegateError):
         load_settings({"port": None})
+
+
+@pytest.mark.parametrize(
+    ("variable", "hint"),
+    [
+        ("VARIEGATE_STOER", "did you mean VARIEGATE_STORE?"),
+        ("VARIEGATE_CORS_ORIGIN", "did you mean VARIEGATE_CORS_ORIGINS?"),
+        ("VARIEGATE_POLICY__A", "did you mean VARIEGATE_POLICIES?"),
+        ("VARIEGATE_PORT__A", "did you mean VARIEGATE_PORT?"),
+        ("variegate_hots", "did you mean VARIEGATE_HOST?"),
+        ("VARIEGATE_ZZZZZZ", "unset it"),
+    ],
+)
+def test_misspelt_variables_are_refused(
+    monkeypatch: pytest.MonkeyPatch, variable: str, hint: str
+) -> None:
+    monkeypatch.setenv(variable, "x")
+
+    with pytest.raises(InputError) as caught:
+        load_settings()
+
+    assert str(caught.value) == f"the environment's `{variable}` is no setting: {hint}"
+
+
+def test_variables_of_other_parts_are_not_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DATA", "CACHE", "KEY", "BENCHMARK_CORES"):
+        monkeypatch.setenv(f"VARIEGATE_{name}", "x")
+
+    assert load_settings().port == 8000
+
+
+SECRETIVE = 'store = "postgresql://me:hunter2@db/shop"'
+
+
+@pytest.mark.parametrize(
+    ("mode", "text", "advice"),
+    [
+        (0o602, "port = 1", "got mode 602: chmod 644 it"),
+        (0o666, "port = 1", "got mode 666: chmod 644 it"),
+        (0o620, SECRETIVE, "got mode 620: chmod 600 it"),
+    ],
+)
+def test_file_that_others_can_write_is_refused(
+    tmp_path: Path, mode: int, text: str, advice: str
+) -> None:
+    path = file(tmp_path, text)
+    path.chmod(mode)
+
+    with pytest.raises(DataError, match=rf"writable by their owner alone, {advice}"):
+        load_settings(config=path)
+
+
+@pytest.mark.parametrize(
+    ("mode", "text", "words"),
+    [
+        (0o664, "port = 1", "can be written by its group: chmod 644 it"),
+        (0o644, SECRETIVE, "holds a password and can be read by others: chmod 600 it"),
+        (0o644, "port = 1", ""),
+        (0o600, SECRETIVE, ""),
+        (0o644, 'store = "postgresql://me@db/shop"', ""),
+    ],
+)
+def test_file_that_shows_too_much_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, text: str, words: str
+) -> None:
+    path = file(tmp_path, text)
+    path.chmod(mode)
+
+    load_settings(config=path)
+
+    assert caplog.messages == ([f"{path} {words}"] if words else [])

@@ -23,7 +23,14 @@ _REFUSALS: Final = {
     "bad_key": "the key is not known, or was revoked",
     "origin": "while no key was made, only requests to this machine by its own name are answered: "
     "make one (`variegate keys make`), or start with --allow-anonymous",
+    "forwarded": "while no key was made, requests through a proxy are not answered, since anybody "
+    "could send them: make one (`variegate keys make`), or let everybody in with "
+    "--allow-anonymous",
+    "site": "while no key was made, pages of other sites are not answered: make one "
+    "(`variegate keys make`), or name the page's origin in `cors_origins`",
 }
+#: Refusals that another key, or one at all, is not the only remedy for
+_FORBIDDEN: Final = ("origin", "forwarded", "site")
 
 
 class Call:
@@ -64,8 +71,8 @@ def admit(call: Call, needs: Role) -> None:
     if call.role is not None:
         call.refused = "role"
         raise HTTPException(403, f"this needs a key with the role {needs}")
-    if call.refused == "origin":
-        raise HTTPException(403, _REFUSALS["origin"])
+    if call.refused in _FORBIDDEN:
+        raise HTTPException(403, _REFUSALS[call.refused])
     raise HTTPException(401, _REFUSALS[call.refused], {"WWW-Authenticate": "Bearer"})
 
 

@@ -1,18 +1,17 @@
 """The ASGI application: the guard, the errors, the routes that every service has."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from importlib.metadata import version
 from typing import Any, Final, Literal, Protocol
 
-from fastapi import APIRouter, FastAPI, Response
+from fastapi import APIRouter, FastAPI, HTTPException, Response
 from fastapi.telemetry import TelemetryConfig
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
 
-from variegate.errors import InputError, StoreError
+from variegate.errors import InputError
 from variegate.service.access import SECURITY_SCHEMES, ClientRoute, client_router, open_router
 from variegate.service.docs import add_docs
 from variegate.service.errors import add_error_handlers
@@ -20,12 +19,14 @@ from variegate.service.guard import Guard
 from variegate.service.keys import KeyRing, KeyStore
 from variegate.service.lean import Shortcut
 from variegate.service.metrics import CONTENT_TYPE, Metrics
+from variegate.service.readiness import Readiness
 from variegate.service.settings import Settings
 from variegate.service.static import add_page
 
 #: What load balancers ask; never limited, never behind a key.
 PROBES: Final = ("/healthz", "/readyz")
 _SENT_HEADERS: Final = ["authorization", "content-type", "x-api-key", "x-request-id"]
+_SOON: Final = {"Retry-After": "1"}
 _NO_TELEMETRY: Final[TelemetryConfig] = {
     "auto_configure": False,
     "tracing": False,
@@ -87,7 +88,7 @@ def create_app(
     keys = KeyRing(store)
     app.state.settings, app.state.metrics, app.state.keys = settings, metrics, keys
     check_marked(routers)
-    for router in (_probes(settings, [store.ping, *checks], metrics), _yardstick(), *routers):
+    for router in (_probes([store.ping, *checks], metrics), _yardstick(), *routers):
         # Not `include_router`: it looks each route up twice at each request.
         app.router.routes.extend(router.routes)
     add_docs(app)
@@ -113,10 +114,9 @@ def check_marked(routers: Sequence[APIRouter]) -> None:
             )
 
 
-def _probes(
-    settings: Settings, checks: Sequence[Callable[[], None]], metrics: Metrics
-) -> APIRouter:
+def _probes(checks: Sequence[Callable[[], None]], metrics: Metrics) -> APIRouter:
     router = open_router(tags=["operation"])
+    readiness = Readiness(checks)
 
     @router.head("/healthz", include_in_schema=False)
     @router.get("/healthz")
@@ -128,12 +128,9 @@ def _probes(
     @router.get("/readyz")
     async def readyz() -> Fine:
         """Say that the store can be reached; 503 while it cannot."""
-        try:
-            async with asyncio.timeout(settings.timeout_seconds):
-                for check in checks:
-                    await run_in_threadpool(check)
-        except TimeoutError:
-            raise StoreError("the store did not answer in time") from None
+        if not await readiness.is_ready():
+            # Anybody may ask: where the store is and what is wrong with it is in the log alone.
+            raise HTTPException(503, "the service is not ready: its log says why", _SOON)
         return Fine()
 
     closed = client_router(prefix="", tags=["operation"])

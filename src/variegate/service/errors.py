@@ -56,6 +56,9 @@ OUTCOME_UNKNOWN: Final = "outcome_unknown"
 _KIND: Final = re.compile(r"constrained-\w+|(list|dict|nullable|function-\w+)\[.*\]")
 INTERNAL: Final = "something went wrong here, not with your request: the log says what"
 
+_UNAVAILABLE: Final = "the service cannot use its store now: try again in a moment"
+_UNKNOWN: Final = "the store did not answer: the change may have been made, or not"
+
 
 class Problem(BaseModel):
     """What went wrong."""
@@ -120,8 +123,13 @@ async def _on_own_error(request: Request, error: Exception) -> Response:
     if status == 500:
         raise error  # an extra that is not installed: the last resort logs it
     log.warning("the store cannot be used: %s", error)
-    code = OUTCOME_UNKNOWN if isinstance(error, OutcomeUnknownError) else None
-    return _answer(request, status, str(error), {"Retry-After": "1"}, code=code)
+    is_unknown = isinstance(error, OutcomeUnknownError)
+    message = _UNKNOWN if is_unknown else _UNAVAILABLE
+    call = request.scope.get("call")
+    if call is not None and call.role == "admin":
+        message = str(error)  # which may name the store's address, or its file
+    code = OUTCOME_UNKNOWN if is_unknown else None
+    return _answer(request, status, message, {"Retry-After": "1"}, code=code)
 
 
 async def _on_refusal(request: Request, error: Exception) -> Response:

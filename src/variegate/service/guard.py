@@ -12,18 +12,21 @@ from collections.abc import Collection
 from itertools import count
 from math import ceil
 from typing import Final
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import unquote_to_bytes
 
 from fastapi import HTTPException, Response
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from variegate.errors import StoreError
 from variegate.service.access import Call
 from variegate.service.errors import INTERNAL, error_answer
-from variegate.service.keys import KeyRing
+from variegate.service.keyless import Keyless
+from variegate.service.keys import PREFIX, KeyRing
 from variegate.service.logs import Answered, current_request, log_request
 from variegate.service.metrics import Metrics
 from variegate.service.paths import routable
+from variegate.service.protocol import CROWDED
 from variegate.service.rate import Buckets, client_of
 from variegate.service.settings import Settings
 
@@ -42,10 +45,12 @@ SECURITY_HEADERS: Final = [
 #: Answers about users stay in no cache.
 _PRIVATE: Final = [*SECURITY_HEADERS, (b"cache-control", b"no-store")]
 _SANE_ID: Final = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
-_LOCAL_HOST: Final = re.compile(rb"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE)
+#: A key that was sent in the wrong header must not be logged or sent back.
+_KEY: Final = f"{PREFIX}_".encode()
 #: Methods that are told by name; clients can make up any number of others.
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-#: In the log alone: the client went away, or the server stopped, before there was an answer.
+#: In log and metrics alone: the client went away, or the server stopped, before there was an
+#: answer.
 _GONE: Final = 499
 #: After a body that was not read to its end the connection cannot be used again.
 _CLOSE: Final = {"Connection": "close"}
@@ -74,9 +79,7 @@ class Guard:
         self.app, self.keys, self.metrics = app, keys, metrics
         self.unlimited = frozenset(unlimited)
         self.max_body, self.patience = settings.max_body, settings.timeout_seconds
-        self.is_open = settings.is_local or settings.allow_anonymous
-        self.is_for_all = settings.allow_anonymous
-        self.origins = frozenset(settings.cors_origins)
+        self.keyless = Keyless(settings)
         self.buckets: Buckets | None = None
         if settings.rate is not None:
             self.buckets = Buckets(settings.rate, settings.burst or 2 * settings.rate)
@@ -90,8 +93,8 @@ class Guard:
             return
         started = time.perf_counter()
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        given = headers.get(b"x-request-id")
-        if given is not None and _SANE_ID.fullmatch(given):
+        given = headers.get(b"x-request-id", b"")
+        if _SANE_ID.fullmatch(given) and _KEY not in given.lower():
             request_id = given.decode()
         else:
             request_id = f"{self._prefix}-{next(self._numbers)}"
@@ -105,6 +108,8 @@ class Guard:
                 await self.app(scope, exchange.receive, exchange.send)
             else:
                 await refusal(scope, exchange.receive, exchange.send)
+        except ClientDisconnect:
+            pass  # there is nobody to answer; it is counted as gone
         except Exception:  # the last resort: whatever escapes is logged here and told nowhere
             log.exception("a request failed")
             if exchange.status == 0:
@@ -122,6 +127,9 @@ class Guard:
             scope["path"] = routable(raw_path, scope["query_string"])
         if scope["path"] in self.unlimited:
             return None
+        if scope.get(CROWDED):
+            message = "the service has as many connections as it can hold: try again in a moment"
+            return error_answer(503, message, call.request_id, {"Retry-After": "1"})
         try:
             if self.keys.is_stale:
                 await self.keys.refresh()
@@ -142,25 +150,12 @@ class Guard:
             call.refused = "bad_key"
             if call.key is not None:
                 call.role = "admin" if call.key.role == "admin" else "client"
-        elif self.is_open and not self.keys.was_filled:
-            if self.is_for_all or self._is_from_here(headers):
+        elif not self.keys.was_filled:
+            refusal = self.keyless.refusal(headers)
+            if refusal is None:
                 call.role = "admin"
             else:
-                call.refused = "origin"
-
-    def _is_from_here(self, headers: dict[bytes, bytes]) -> bool:
-        """Whether no other web page is behind a request to this machine.
-
-        A page of another site can reach 127.0.0.1 through its visitor's browser, by its own name
-        if that name is made to point here. Without keys, only these headers tell.
-        """
-        host, origin = headers.get(b"host", b""), headers.get(b"origin")
-        if not _LOCAL_HOST.fullmatch(host):
-            return False
-        if origin is None:
-            return True
-        text = origin.decode("latin-1")
-        return bool({text, "*"} & self.origins) or urlsplit(text).netloc == host.decode("latin-1")
+                call.refused = refusal
 
     def _limited(self, buckets: Buckets, scope: Scope, call: Call) -> Response | None:
         client = scope.get("client")
@@ -186,7 +181,11 @@ class Guard:
 
 
 class Exchange:
-    """The two ends of a request: what is received is measured, what is sent gets headers."""
+    """The two ends of a request: what is received is measured, what is sent gets headers.
+
+    Where the client hangs up before there is an answer, none is sent and `status` stays 0,
+    whatever the application makes of it.
+    """
 
     __slots__ = (
         "_call",
@@ -194,6 +193,7 @@ class Exchange:
         "_receive",
         "_send",
         "_size",
+        "has_hung_up",
         "headers",
         "patience",
         "status",
@@ -212,6 +212,7 @@ class Exchange:
         self.headers = SECURITY_HEADERS
         #: Of the answer; 0 while there is none
         self.status = 0
+        self.has_hung_up = False
         #: Bytes that came, or that were said to come; below 0 when all came
         self._size = int(length) if (length := headers.get(b"content-length", b"")).isdigit() else 0
         self._deadline = 0.0
@@ -219,7 +220,7 @@ class Exchange:
     async def receive(self) -> Message:
         """Return what comes, or raise 413 or 408."""
         if self._size < 0:
-            return await self._receive()
+            return self._noted(await self._receive())
         if self._deadline == 0.0:
             # What was announced is checked before anything is read, and counted from 0 on.
             self._check_size()
@@ -230,6 +231,11 @@ class Exchange:
         self._check_size()
         if not message.get("more_body", False):
             self._size = -1
+        return self._noted(message)
+
+    def _noted(self, message: Message) -> Message:
+        if message["type"] == "http.disconnect" and self.status == 0:
+            self.has_hung_up = True
         return message
 
     async def _awaited(self) -> Message:
@@ -243,6 +249,8 @@ class Exchange:
 
     async def send(self, message: Message) -> None:
         """Send, with the headers that all answers have."""
+        if self.has_hung_up:
+            return
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message["headers"] = [

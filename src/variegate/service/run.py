@@ -25,7 +25,7 @@ from variegate.service.keys import list_keys
 from variegate.service.logs import configure_logs
 from variegate.service.memory import keep_for_good
 from variegate.service.metrics import SHARED_FOLDER
-from variegate.service.protocol import PatientProtocol
+from variegate.service.protocol import PatientProtocol, connections_that_fit
 from variegate.service.settings import Settings
 from variegate.service.settings_file import without_secrets
 from variegate.store import Store
@@ -68,14 +68,20 @@ def serve(settings: Settings, announce: Announce) -> None:
 
 def check_exposure(settings: Settings) -> None:
     """Raise InputError where others could reach a service that has no keys."""
-    if settings.is_local or settings.allow_anonymous:
+    is_open = settings.is_local or settings.allow_anonymous
+    if is_open and "*" not in settings.cors_origins:
         return
-    store = Store.open(settings.store)
-    try:
-        if any(row.revoked is None for row in list_keys(store)):
-            return
-    finally:
-        store.close()
+    with Store.open(settings.store) as store:
+        keys = list_keys(store)
+    if is_open and not keys:
+        raise InputError(
+            "`cors_origins` must name its origins, such as https://shop.example, while no key is "
+            f"in {without_secrets(settings.store)}, got '*', by which every web page could read "
+            "and change everything: name them, or make a key with `variegate keys make --role "
+            "admin --name me`"
+        )
+    if is_open or any(row.revoked is None for row in keys):
+        return
     raise InputError(
         f"`host` {settings.host} lets others reach the service, and no key is in "
         f"{without_secrets(settings.store)}: make one with `variegate keys make --role admin "
@@ -125,7 +131,8 @@ def app_of_worker() -> FastAPI:
 
 
 def _set_up_process(settings: Settings) -> None:
-    PatientProtocol.head_seconds = settings.timeout_seconds
+    PatientProtocol.head_seconds = PatientProtocol.write_seconds = settings.timeout_seconds
+    PatientProtocol.most_connections = settings.max_connections or connections_that_fit()
     # The writer waits for the interpreter after each commit; 5 ms, the default, is longer than
     # the commit.
     sys.setswitchinterval(0.001)

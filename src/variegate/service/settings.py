@@ -167,9 +167,17 @@ class Settings(BaseSettings):
     )
     timeout_seconds: float = setting(
         10.0,
-        "Seconds that a client may take to send its headers, and again its body.",
+        "Seconds that a client may take to send its headers, again its body, and to go on reading "
+        "an answer.",
         "a number above 0",
         gt=0,
+    )
+    max_connections: int | None = setting(
+        None,
+        "Connections of each worker; probes are answered beyond. Not set: as many as the limit on "
+        "open files has room for.",
+        "a whole number from 1",
+        ge=1,
     )
     allow_anonymous: bool = setting(
         False,

@@ -1,7 +1,9 @@
 """Settings gathered: flags win over the environment, that over the file, that over defaults."""
 
+import logging
 import os
 import re
+import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,9 +17,15 @@ from pydantic_settings import EnvSettingsSource, SettingsError
 
 from variegate.errors import DataError, InputError, VariegateError
 from variegate.service.settings import Settings
+from variegate.service.settings_file import without_secrets
 from variegate.service.wording import shown
 
 PREFIX: Final = "VARIEGATE_"
+_log = logging.getLogger(__name__)
+#: Variables with the prefix that other parts of the package read.
+_NOT_SETTINGS: Final = ("config", "data", "cache", "key", "serve_settings", "benchmark_cores")
+#: Settings of which a variable can give a part, behind two underscores.
+_TABLES: Final = ("policies", "split")
 _LINE: Final = re.compile(r" \(at line (\d+), column \d+\)")
 
 
@@ -51,6 +59,7 @@ def load_settings(
 
     A table (`policies`, `split`) of a stronger place stands in for the whole of a weaker one's.
     """
+    _check_names()
     path = config or os.environ.get(PREFIX + "CONFIG") or None
     sources = [_Source(flags or {}), _Source(_environment(), is_environment=True)]
     if path is not None:
@@ -62,6 +71,20 @@ def load_settings(
         return Settings(**values)
     except ValidationError as error:
         raise _told(error.errors()[0], sources) from None
+
+
+def _check_names() -> None:
+    """Raise InputError for a variable that looks like a setting and is none."""
+    known = [*Settings.model_fields, *_NOT_SETTINGS]
+    for variable in sorted(os.environ):
+        if not variable.upper().startswith(PREFIX):
+            continue
+        name, is_part, _ = variable.upper().removeprefix(PREFIX).lower().partition("__")
+        if name in known and not (is_part and name not in _TABLES):
+            continue
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {PREFIX}{near[0].upper()}?" if near else "unset it"
+        raise InputError(f"the environment's `{variable[:80]}` is no setting: {hint}")
 
 
 def _environment() -> dict[str, Any]:
@@ -77,7 +100,9 @@ def _environment() -> dict[str, Any]:
 
 def _file(path: str) -> _Source:
     try:
-        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        with open(path, encoding="utf-8") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            values = tomllib.loads(file.read())
     except OSError as error:
         raise DataError(f"{path}: cannot read the settings: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -91,7 +116,23 @@ def _file(path: str) -> _Source:
             near = get_close_matches(name.replace("-", "_"), known, n=1)
             hint = f"did you mean `{near[0]}`?" if near else "see `variegate serve --print-config`"
             raise DataError(f"{path}: `{shown(name)[1:-1]}` is no setting: {hint}")
+    if os.name == "posix":
+        _check_mode(path, mode, str(values.get("store", "")))
     return _Source(values, path=path)
+
+
+def _check_mode(path: str, mode: int, store: str) -> None:
+    """Raise DataError for a file whose content another user of this machine may have chosen."""
+    holds_password = "@" in store and without_secrets(store) != store
+    if mode & stat.S_IWOTH or (mode & stat.S_IWGRP and holds_password):
+        raise DataError(
+            f"{path}: settings must be writable by their owner alone, got mode {mode & 0o777:o}: "
+            f"chmod {'600' if holds_password else '644'} it"
+        )
+    if mode & stat.S_IWGRP:
+        _log.warning("%s can be written by its group: chmod 644 it", path)
+    if holds_password and mode & (stat.S_IRGRP | stat.S_IROTH):
+        _log.warning("%s holds a password and can be read by others: chmod 600 it", path)
 
 
 def _told(error: ErrorDetails, sources: list[_Source]) -> VariegateError:

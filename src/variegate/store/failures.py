@@ -48,9 +48,7 @@ class Failures:
     def error(self, error: Exception) -> StoreError | ConflictError:
         """Return what to raise for an error of SQLAlchemy or of the driver."""
         if isinstance(error, self._contradictions):
-            return ConflictError(
-                f"{self._where}: something with the same id was added meanwhile: retry"
-            )
+            return ConflictError("something with the same id was added meanwhile: retry")
         return self.unusable(_reason(error))
 
     def unusable(self, reason: str) -> StoreError:

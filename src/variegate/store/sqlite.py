@@ -1,8 +1,11 @@
 """A store in a file: SQLite with a write-ahead log, one writer at a time."""
 
+import logging
 import os
 import sqlite3
+import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -21,6 +24,9 @@ _CACHE_KIB: Final = 8 * 1024
 #: Pages of the log after which they are copied to the file: a page that changes often, as those at
 #: the end of a table do, is copied once for all of its changes.
 _LOG_PAGES: Final = 4000
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+_log = logging.getLogger(__name__)
 
 
 class SqliteDatabase(Database):
@@ -71,11 +77,21 @@ class SqliteDatabase(Database):
 
     def _check_place(self, failures: Failures, *, create: bool) -> None:
         if self._path.exists():
+            if os.name == "posix" and self._path.stat().st_mode & _OTHERS:
+                _log.warning(
+                    "%s can be read or written by other users of this machine, and holds what was "
+                    "learnt of people: chmod 600 it and the files -wal and -shm beside it",
+                    self._path,
+                )
             return
         if not create:
             raise failures.unusable("there is no store here")
         if not self._path.parent.is_dir():
             raise failures.unusable("the folder does not exist: make it first")
+        # For its owner alone; SQLite gives its log and its index the same mode. Where it cannot be
+        # made, or another process was faster, SQLite says so or opens it.
+        with suppress(OSError):
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
     def _prepare(self, failures: Failures) -> None:
         """Make the file where there is none, and give it a write-ahead log."""

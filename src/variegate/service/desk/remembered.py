@@ -7,7 +7,9 @@ from typing import Any
 
 
 class Remembered:
-    """The last answers by what was asked; each is worked out by one thread at a time.
+    """The last answers by what was asked.
+
+    Two threads that ask the same at once both work it out; neither waits for the other.
 
     Parameters
     ----------
@@ -23,9 +25,12 @@ class Remembered:
     def get(self, asked: Hashable, make: Callable[[], Any]) -> Any:
         """Return the answer that is known, or make it; one that fails is not kept."""
         with self._lock:
-            if asked not in self._answers:
-                self._answers[asked] = make()
+            answer = self._answers.get(asked)
+        if answer is None:
+            answer = make()
+        with self._lock:
+            self._answers[asked] = answer
             self._answers.move_to_end(asked)
             if len(self._answers) > self._most:
                 self._answers.popitem(last=False)
-            return self._answers[asked]
+        return answer

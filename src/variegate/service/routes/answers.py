@@ -1,13 +1,15 @@
 """Answers that were worked out in full, so that nothing looks at them again."""
 
 import json
+from collections.abc import Callable, Hashable
 from typing import Any
 
-from fastapi import Response
+from fastapi import Request, Response
 from pydantic import BaseModel
 from pydantic_core import to_json
 
 from variegate.errors import StateError
+from variegate.service.small_pool import SmallPool
 
 
 class JsonAnswer(Response):
@@ -21,15 +23,26 @@ class JsonAnswer(Response):
 
 def answered(content: Any, status: int = 200) -> Response:
     """Return what the core gave as JSON; `answer_of` tells OpenAPI what that is."""
+    return JsonAnswer(_written(content), status)
+
+
+def _written(content: Any) -> bytes:
     body = to_json(content)
     # The writer has no mode that refuses them, and a text may well have these letters.
     if b"NaN" in body or b"Infinity" in body:
         json.loads(body, parse_constant=_refused)
-    return JsonAnswer(body, status)
+    return body
 
 
 def _refused(number: str) -> None:
     raise StateError(f"an answer must have finite numbers, got {number}: JSON has no other")
+
+
+async def worked_out(
+    pool: SmallPool, request: Request, question: Hashable, work: Callable[[], Any]
+) -> Response:
+    """Return what takes a while as JSON: worked out in a pool, for all who ask the same now."""
+    return JsonAnswer(await pool.answer(request, question, lambda: _written(work())), 200)
 
 
 def answer_of(model: type[BaseModel], about: str, status: int = 200) -> dict[int | str, Any]:

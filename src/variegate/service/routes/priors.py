@@ -1,14 +1,15 @@
 """What policies begin with: looked at, fitted anew, given up."""
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from variegate.service.access import admin_router
 from variegate.service.desk import Desk
-from variegate.service.routes.answers import answer_of, answered
+from variegate.service.routes.answers import answer_of, answered, worked_out
+from variegate.service.small_pool import SmallPool
 from variegate.service.wire_priors import PolicyName, PriorAnswer
 
 
-def prior_routes(desk: Desk) -> list[APIRouter]:
+def prior_routes(desk: Desk, pool: SmallPool) -> list[APIRouter]:
     """Return the routes that are about priors."""
     router = admin_router(tags=["operation"])
 
@@ -26,9 +27,9 @@ def prior_routes(desk: Desk) -> list[APIRouter]:
         response_class=Response,
         responses=answer_of(PriorAnswer, "What users begin with from here on."),
     )
-    def fit_prior(policy: PolicyName) -> Response:
+    async def fit_prior(request: Request, policy: PolicyName) -> Response:
         """Fit what users begin with to the users that there are; 409 where they are too few."""
-        return answered(desk.priors.fit(policy))
+        return await worked_out(pool, request, ("fit", policy), lambda: desk.priors.fit(policy))
 
     @router.delete(
         "/policies/{policy}/prior",

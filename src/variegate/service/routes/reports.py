@@ -1,14 +1,15 @@
 """What an operator asks."""
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from variegate.service.access import admin_router
 from variegate.service.desk import Desk
-from variegate.service.routes.answers import answer_of, answered
+from variegate.service.routes.answers import answer_of, worked_out
+from variegate.service.small_pool import SmallPool
 from variegate.service.wire import ReportAnswer
 
 
-def report_routes(desk: Desk) -> list[APIRouter]:
+def report_routes(desk: Desk, pool: SmallPool) -> list[APIRouter]:
     """Return the routes that are about how it goes."""
     router = admin_router(tags=["operation"])
 
@@ -17,8 +18,8 @@ def report_routes(desk: Desk) -> list[APIRouter]:
         response_class=Response,
         responses=answer_of(ReportAnswer, "The policies side by side."),
     )
-    def report() -> Response:
+    async def report(request: Request) -> Response:
         """Compare the policies on the users they got: rewards and diversity, with intervals."""
-        return answered(desk.comparison())
+        return await worked_out(pool, request, "report", desk.comparison)
 
     return [router]

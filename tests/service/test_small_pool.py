@@ -1,0 +1,146 @@
+"""Questions that take long: few at a time, each once, and nobody else waits for them."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Event
+
+import pytest
+from fastapi import FastAPI, Request, Response
+
+from tests.service.listening import ask, listening
+from tests.service.test_connections import connected, counted, head, until
+from tests.service.whole import service
+from variegate.errors import NotFoundError
+from variegate.service.access import client_router
+from variegate.service.app import create_app
+from variegate.service.routes.answers import worked_out
+from variegate.service.settings import Settings
+from variegate.service.small_pool import MOST_QUESTIONS, SmallPool
+from variegate.store import Store
+
+
+class Slow:
+    """A service with questions that are answered when the test says so."""
+
+    def __init__(self, store: Store) -> None:
+        self.going, self.begun = Event(), list[int]()
+        router, pool = client_router(), SmallPool(threads=2, most=4)
+
+        @router.get("/slow/{number}")
+        async def slow(request: Request, number: int) -> Response:
+            return await worked_out(pool, request, number, lambda: self.work(number))
+
+        @router.get("/blocked")
+        def blocked() -> None:
+            self.begun.append(-1)
+            self.going.wait(20)
+
+        self.app: FastAPI = create_app(Settings(), store=store, routers=[router])
+
+    def work(self, number: int) -> int:
+        self.begun.append(number)
+        self.going.wait(20)
+        if number == 404:
+            raise NotFoundError("no such number")
+        return 2 * number
+
+
+@pytest.fixture
+def slow(store: Store) -> Iterator[Slow]:
+    slow = Slow(store)
+    yield slow
+    slow.going.set()
+
+
+@pytest.fixture
+def port(slow: Slow) -> Iterator[int]:
+    with listening(slow.app) as port:
+        yield port
+        slow.going.set()
+
+
+def test_one_more_than_may_wait_is_refused_at_once(slow: Slow, port: int) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        answers = [threads.submit(ask, port, "GET", f"/v1/slow/{n}") for n in range(2)]
+        until(lambda: len(slow.begun) == 2)
+        answers += [threads.submit(ask, port, "GET", f"/v1/slow/{n}") for n in (2, 3)]
+
+        def refused() -> bool:
+            return ask(port, "GET", "/v1/slow/4")[0] == 429
+
+        until(refused)
+        assert ask(port, "GET", "/v1/ping")[0] == 200
+        assert len(slow.begun) == 2
+        slow.going.set()
+        assert [answer.result() for answer in answers] == [(200, b"%d" % (2 * n)) for n in range(4)]
+    assert ask(port, "GET", "/v1/slow/5") == (200, b"10")
+    assert 'reason="busy"' in slow.app.state.metrics.text().decode()
+
+
+def test_the_same_question_is_worked_out_once(slow: Slow, port: int) -> None:
+    with ThreadPoolExecutor(20) as threads:
+        answers = [threads.submit(ask, port, "GET", "/v1/slow/7") for _ in range(20)]
+        until(lambda: len(slow.begun) == 1)
+        time.sleep(0.1)
+        slow.going.set()
+        assert {answer.result() for answer in answers} == {(200, b"14")}
+    assert slow.begun == [7]
+
+
+def test_who_hangs_up_gives_up_a_place_that_is_not_begun(slow: Slow, port: int) -> None:
+    with ExitStack() as stack:
+        for number in range(4):
+            stack.enter_context(connected(port, head("GET", f"/v1/slow/{number}")))
+            until(lambda: len(slow.begun) == min(number + 1, 2))  # noqa: B023
+        until(lambda: ask(port, "GET", "/v1/slow/9")[0] == 429)
+
+    until(lambda: sum(line.endswith(" 4.0") for line in counted(slow.app, 499)) == 1)
+    with connected(port, head("GET", "/v1/slow/5")), ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(ask, port, "GET", "/v1/slow/6")
+        slow.going.set()
+        assert answer.result() == (200, b"12")
+    assert not {2, 3} & set(slow.begun)
+
+
+def test_errors_are_told_to_who_asked(slow: Slow, port: int) -> None:
+    slow.going.set()
+
+    status, said = ask(port, "GET", "/v1/slow/404")
+
+    assert (status, said["error"]["message"]) == (404, "no such number")
+
+
+def test_probe_waits_for_no_pool(slow: Slow, port: int) -> None:
+    with ExitStack() as stack:
+        for _ in range(50):  # more than there are threads
+            stack.enter_context(connected(port, head("GET", "/v1/blocked")))
+        until(lambda: len(slow.begun) >= 40)
+
+        began = time.monotonic()
+        assert ask(port, "GET", "/readyz")[0] == 200
+        assert ask(port, "GET", "/healthz")[0] == 200
+        assert time.monotonic() - began < 2
+        slow.going.set()
+
+
+def test_demonstrations_hold_up_nobody(tmp_path: Path) -> None:
+    with service(tmp_path) as (app, _), listening(app) as port, ExitStack() as stack:
+        ask(port, "GET", "/v1/watch?rounds=1")  # the compiler's part
+        for seed in range(100):
+            question = head("GET", f"/v1/watch?rounds=1000&seed={seed}")
+            stack.enter_context(connected(port, question))
+        until(lambda: bool(counted(app, 429)))
+
+        took = []
+        for _ in range(5):
+            began = time.monotonic()
+            assert ask(port, "GET", "/readyz")[0] == 200
+            assert ask(port, "POST", "/v1/users/ann/slates", {"show_again": True})[0] == 201
+            assert ask(port, "GET", "/v1/users/ann")[0] == 200
+            took.append(time.monotonic() - began)
+        assert min(took) < 1
+        (line,) = counted(app, 429)
+        assert float(line.rsplit(" ", 1)[1]) >= 100 - 2 * MOST_QUESTIONS
