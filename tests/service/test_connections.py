@@ -28,6 +28,7 @@ class HastyProtocol(PatientProtocol):
     """Waits as long as a test may take, and shows what is open."""
 
     write_seconds = 0.3
+    idle_seconds = 0.1
     most_connections = 6
     open: ClassVar[set[PatientProtocol]] = set()
 
@@ -76,6 +77,11 @@ def connected(port: int, sent: bytes = b"") -> socket.socket:
     connection.connect(("127.0.0.1", port))
     connection.sendall(sent)
     return connection
+
+
+def waited(event: Event) -> None:
+    """Wait for a test's word, as a check of readiness that hangs."""
+    event.wait(20)
 
 
 def head(method: str, path: str, *lines: str) -> bytes:
@@ -147,6 +153,7 @@ def test_idle_connections_make_room(port: int) -> None:
     with ExitStack() as stack:
         idle = [stack.enter_context(connected(port)) for _ in range(6)]
         until(lambda: len(HastyProtocol.open) == 6)
+        time.sleep(HastyProtocol.idle_seconds)
 
         assert [ask(port, "GET", "/v1/ping")[0] for _ in range(2)] == [200, 200]
         assert idle[0].recv(1) == b""  # the one that was idle for the longest time
@@ -180,7 +187,8 @@ def test_probes_are_not_endless_either(store: Store) -> None:
             stack.enter_context(connected(port, probe))
             until(lambda: sum(one.cycle is not None for one in HastyProtocol.open) > number)  # noqa: B023
 
-        assert connected(port).recv(9999).startswith(b"HTTP/1.1 503 ")
+        with connected(port) as last:
+            assert last.recv(9999).startswith(b"HTTP/1.1 503 ")
         going.set()
 
 

@@ -1,14 +1,15 @@
 """The ASGI application: the guard, the errors, the routes that every service has."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib.metadata import version
 from typing import Any, Final, Literal, Protocol
 
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import APIRouter, FastAPI, HTTPException, Response
 from fastapi.telemetry import TelemetryConfig
 from pydantic import BaseModel
-from starlette.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
 
 from variegate.errors import InputError
@@ -25,6 +26,9 @@ from variegate.service.static import add_page
 
 #: What load balancers ask; never limited, never behind a key.
 PROBES: Final = ("/healthz", "/readyz")
+#: Reads that run at the same time. Each of them takes its turn at the interpreter: with more, the
+#: event loop, which answers probes and lists, would get too few.
+THREADS: Final = 8
 _SENT_HEADERS: Final = ["authorization", "content-type", "x-api-key", "x-request-id"]
 _SOON: Final = {"Retry-After": "1"}
 _NO_TELEMETRY: Final[TelemetryConfig] = {
@@ -81,7 +85,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        lifespan=lifespan,
+        lifespan=_with_few_threads(lifespan),
         telemetry=_NO_TELEMETRY,
     )
     metrics = metrics or Metrics()
@@ -102,6 +106,16 @@ def create_app(
         _allow_pages(app, settings.cors_origins)
     _declare_keys(app)
     return app
+
+
+def _with_few_threads(lifespan: Lifespan | None) -> Lifespan:
+    @asynccontextmanager
+    async def limited(app: FastAPI) -> AsyncIterator[None]:
+        current_default_thread_limiter().total_tokens = THREADS
+        async with nullcontext() if lifespan is None else lifespan(app):
+            yield
+
+    return limited
 
 
 def check_marked(routers: Sequence[APIRouter]) -> None:
@@ -138,7 +152,8 @@ def _probes(checks: Sequence[Callable[[], None]], metrics: Metrics) -> APIRouter
     @closed.get("/metrics", response_class=Response, responses={200: _METRICS_ANSWER})
     async def metrics_text() -> Response:
         """Return the service's numbers as Prometheus reads them."""
-        return Response(await run_in_threadpool(metrics.text), media_type=CONTENT_TYPE)
+        # Not among the reads: they may all wait for a store that is away.
+        return Response(await asyncio.to_thread(metrics.text), media_type=CONTENT_TYPE)
 
     router.routes.extend(closed.routes)
     return router

@@ -6,11 +6,10 @@ Content-Security-Policy forbids.
 """
 
 from importlib.resources import files
-from pathlib import Path
 from typing import Final
 
 from fastapi import FastAPI
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 #: Addresses are relative, so that the page works behind a proxy that adds a prefix.
 PAGE: Final = """<!DOCTYPE html>
@@ -45,7 +44,10 @@ _CACHED: Final = {"Cache-Control": "max-age=3600"}
 
 def add_docs(app: FastAPI) -> None:
     """Add the page, its files, and the OpenAPI that it shows."""
-    folder = Path(str(files("fastapi_offline"))) / "static"
+    # Read once: an open file for each answer would count against the limit on connections.
+    folder = files("fastapi_offline") / "static"
+    styles = (folder / "swagger-ui.css").read_bytes()
+    bundle = (folder / "swagger-ui-bundle.js").read_bytes()
 
     async def page() -> Response:
         return HTMLResponse(PAGE)
@@ -54,12 +56,10 @@ def add_docs(app: FastAPI) -> None:
         return Response(START, media_type="text/javascript", headers=_CACHED)
 
     async def style() -> Response:
-        return FileResponse(folder / "swagger-ui.css", media_type="text/css", headers=_CACHED)
+        return Response(styles, media_type="text/css", headers=_CACHED)
 
     async def script() -> Response:
-        return FileResponse(
-            folder / "swagger-ui-bundle.js", media_type="text/javascript", headers=_CACHED
-        )
+        return Response(bundle, media_type="text/javascript", headers=_CACHED)
 
     async def openapi() -> Response:
         return JSONResponse(app.openapi())

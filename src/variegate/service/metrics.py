@@ -57,7 +57,7 @@ class Metrics:
         )
         self._refused = Counter(
             "variegate_refused",
-            "Requests refused: no_key, bad_key, role, origin, rate.",
+            "Requests refused: no_key, bad_key, role, origin, forwarded, site, rate, busy.",
             ("reason",),
             registry=registry,
         )

@@ -22,7 +22,7 @@ MOST_CONNECTIONS: Final = 10_000
 #: In a request's scope: whether its connection is one more than the process wants to hold.
 CROWDED: Final = "variegate.crowded"
 #: Connections beyond the most, on which probes are still answered.
-RESERVE: Final = 32
+RESERVE: Final = 64
 #: File descriptors that are left for the store, the log and the engine process.
 _OTHER_FILES: Final = 256
 _REFUSAL: Final = (
@@ -41,6 +41,8 @@ class PatientProtocol(HttpToolsProtocol):
     head_seconds: float = 10.0
     #: Seconds in which a client must read some of an answer that waits for it; set likewise.
     write_seconds: float = 10.0
+    #: Seconds that a connection is left alone before it must make room for another.
+    idle_seconds: float = 1.0
     #: Connections that the process holds; set likewise.
     most_connections: int = MOST_CONNECTIONS
 
@@ -139,7 +141,8 @@ class PatientProtocol(HttpToolsProtocol):
 
     def _make_room(self) -> None:
         others = cast("set[PatientProtocol]", self.connections)
-        idle = [one for one in others if one is not self and one._is_idle]
+        before = time.monotonic() - self.idle_seconds
+        idle = [one for one in others if one._idle_since < before and one._is_idle]
         if idle:
             longest = min(idle, key=lambda one: one._idle_since)
             others.discard(longest)

@@ -24,6 +24,15 @@ def test_pages_follow_each_other(shop: Shop) -> None:
     assert ids == list(shop.items.ids)
 
 
+def test_full_last_page_is_the_last(shop: Shop) -> None:
+    # Eleven items match; those that follow them in the catalogue do not.
+    assert shop.desk.items("film 1", 11, 0)["next"] is None
+    assert len(shop.desk.items("film 1", 10, 0)["items"]) == 10
+    after = shop.desk.items("film 1", 10, 0)["next"]
+    assert after is not None
+    assert [item["id"] for item in shop.desk.items("film 1", 10, after)["items"]] == ["i19"]
+
+
 def test_an_item_is_told_as_it_can_be_stocked(shop: Shop) -> None:
     told = shop.desk.item("i7")
     row = 7

@@ -76,6 +76,17 @@ class TestHistory:
         assert told == slates[::-1]
         assert older["next"] is None
 
+    def test_full_last_page_is_the_last(self, shop: Shop) -> None:
+        for _ in range(4):
+            shop.give(k=1)
+            shop.clock.now += 1
+        first = shop.desk.history("ann", 2, None)
+        last = shop.desk.history("ann", 2, first["next"])
+        assert [len(page["slates"]) for page in (first, last)] == [2, 2]
+        assert first["next"] == first["slates"][-1]["slate_id"]
+        assert last["next"] is None
+        assert shop.desk.history("ann", 4, None)["next"] is None
+
 
 def test_a_forgotten_user_is_in_no_table(any_store: Store) -> None:
     shop = Shop(any_store)
