@@ -52,6 +52,8 @@ _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "O
 #: In log and metrics alone: the client went away, or the server stopped, before there was an
 #: answer.
 _GONE: Final = 499
+#: Bytes of an answer that are handed to the server at once.
+_PIECE: Final = 65_536
 #: After a body that was not read to its end the connection cannot be used again.
 _CLOSE: Final = {"Connection": "close"}
 
@@ -258,7 +260,22 @@ class Exchange:
                 *self.headers,
                 (b"x-request-id", self._call.request_id.encode()),
             ]
+        elif len(message.get("body", b"")) > _PIECE:
+            message = await self._sent_but_the_end(message)
         await self._send(message)
+
+    async def _sent_but_the_end(self, message: Message) -> Message:
+        """Send a large body in pieces, each when the client has read the one before, but the last.
+
+        Who asks for much and reads nothing would otherwise get a copy of it, for as long as the
+        connection lasts.
+        """
+        body: bytes = message["body"]
+        last = (len(body) - 1) // _PIECE * _PIECE
+        for start in range(0, last, _PIECE):
+            piece = body[start : start + _PIECE]
+            await self._send({"type": message["type"], "body": piece, "more_body": True})
+        return {**message, "body": body[last:]}
 
     def _check_size(self) -> None:
         if self._size > self._call.max_body:

@@ -36,6 +36,8 @@ KEEP_ALIVE_SECONDS: Final = 15
 #: A worker that does not answer the launcher for so long is replaced; a slow machine takes long to
 #: start one.
 HEALTH_SECONDS: Final = 30
+#: Bytes of an answer that the system takes before the network has room for them.
+UNSENT_BYTES: Final = 131_072
 #: How long requests that are being answered may take when the service is told to stop.
 DRAIN_SECONDS: Final = 30
 
@@ -99,6 +101,9 @@ def bound_socket(settings: Settings) -> socket.socket:
     listener = socket.socket(family, kind)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "TCP_NOTSENT_LOWAT"):
+            # Connections inherit it: the system keeps no megabytes for those who do not read.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
         listener.bind(address)
         # Two that are bound and do not listen yet would not see each other.
         listener.listen(2048)
