@@ -180,7 +180,7 @@ def test_probes_are_answered_where_there_is_no_room(app: FastAPI, port: int) -> 
 
 def test_probes_are_not_endless_either(store: Store) -> None:
     going = Event()
-    app = create_app(Settings(), store=store, checks=[lambda: going.wait(20) and None])
+    app = create_app(Settings(), store=store, checks=[lambda: waited(going)])
     with listening(app, HastyProtocol) as port, ExitStack() as stack:
         probe = head("GET", "/readyz", "Connection: close")
         for number in range(HastyProtocol.most_connections + RESERVE):

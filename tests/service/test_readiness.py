@@ -6,6 +6,7 @@ from threading import Event
 
 import pytest
 
+from tests.service.test_connections import waited
 from variegate.errors import StoreError
 from variegate.service import readiness as module
 from variegate.service.readiness import Readiness
@@ -44,7 +45,7 @@ def test_check_that_hangs_is_waited_for_no_longer_than_its_deadline(
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.5)
     going = Event()
     going.set()
-    readiness = Readiness([lambda: going.wait(20) and None])
+    readiness = Readiness([lambda: waited(going)])
 
     async def probe() -> tuple[bool, bool, bool, float, bool]:
         first = await readiness.is_ready()

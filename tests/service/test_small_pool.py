@@ -15,7 +15,7 @@ from tests.service.test_connections import connected, counted, head, until
 from tests.service.whole import service
 from variegate.errors import NotFoundError
 from variegate.service.access import client_router
-from variegate.service.app import create_app
+from variegate.service.app import THREADS, create_app
 from variegate.service.routes.answers import worked_out
 from variegate.service.settings import Settings
 from variegate.service.small_pool import MOST_QUESTIONS, SmallPool
@@ -27,11 +27,11 @@ class Slow:
 
     def __init__(self, store: Store) -> None:
         self.going, self.begun = Event(), list[int]()
-        router, pool = client_router(), SmallPool(threads=2, most=4)
+        router, self.pool = client_router(), SmallPool(threads=2, most=4)
 
         @router.get("/slow/{number}")
         async def slow(request: Request, number: int) -> Response:
-            return await worked_out(pool, request, number, lambda: self.work(number))
+            return await worked_out(self.pool, request, number, lambda: self.work(number))
 
         @router.get("/blocked")
         def blocked() -> None:
@@ -67,11 +67,9 @@ def test_one_more_than_may_wait_is_refused_at_once(slow: Slow, port: int) -> Non
         answers = [threads.submit(ask, port, "GET", f"/v1/slow/{n}") for n in range(2)]
         until(lambda: len(slow.begun) == 2)
         answers += [threads.submit(ask, port, "GET", f"/v1/slow/{n}") for n in (2, 3)]
+        until(lambda: slow.pool.questions == 4)
 
-        def refused() -> bool:
-            return ask(port, "GET", "/v1/slow/4")[0] == 429
-
-        until(refused)
+        assert ask(port, "GET", "/v1/slow/4")[0] == 429
         assert ask(port, "GET", "/v1/ping")[0] == 200
         assert len(slow.begun) == 2
         slow.going.set()
@@ -83,8 +81,7 @@ def test_one_more_than_may_wait_is_refused_at_once(slow: Slow, port: int) -> Non
 def test_the_same_question_is_worked_out_once(slow: Slow, port: int) -> None:
     with ThreadPoolExecutor(20) as threads:
         answers = [threads.submit(ask, port, "GET", "/v1/slow/7") for _ in range(20)]
-        until(lambda: len(slow.begun) == 1)
-        time.sleep(0.1)
+        until(lambda: slow.begun == [7] and slow.pool._jobs[7].askers == 20)
         slow.going.set()
         assert {answer.result() for answer in answers} == {(200, b"14")}
     assert slow.begun == [7]
@@ -95,9 +92,10 @@ def test_who_hangs_up_gives_up_a_place_that_is_not_begun(slow: Slow, port: int) 
         for number in range(4):
             stack.enter_context(connected(port, head("GET", f"/v1/slow/{number}")))
             until(lambda: len(slow.begun) == min(number + 1, 2))  # noqa: B023
-        until(lambda: ask(port, "GET", "/v1/slow/9")[0] == 429)
+        until(lambda: slow.pool.questions == 4)
 
     until(lambda: sum(line.endswith(" 4.0") for line in counted(slow.app, 499)) == 1)
+    assert slow.pool.questions == 2
     with connected(port, head("GET", "/v1/slow/5")), ThreadPoolExecutor(1) as threads:
         answer = threads.submit(ask, port, "GET", "/v1/slow/6")
         slow.going.set()
@@ -115,9 +113,9 @@ def test_errors_are_told_to_who_asked(slow: Slow, port: int) -> None:
 
 def test_probe_waits_for_no_pool(slow: Slow, port: int) -> None:
     with ExitStack() as stack:
-        for _ in range(50):  # more than there are threads
+        for _ in range(2 * THREADS):
             stack.enter_context(connected(port, head("GET", "/v1/blocked")))
-        until(lambda: len(slow.begun) >= 40)
+        until(lambda: len(slow.begun) == THREADS)
 
         began = time.monotonic()
         assert ask(port, "GET", "/readyz")[0] == 200

@@ -56,6 +56,11 @@ class SmallPool:
         self._waiting: deque[_Job] = deque()
         self._threads = 0
 
+    @property
+    def questions(self) -> int:
+        """How many questions are being answered or wait."""
+        return len(self._jobs)
+
     async def answer(
         self, request: Request, question: Hashable, work: Callable[[], bytes]
     ) -> bytes:
