@@ -29,7 +29,13 @@ PROBES: Final = ("/healthz", "/readyz")
 #: Reads that run at the same time. Each of them takes its turn at the interpreter: with more, the
 #: event loop, which answers probes and lists, would get too few.
 THREADS: Final = 8
-_SENT_HEADERS: Final = ["authorization", "content-type", "x-api-key", "x-request-id"]
+_SENT_HEADERS: Final = [
+    "authorization",
+    "content-type",
+    "idempotency-key",
+    "x-api-key",
+    "x-request-id",
+]
 _SOON: Final = {"Retry-After": "1"}
 _NO_TELEMETRY: Final[TelemetryConfig] = {
     "auto_configure": False,

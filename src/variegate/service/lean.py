@@ -5,8 +5,8 @@ the general machinery between the two, which takes longer than to work out a lis
 """
 
 from collections.abc import Sequence
-from inspect import signature
-from typing import Any, Final
+from inspect import Parameter, signature
+from typing import Any, Final, get_args
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -23,14 +23,18 @@ _JSON: Final = (b"application/json", b"")
 
 
 class LeanRoute(ClientRoute):
-    """A route with one value in its path and a JSON body; its endpoint takes those two."""
+    """A route with one value in its path and a JSON body; its endpoint takes those two.
+
+    A header can come third, as text that may be left out.
+    """
 
     def __init__(self, path: str, endpoint: Any, **options: Any) -> None:
         super().__init__(path, endpoint, **options)
-        (self._name, of_path), (_, of_body) = signature(endpoint).parameters.items()
+        (self._name, of_path), (_, of_body), *rest = signature(endpoint).parameters.items()
         self._path_value: TypeAdapter[str] = TypeAdapter(of_path.annotation)
         self._body: TypeAdapter[Any] = TypeAdapter(of_body.annotation)
         self._needs_body = of_body.default is of_body.empty
+        self._headers = [_header_of(parameter) for _, parameter in rest]
         #: How every path that it answers ends
         self.tail = path.rpartition("}")[2]
         self.app = self._answer
@@ -45,9 +49,10 @@ class LeanRoute(ClientRoute):
     async def _response(self, scope: Scope, receive: Receive) -> Response:
         admit(scope["call"], self.needs)
         raw = await _whole_body(receive)
-        value = self._read("path", self._path_value.validate_python, scope["path_params"])
+        value = _read("path", self._name, self._path_value, scope["path_params"][self._name])
         body = self._parsed(scope, raw) if raw or self._needs_body else None
-        response: Response = await self.endpoint(value, body)
+        headers = [self._header(scope, *header) for header in self._headers]
+        response: Response = await self.endpoint(value, body, *headers)
         return response
 
     def _parsed(self, scope: Scope, raw: bytes) -> Any:
@@ -61,12 +66,10 @@ class LeanRoute(ClientRoute):
         except ValidationError as error:
             raise _refusal("body", error) from None
 
-    def _read(self, place: str, validate: Any, given: dict[str, Any]) -> str:
-        try:
-            value: str = validate(given[self._name])
-        except ValidationError as error:
-            raise _refusal(place, error, self._name) from None
-        return value
+    @staticmethod
+    def _header(scope: Scope, name: str, sent_as: bytes, kind: TypeAdapter[str]) -> str | None:
+        given = next((value for header, value in scope["headers"] if header == sent_as), None)
+        return None if given is None else _read("header", name, kind, given.decode("latin-1"))
 
 
 class Shortcut:
@@ -95,6 +98,19 @@ class Shortcut:
                     await route.app(scope, receive, send)
                     return
         await self._app(scope, receive, send)
+
+
+def _header_of(parameter: Parameter) -> tuple[str, bytes, TypeAdapter[str]]:
+    """Return the name of the header that a parameter takes, as it is sent, and what it may be."""
+    (header,) = get_args(parameter.annotation)[1:]
+    return header.alias, header.alias.lower().encode(), TypeAdapter(parameter.annotation)
+
+
+def _read(place: str, name: str, kind: TypeAdapter[str], given: str) -> str:
+    try:
+        return kind.validate_python(given)
+    except ValidationError as error:
+        raise _refusal(place, error, name) from None
 
 
 async def _whole_body(receive: Receive) -> bytes:

@@ -99,9 +99,11 @@ class Batch(Reader):
         self._read = {slate: row for slate, row in self._read.items() if row.user_id != user}
         return found > 0
 
-    def slates(self, ids: Iterable[str]) -> dict[str, SlateRow]:
-        """Return the lists that there are, by id."""
-        found = super().slates(ids)
+    def slates(
+        self, ids: Iterable[str], requests: Sequence[tuple[str, str]] = ()
+    ) -> dict[str, SlateRow]:
+        """Return the lists that there are, by id; see `Reader.slates`."""
+        found = super().slates(ids, requests)
         self._read |= found
         return found
 
@@ -118,6 +120,7 @@ class Batch(Reader):
         check_ids("slate", [row.id for row in rows])
         check_ids("user", [row.user_id for row in rows])
         check_ids("policy", [row.policy for row in rows])
+        check_ids("request", [row.request for row in rows if row.request is not None])
         self._transaction.change_each(self._sql.add_slate, map(packing.new_slate, rows))
         self._sums.add_lists(rows)
         self._read.update((row.id, row) for row in rows)
@@ -141,6 +144,14 @@ class Batch(Reader):
         check_ids("slate", [row.id for row in rows])
         changed = self._transaction.change_each(
             self._sql.remake_slate, map(packing.remade_slate, rows)
+        )
+        self._check_all(changed, rows, "slates are not there")
+
+    def change_terms(self, rows: Sequence[SlateRow]) -> None:
+        """Keep what lists were given under; raises ConflictError if any is not there."""
+        check_ids("slate", [row.id for row in rows])
+        changed = self._transaction.change_each(
+            self._sql.change_terms, map(packing.changed_terms, rows)
         )
         self._check_all(changed, rows, "slates are not there")
 

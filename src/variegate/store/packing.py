@@ -131,6 +131,11 @@ def remade_slate(row: SlateRow) -> Values:
     return (row.closed, row.features, propensities, row.id)
 
 
+def changed_terms(row: SlateRow) -> Values:
+    """Return what a list was given under, and its id."""
+    return (to_json(row.terms), row.id)
+
+
 def slate_of(values: Values) -> SlateRow:
     """Return a list as it was added and changed."""
     name, user, policy, created, deadline, closed, k, items, features, propensities = values[:10]

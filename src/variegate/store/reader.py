@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, Final
 
@@ -50,12 +50,24 @@ class Reader:
             rows = self._transaction.rows(self._sql.next_users, after, limit)
         return list(starmap(UserRow, rows))
 
-    def slates(self, ids: Iterable[str]) -> dict[str, SlateRow]:
-        """Return the lists that there are, by id."""
+    def slates(
+        self, ids: Iterable[str], requests: Sequence[tuple[str, str]] = ()
+    ) -> dict[str, SlateRow]:
+        """Return the lists that there are, by id.
+
+        Those that answered one of `requests`, users and the names of their requests, are among
+        them, and may come with others of these users.
+        """
         wanted = self._ids("slate", ids)
-        if not wanted:
+        if requests:
+            users = self._ids("user", (user for user, _request in requests))
+            names = self._ids("request", (request for _user, request in requests))
+            lists = map(self._sql.listed, (wanted, names, users))
+            rows = self._transaction.rows(self._sql.requested_slates, *lists)
+        elif wanted:
+            rows = self._transaction.rows(self._sql.slates, self._sql.listed(wanted))
+        else:
             return {}
-        rows = self._transaction.rows(self._sql.slates, self._sql.listed(wanted))
         return {row[0]: slate_of(row) for row in rows}
 
     def history(self, user: str, limit: int, before: str | None = None) -> list[SlateRow]:

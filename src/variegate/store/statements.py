@@ -21,6 +21,7 @@ from sqlalchemy import (
     insert,
     literal_column,
     select,
+    union_all,
     update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
@@ -67,7 +68,9 @@ class Statements:
         )
         #: The statements that give bytes
         users = (self.users, self.locked_users, self.first_users, self.next_users)
-        self.with_bytes = frozenset((*users, self.slates, self.history, self.older_history))
+        self.with_bytes = frozenset(
+            (*users, self.slates, self.requested_slates, self.history, self.older_history)
+        )
 
     def _for_reading(self) -> None:
         mine = select(users).where(self._among(users.c.id)).order_by(users.c.id)
@@ -97,6 +100,11 @@ class Statements:
     def _for_history(self) -> None:
         mine = self._among(slates.c.id)
         self.slates = self._text(select(slates).where(mine))  # ids
+        asked = self._among(slates.c.request, name="requests") & schema.has_request
+        asked &= self._among(slates.c.user_id, name="users")
+        self.requested_slates = self._text(
+            union_all(select(slates).where(mine), select(slates).where(asked))
+        )  # ids, requests, users
         self.owners = self._text(select(slates.c.id, slates.c.user_id).where(mine))  # ids
         history = (
             select(slates)
@@ -142,6 +150,7 @@ class Statements:
         self.remake_slate = self._text(
             remade.values({name: bindparam(name) for name in REMADE})
         )  # REMADE, id
+        self.change_terms = self._text(changed.values(terms=bindparam("terms")))  # terms, id
         event = insert(events).inline().values(_columns(events, but="seq"))
         self.add_event = self._text(event)  # a row without its number
 
@@ -178,12 +187,12 @@ class Statements:
         return made(table).values(_columns(table))
 
     def _among(
-        self, column: ColumnElement[Any], kind: type[TypeEngine[Any]] = Text
+        self, column: ColumnElement[Any], kind: type[TypeEngine[Any]] = Text, name: str = "ids"
     ) -> ColumnElement[bool]:
         """Tell whether a column's value is one of many, which come as one parameter."""
         if self._is_postgres:
-            return column == any_(bindparam("ids", type_=postgresql.ARRAY(kind)))
-        values = func.json_each(bindparam("ids", type_=Text())).table_valued("value")
+            return column == any_(bindparam(name, type_=postgresql.ARRAY(kind)))
+        values = func.json_each(bindparam(name, type_=Text())).table_valued("value")
         return column.in_(select(values.c.value))
 
 

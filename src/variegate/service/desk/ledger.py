@@ -1,6 +1,6 @@
 """What one transaction works on: users and slates as they are by now, and what it will write."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from variegate.errors import NotFoundError
@@ -11,6 +11,9 @@ from variegate.service.desk.relearning import learnt, served_user
 from variegate.service.desk.rules import Rules
 from variegate.service.desk.shelf import Shelf
 from variegate.store import Batch, EventRow, SlateRow, UserRow
+
+#: Lists read at a time
+_PAGE: Final = 10
 
 
 class Ledger:
@@ -23,6 +26,8 @@ class Ledger:
     ----------
     users, slates
         Ids of whoever and whatever the operations concern; users are made if they are new.
+    requests
+        Users and the names that their clients gave to requests for a list.
     now
         The time of the whole batch.
     """
@@ -32,6 +37,7 @@ class Ledger:
         batch: Batch,
         users: Iterable[str],
         slates: Iterable[str],
+        requests: Sequence[tuple[str, str]] = (),
         *,
         shelf: Shelf,
         arms: Arms,
@@ -42,8 +48,12 @@ class Ledger:
         self.arms, self.rules, self.now = arms, rules, now
         self._kept = kept
         self._batch = batch
-        wanted = sorted(set(slates))
-        self._users, self._new, self._slates = self._locked(set(users), wanted)
+        self._users, self._new, self._slates = self._locked(
+            set(users), sorted(set(slates)), requests
+        )
+        self._requests = {
+            (row.user_id, row.request): row for row in self._slates.values() if row.request
+        }
         self._as_read = dict(self._users)
         # Only now, when nobody else can give these users anything: a list that another process
         # gave them a moment ago may hold an item that came a moment before that.
@@ -51,6 +61,7 @@ class Ledger:
         self.arms = arms.as_of(self.stock)
         self._changed_users: set[str] = set()
         self._changed_slates: set[str] = set()
+        self._changed_terms: set[str] = set()
         self._given: list[SlateRow] = []
         self._events: list[EventRow] = []
         self._policies: dict[str, Policy] = {}
@@ -71,6 +82,22 @@ class Ledger:
             raise NotFoundError(
                 f"no slate {slate!r}: it was never given, or its user was forgotten"
             )
+        return found
+
+    def requested(self, user: str, request: str) -> SlateRow | None:
+        """Return the list that answered a request of this name, if one did."""
+        return self._requests.get((user, request))
+
+    def lists_after(self, slate: SlateRow) -> list[SlateRow]:
+        """Return the lists that the user was given after one, the newest first."""
+        found = [row for row in reversed(self._given) if row.user_id == slate.user_id]
+        before: str | None = None
+        while page := self._batch.history(slate.user_id, _PAGE, before):
+            for row in page:
+                if row.id <= slate.id:
+                    return found
+                found.append(self._slates.get(row.id, row))
+            before = page[-1].id
         return found
 
     def policy(self, user: str) -> Policy:
@@ -94,6 +121,18 @@ class Ledger:
         self._users[user.id] = user
         self._changed_users.add(user.id)
         self._given.append(slate)
+        if slate.request is not None:
+            self._requests[slate.user_id, slate.request] = slate
+
+    def change_terms(self, slates: Iterable[SlateRow]) -> None:
+        """Put down what lists were given under, where that has changed."""
+        given = {row.id: place for place, row in enumerate(self._given)}
+        for row in slates:
+            if row.id in given:
+                self._given[given[row.id]] = row
+            else:
+                self._slates[row.id] = row
+                self._changed_terms.add(row.id)
 
     def take(self, slate: SlateRow, kind: str, body: dict[str, Any]) -> None:
         """Put down what came of a slate, and the event that says so."""
@@ -123,6 +162,8 @@ class Ledger:
             batch.add_slates(self._given)
         if self._changed_slates:
             batch.change_slates([self._slates[slate] for slate in sorted(self._changed_slates)])
+        if self._changed_terms:
+            batch.change_terms([self._slates[slate] for slate in sorted(self._changed_terms)])
         if self._events:
             batch.add_events(self._events)
         changed = [self._users[user] for user in sorted(self._changed_users)]
@@ -143,12 +184,12 @@ class Ledger:
         }
 
     def _locked(
-        self, named: set[str], wanted: list[str]
+        self, named: set[str], wanted: list[str], requests: Sequence[tuple[str, str]]
     ) -> tuple[dict[str, UserRow], set[str], dict[str, SlateRow]]:
         """Return the users, made where they are new, which were made here, and the slates."""
         batch, blanks, slates = self._batch, dict[str, UserRow](), dict[str, SlateRow]()
         if batch.locks_all:
-            slates = batch.slates(wanted)
+            slates = batch.slates(wanted, requests)
             owners = {row.user_id for row in slates.values()}
         else:
             owners = set(batch.owners(wanted).values())
@@ -161,7 +202,7 @@ class Ledger:
         # Another process may have made them first, and given them something.
         new = {user for user, blank in blanks.items() if users[user] == blank}
         # Where others write too, a list is as it will stay only once its user is locked.
-        return users, new, slates if batch.locks_all else batch.slates(wanted)
+        return users, new, slates if batch.locks_all else batch.slates(wanted, requests)
 
     def _has_learnt(self, row: UserRow) -> bool:
         read = self._as_read[row.id]

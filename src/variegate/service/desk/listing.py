@@ -1,8 +1,11 @@
 """Giving a list."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
+from hashlib import blake2b
 from operator import mul
 from typing import Any
 from zlib import crc32
@@ -10,16 +13,16 @@ from zlib import crc32
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
-from variegate.errors import InputError
+from variegate.errors import ConflictError, InputError, StateError
 from variegate.gains import Normaliser, normalising_factors
 from variegate.policies import Dial, Explanation, Policy, mixed_slate
 from variegate.service.desk.itemdata import plain_attributes
 from variegate.service.desk.ledger import Ledger
-from variegate.service.desk.packing import new_slate_id, packed_slate
+from variegate.service.desk.packing import new_slate_id, packed_slate, unpacked_slate
 from variegate.service.desk.rules import DAY
 from variegate.service.desk.shown import Shown
-from variegate.service.desk.terms import Terms
-from variegate.service.desk.withdrawing import shown_without, withdraw
+from variegate.service.desk.terms import Terms, terms_of
+from variegate.service.desk.withdrawing import displaced_ids, shown_without, withdraw
 from variegate.slate import Slate
 from variegate.store import SlateRow, UserRow
 
@@ -40,6 +43,8 @@ class Wish:
     details: bool = False
     #: A list of the user's that nobody answered: it is taken back, this one is given for it
     instead_of: str | None = None
+    #: The client's name for this request: asked again by this name, it gets the same list
+    request: str | None = None
 
     def apply(self, ledger: Ledger) -> dict[str, Any]:
         """Give the list, and return the answer."""
@@ -47,28 +52,69 @@ class Wish:
 
 
 def give_list(ledger: Ledger, wish: Wish) -> dict[str, Any]:
-    """Choose a list for a user, put it down, and return the answer."""
+    """Choose a list for a user, put it down, and return the answer.
+
+    A request that the client named, and that was answered before, gets the list that it got.
+    """
+    known = None if wish.request is None else ledger.requested(wish.user, wish.request)
+    if known is not None:
+        return _given_before(ledger, wish, known)
     rules, policy = ledger.rules, ledger.policy(wish.user)
     user = ledger.user(wish.user)
-    shown = _shown(ledger, wish, user)
-    remembered = shown.rows(ledger.now - rules.memory_days * DAY)
+    shown, changed = _shown(ledger, wish, user)
+    since = ledger.now - rules.memory_days * DAY
+    remembered = shown.rows(since)
     free, again, k = _free(ledger, wish, remembered)
     seeds = rules.seed, crc32(user.id.encode()), user.slates
     slate, propensities = _chosen(policy, k, free, wish.dial, rules.mix, seeds)
-    row = _new_row(ledger, user, policy, slate, _terms(ledger, wish))
-    if propensities is not None:
-        row = row._replace(propensities=propensities.tolist())
-    why = policy.explain(slate, dial=wish.dial) if wish.explain else None
     # Most often nothing comes again, and then there is nothing to look for.
-    remember = shown.with_list if again is not None else shown.with_new
-    later = remember(slate.items, ledger.now, rules.memory)
+    are_new = again is None and len(remembered) == len(shown)
+    later, displaced = shown.after(slate.items, ledger.now, rules.memory, are_new=are_new)
+    terms = _terms(ledger, wish, displaced_ids(ledger.stock, displaced, since))
+    row = _new_row(ledger, user, policy, slate, terms)
+    row = row._replace(
+        propensities=None if propensities is None else propensities.tolist(), request=wish.request
+    )
+    why = policy.explain(slate, dial=wish.dial) if wish.explain else None
     ledger.give(
         user._replace(shown=later.to_bytes(), slates=user.slates + 1, changed=ledger.now), row
     )
     if wish.instead_of is not None:
+        ledger.change_terms(changed)
         withdraw(ledger, wish.instead_of, row.id)
-    answer = _answer(ledger, row, slate, why, again)
-    return _with_details(answer, ledger, slate) if wish.details else answer
+    before = [False] * len(slate) if again is None else again[slate.items].tolist()
+    return _answer(ledger, wish, row, slate, why, before)
+
+
+def _given_before(ledger: Ledger, wish: Wish, row: SlateRow) -> dict[str, Any]:
+    """Return the answer that a request got before; reasons are by what is known by now."""
+    terms = terms_of(row)
+    if terms.asked != _hash_of(wish):
+        raise ConflictError(
+            f"`Idempotency-Key` {wish.request!r} named another request of user {row.user_id!r} "
+            "before: give each request a key of its own"
+        )
+    slate = unpacked_slate(row)
+    why = None
+    if wish.explain:
+        # The policy that gave the list may no longer be served, and another may not know it.
+        with suppress(InputError, StateError):
+            why = ledger.policy(row.user_id).explain(slate, dial=wish.dial)
+    repeated = {item for item, _second in terms.displaced}
+    before = [item in repeated for item in row.items]
+    return _answer(ledger, wish, row, slate, why, before)
+
+
+def _hash_of(wish: Wish) -> str:
+    """Return what tells two requests of one name apart; what is as by default does not count."""
+    asked = {
+        field.name: value
+        for field in fields(wish)
+        if field.name not in ("user", "request")
+        and (value := getattr(wish, field.name)) != field.default
+    }
+    text = json.dumps(asked, sort_keys=True, default=asdict)
+    return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _new_row(ledger: Ledger, user: UserRow, policy: Policy, slate: Slate, terms: Terms) -> SlateRow:
@@ -96,7 +142,7 @@ def _new_row(ledger: Ledger, user: UserRow, policy: Policy, slate: Slate, terms:
     )
 
 
-def _terms(ledger: Ledger, wish: Wish) -> Terms:
+def _terms(ledger: Ledger, wish: Wish, displaced: tuple[tuple[str, int], ...]) -> Terms:
     rules = ledger.rules
     return Terms(
         revision=ledger.stock.revision,
@@ -110,12 +156,14 @@ def _terms(ledger: Ledger, wish: Wish) -> Terms:
         allow_repeats=wish.show_again,
         memory=rules.memory,
         memory_days=rules.memory_days,
+        displaced=displaced,
+        asked=None if wish.request is None else _hash_of(wish),
     )
 
 
-def _shown(ledger: Ledger, wish: Wish, user: UserRow) -> Shown:
+def _shown(ledger: Ledger, wish: Wish, user: UserRow) -> tuple[Shown, list[SlateRow]]:
     if wish.instead_of is None:
-        return Shown(user.shown)
+        return Shown(user.shown), []
     return shown_without(ledger, user.id, wish.instead_of)
 
 
@@ -213,23 +261,26 @@ def _chosen(
 
 
 def _answer(
-    ledger: Ledger, row: SlateRow, slate: Slate, why: Explanation | None, again: MaskArray | None
+    ledger: Ledger,
+    wish: Wish,
+    row: SlateRow,
+    slate: Slate,
+    why: Explanation | None,
+    before: Sequence[bool],
 ) -> dict[str, Any]:
-    titles = ledger.stock.catalogue.titles
-    before = [False] * len(slate) if again is None else again[slate.items].tolist()
+    catalogue = ledger.stock.catalogue
+    places = slate.items.tolist()
     items: list[dict[str, Any]] = [
-        {"id": item, "title": titles[place], "score": score, "shown_before": seen}
+        {"id": item, "title": catalogue.titles[place], "score": score, "shown_before": seen}
         for item, place, score, seen in zip(
-            slate.ids,
-            slate.items.tolist(),
-            slate.scores.tolist(),
-            before,
-            strict=True,
+            slate.ids, places, slate.scores.tolist(), before, strict=True
         )
     ]
-    if why is not None:
-        for place, item in enumerate(items):
-            item["explanation"] = explained(why, place)
+    for at, (item, place) in enumerate(zip(items, places, strict=True)):
+        if why is not None:
+            item["explanation"] = explained(why, at)
+        if wish.details:
+            item["attributes"] = plain_attributes(catalogue, place)
     return {
         "slate_id": row.id,
         "user": row.user_id,
@@ -237,12 +288,6 @@ def _answer(
         "items": items,
         "spread": row.spread,
     }
-
-
-def _with_details(answer: dict[str, Any], ledger: Ledger, slate: Slate) -> dict[str, Any]:
-    for item, place in zip(answer["items"], slate.items.tolist(), strict=True):
-        item["attributes"] = plain_attributes(ledger.stock.catalogue, place)
-    return answer
 
 
 def explained(why: Explanation, place: int) -> Mapping[str, Any]:

@@ -68,6 +68,11 @@ class Settler:
                 batch,
                 [one.user for one in operations if isinstance(one, Wish)],
                 [slate for one in operations if (slate := _slate_of(one)) is not None],
+                [
+                    (one.user, one.request)
+                    for one in operations
+                    if isinstance(one, Wish) and one.request is not None
+                ],
                 shelf=self.shelf,
                 arms=self.arms,
                 rules=self.rules,

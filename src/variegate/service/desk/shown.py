@@ -25,6 +25,9 @@ class Shown:
     def __init__(self, entries: bytes = b"") -> None:
         self._entries = entries
 
+    def __len__(self) -> int:
+        return len(self._entries) // _ENTRY
+
     def rows(self, since: float) -> IndexArray:
         """Return the rows shown after `since` (seconds since 1970), oldest first."""
         if not self._entries:
@@ -41,17 +44,41 @@ class Shown:
 
     def with_list(self, rows: IndexArray, now: float, most: int) -> "Shown":
         """Return what is remembered after one more list: each row once, at most `most`."""
-        return self.without(rows).with_new(rows, now, most)
+        return self.after(rows, now, most)[0]
 
-    def with_new(self, rows: IndexArray, now: float, most: int) -> "Shown":
-        """Return the same for rows of which none is remembered, as most often none is."""
-        second = int(now)
+    def after(
+        self, rows: IndexArray, now: float, most: int, *, are_new: bool = False
+    ) -> tuple["Shown", list[tuple[int, int]]]:
+        """Return what is remembered after one more list, and the entries that this displaced.
+
+        Those are the earlier ones of its rows, and the oldest where there are more than `most`.
+
+        Parameters
+        ----------
+        are_new
+            Whether none of the rows is remembered, as most often none is: then none is looked for.
+        """
+        kept, second = self if are_new else self.without(rows), int(now)
+        displaced = [] if are_new else self._only(rows)
         pairs = [number for row in rows.tolist() for number in (row, second)]
-        added = struct.pack(f"<{len(pairs)}I", *pairs)
-        return Shown((self._entries + added)[-_ENTRY * most :]) if most else Shown()
+        entries = kept._entries + struct.pack(f"<{len(pairs)}I", *pairs)
+        extra = len(entries) - _ENTRY * most
+        if extra <= 0:
+            return Shown(entries), displaced
+        return Shown(entries[extra:]), displaced + Shown(kept._entries[:extra]).times()
+
+    def before(self, rows: IndexArray, displaced: list[tuple[int, int]]) -> "Shown":
+        """Return what was remembered before a list of these rows, which displaced these entries."""
+        kept = self.without(rows)
+        if not displaced:
+            return kept
+        known = {row for row, _second in kept.times()}
+        returning = [entry for entry in displaced if entry[0] not in known]
+        # Of one second, those that were displaced come first: they were the older ones.
+        return Shown.of_times(sorted(returning + kept.times(), key=lambda entry: entry[1]))
 
     def without(self, rows: IndexArray) -> "Shown":
-        """Return the same as if these rows had never been shown."""
+        """Return the same without any entry of these rows."""
         table = self._table()
         return Shown(table[~np.isin(table[:, 0], rows)].tobytes())
 
@@ -66,3 +93,7 @@ class Shown:
 
     def _table(self) -> NDArray[np.uint32]:
         return np.frombuffer(self._entries, dtype=_WORD).reshape(-1, 2)
+
+    def _only(self, rows: IndexArray) -> list[tuple[int, int]]:
+        table = self._table()
+        return [(row, second) for row, second in table[np.isin(table[:, 0], rows)].tolist()]

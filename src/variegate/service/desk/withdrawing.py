@@ -1,28 +1,38 @@
 """Taking a list back that nobody has answered, so that another can stand in its place."""
 
+from dataclasses import replace
 from typing import Final
 
 from variegate.errors import ConflictError
 from variegate.service.desk.ledger import Ledger
+from variegate.service.desk.shelf import Stock
 from variegate.service.desk.shown import Shown
+from variegate.service.desk.terms import terms_of
 from variegate.store import SlateRow
 
 #: The mark among a slate's reports; those of users begin with another sign.
 WITHDRAWN: Final = "withdrawn"
 
 
-def shown_without(ledger: Ledger, user: str, slate: str) -> Shown:
-    """Return what a user was shown but for one list, or raise ConflictError where it must stay."""
+def shown_without(ledger: Ledger, user: str, slate: str) -> tuple[Shown, list[SlateRow]]:
+    """Return what a user would remember if one list had never been given.
+
+    What the list displaced is remembered again. The lists that were given after it, if any,
+    displaced something else then: those of which that is so come with it, changed.
+    Raises ConflictError where the list must stay.
+    """
     row = ledger.slate(slate)
-    if row.user_id != user:
-        raise ConflictError(f"`instead_of` must be a list of {user!r}, got one of somebody else")
-    if WITHDRAWN in row.reports:
-        raise ConflictError(f"slate {slate!r} was taken back already")
-    if row.answered or row.reports:
-        raise ConflictError(f"slate {slate!r} was answered: it can no longer be taken back")
-    if row.closed or (row.deadline is not None and ledger.now > row.deadline):
-        raise ConflictError(f"the time of slate {slate!r} is over: it can no longer be taken back")
-    return Shown(ledger.user(user).shown).without(ledger.stock.catalogue.rows(row.items))
+    _check_can_go(ledger, row, user)
+    later = [one for one in ledger.lists_after(row) if WITHDRAWN not in one.reports]
+    shown = Shown(ledger.user(user).shown)
+    for one in [*later, row]:
+        shown = shown.before(ledger.stock.catalogue.rows(one.items), _displaced(ledger.stock, one))
+    changed = []
+    for one in reversed(later):
+        shown, again = _given_again(ledger.stock, shown, one)
+        if again.terms != one.terms:
+            changed.append(again)
+    return shown, changed
 
 
 def withdraw(ledger: Ledger, slate: str, by: str) -> None:
@@ -37,3 +47,36 @@ def check_stands(row: SlateRow) -> None:
     """Raise ConflictError for a slate that was taken back."""
     if WITHDRAWN in row.reports:
         raise ConflictError(f"slate {row.id!r} was taken back: another was given in its place")
+
+
+def displaced_ids(
+    stock: Stock, entries: list[tuple[int, int]], since: float
+) -> tuple[tuple[str, int], ...]:
+    """Return entries that a list displaced by the items' ids, but for those forgotten by then."""
+    ids = stock.catalogue.ids
+    return tuple((ids[row], second) for row, second in entries if second > since)
+
+
+def _check_can_go(ledger: Ledger, row: SlateRow, user: str) -> None:
+    if row.user_id != user:
+        raise ConflictError(f"`instead_of` must be a list of {user!r}, got one of somebody else")
+    if WITHDRAWN in row.reports:
+        raise ConflictError(f"slate {row.id!r} was taken back already")
+    if row.answered or row.reports:
+        raise ConflictError(f"slate {row.id!r} was answered: it can no longer be taken back")
+    if row.closed or (row.deadline is not None and ledger.now > row.deadline):
+        raise ConflictError(f"the time of slate {row.id!r} is over: it can no longer be taken back")
+
+
+def _displaced(stock: Stock, row: SlateRow) -> list[tuple[int, int]]:
+    found = [(stock.row_of(item), second) for item, second in terms_of(row).displaced]
+    return [(place, second) for place, second in found if place is not None]
+
+
+def _given_again(stock: Stock, shown: Shown, row: SlateRow) -> tuple[Shown, SlateRow]:
+    """Return what is remembered after a list, and the list with what it displaces by that."""
+    terms = terms_of(row)
+    rows = stock.catalogue.rows(row.items)
+    later, entries = shown.after(rows, row.created, terms.memory)
+    displaced = displaced_ids(stock, entries, row.created - terms.memory_seconds)
+    return later, row._replace(terms=replace(terms, displaced=displaced).to_dict())

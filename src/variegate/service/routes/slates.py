@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Response
+from fastapi import APIRouter, Body, Header, Path, Response
 
 from variegate.policies import Dial
 from variegate.service.desk import Desk, Report, Wish
@@ -20,6 +20,18 @@ from variegate.service.wire import (
 _NOTHING_SAID = SlateBody.model_validate({})
 SlateId = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[0-9A-Za-z_-]+$")]
 
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[\x20-\x7e]+$",
+        description="Names this request of this user, so that it gets one list however often it is "
+        "sent.",
+    ),
+]
+
 
 def slate_routes(desk: Desk) -> list[APIRouter]:
     """Return the routes that give lists and take feedback."""
@@ -31,9 +43,14 @@ def slate_routes(desk: Desk) -> list[APIRouter]:
         status_code=201,
         responses=answer_of(SlateAnswer, "The list.", 201),
     )
-    async def recommend(user: UserId, body: Annotated[SlateBody | None, Body()] = None) -> Response:
+    async def recommend(
+        user: UserId,
+        body: Annotated[SlateBody | None, Body()] = None,
+        idempotency_key: IdempotencyKey = None,
+    ) -> Response:
         """Give a user a list of items; a user need not be known before."""
-        return answered(await desk.recommend(wish_of(user, body or _NOTHING_SAID)), 201)
+        wish = wish_of(user, body or _NOTHING_SAID, idempotency_key)
+        return answered(await desk.recommend(wish), 201)
 
     @router.post(
         "/slates/{slate}/feedback",
@@ -48,7 +65,7 @@ def slate_routes(desk: Desk) -> list[APIRouter]:
     return [router]
 
 
-def wish_of(user: str, body: SlateBody) -> Wish:
+def wish_of(user: str, body: SlateBody, request: str | None = None) -> Wish:
     """Return what a body asks for."""
     return Wish(
         user=user,
@@ -60,6 +77,7 @@ def wish_of(user: str, body: SlateBody) -> Wish:
         show_again=body.show_again,
         details=body.details,
         instead_of=body.instead_of,
+        request=request,
     )
 
 
