@@ -112,6 +112,7 @@ _TERMS: Final = (
     """CREATE INDEX slates_due ON slates (due) WHERE closed IS {false} AND due IS NOT NULL""",
     """CREATE UNIQUE INDEX slates_by_request ON slates (user_id, request)
         WHERE request IS NOT NULL""",
+    "CREATE INDEX users_by_policy ON users (policy)",
 )
 
 

@@ -155,6 +155,17 @@ class Reader:
         rows = self._transaction.rows(self._sql.due, now, limit)
         return [(slate, user) for slate, user in rows]
 
+    def count_closing(self, most: int) -> int:
+        """Return how many lists will close by themselves, counted up to `most`."""
+        ((count,),) = self._transaction.rows(self._sql.count_closing, most)
+        return int(count)
+
+    def count_users(self, policy: str) -> int:
+        """Return how many users a policy has."""
+        check_ids("policy", (policy,))
+        ((count,),) = self._transaction.rows(self._sql.count_users, policy)
+        return int(count)
+
     def policy_sums(self) -> list[PolicySums]:
         """Return what the answered lists came to, by policy, over the users of each."""
         return [

@@ -36,6 +36,8 @@ users = Table(
     Column("changed", Double, nullable=False),
 )
 
+Index("users_by_policy", users.c.policy)
+
 slates = Table(
     "slates",
     TABLES,

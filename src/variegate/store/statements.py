@@ -124,6 +124,11 @@ class Statements:
         due = select(slates.c.id, slates.c.user_id).where(
             schema.is_open, slates.c.due <= bindparam("now")
         )
+        closing = select(slates.c.due).where(schema.will_close).limit(_limit).offset(_start)
+        self.count_closing = self._text(_count(closing.subquery()))  # limit
+        self.count_users = self._text(
+            _count(users).where(users.c.policy == bindparam("policy"))
+        )  # policy
         self.due = self._text(due.order_by(slates.c.due, slates.c.id).limit(_limit).offset(_start))
 
     def _for_users(self) -> None:
@@ -198,3 +203,7 @@ class Statements:
 
 def _columns(table: Table, *, but: str | None = None) -> dict[str, Any]:
     return {column.name: bindparam(column.name) for column in table.c if column.name != but}
+
+
+def _count(table: Table | Subquery) -> Select[int]:
+    return select(func.count()).select_from(table)

@@ -1,5 +1,6 @@
 """All that the service can do, told without HTTP."""
 
+import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import Any, Final, TypeVar
@@ -9,6 +10,7 @@ from variegate.errors import NotFoundError
 from variegate.service.desk.arms import Arms
 from variegate.service.desk.batches import MOST, Batches
 from variegate.service.desk.beside import beside_view
+from variegate.service.desk.changed_settings import note_settings
 from variegate.service.desk.choosing import policies_view
 from variegate.service.desk.comparing import comparison
 from variegate.service.desk.forgetting import Forgetting
@@ -36,6 +38,7 @@ Submit = Callable[[Any], Awaitable[Any]]
 _T = TypeVar("_T")
 #: How old an overview may be: pages that ask every few seconds cost one between them.
 OVERVIEW_SECONDS: Final = 2.0
+_log = logging.getLogger(__name__)
 
 
 class Desk:
@@ -77,6 +80,8 @@ class Desk:
             stock = self.shelf.as_of(batch)
         for name in arms.names:  # a policy that does not fit is found here, not later
             arms.as_of(stock).new_policy(name, stock.catalogue)
+        for change in note_settings(store, rules, arms, stock.catalogue):
+            _log.warning("%s", change)
         self._settler: Final = Settler(store, self.shelf, arms, rules, clock=clock, observe=observe)
         self.priors: Final = Priors(store, self.shelf, arms, rules, clock=clock)
         self._policies, self._map, self._stories = Remembered(1), Remembered(1), Remembered(32)
