@@ -249,6 +249,16 @@ class TestBeside:
         assert not {item["id"] for item in other["items"]} & set(ids(first))
         assert set(other["items"][0]) == {"id", "title", "score", "attributes"}
 
+    def test_another_policy_chooses_from_what_the_list_could(self, page: TestClient) -> None:
+        first = given(page, k=2)
+        allowed = [*ids(first), "item-1", "item-5", "item-7"]
+
+        same = given(page, k=2, candidates=allowed, exclude=["item-7"], show_again=True)
+        fresh = given(page, k=2, candidates=allowed, exclude=["item-7"])
+
+        for one in (same, fresh):
+            assert [item["id"] for item in beside(page, one, "lmdp").json()["items"]] == ids(one)
+
     def test_a_list_that_was_taken_back_was_not_shown(self, page: TestClient) -> None:
         first = given(page)
         second = given(page, instead_of=first["slate_id"])

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
+    Select,
     Table,
     Text,
     any_,
@@ -27,6 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import Executable
+from sqlalchemy.sql.selectable import Subquery
 from sqlalchemy.types import BigInteger, TypeEngine
 
 from variegate.store import schema

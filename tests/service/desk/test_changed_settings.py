@@ -106,7 +106,12 @@ def test_kept_feedback_is_learnt_though_the_first_counts_now(any_store: Store) -
 def test_terms_say_what_a_list_could_be_chosen_from(any_store: Store) -> None:
     shop = Shop(any_store, mix=0.5, memory=50, memory_days=2.0)
     shop.retire("i3")
-    wish = {"candidates": ("i1", "i2", "i4"), "exclude": ("i4",), "show_again": True, "k": 2}
+    wish: dict[str, Any] = {
+        "candidates": ("i1", "i2", "i4"),
+        "exclude": ("i4",),
+        "show_again": True,
+        "k": 2,
+    }
 
     plain = shop.slate(Shop(any_store, clock=shop.clock).give()["slate_id"])
     full = shop.slate(shop.give(**wish)["slate_id"])

@@ -13,16 +13,16 @@ from variegate.service.desk.choosing import any_policy, label_of
 from variegate.service.desk.itemdata import plain_attributes
 from variegate.service.desk.listing import spread_of
 from variegate.service.desk.relearning import lessons
-from variegate.service.desk.rules import DAY, Rules
 from variegate.service.desk.shelf import Stock
-from variegate.service.desk.withdrawing import WITHDRAWN
+from variegate.service.desk.terms import Terms, terms_of
+from variegate.service.desk.withdrawing import WITHDRAWN, known_rows
 from variegate.store import Reader, SlateRow
 
 _PAGE: Final = 100
 
 
 def beside_view(
-    reader: Reader, stock: Stock, arms: Arms, rules: Rules, asked: tuple[str, str, str]
+    reader: Reader, stock: Stock, arms: Arms, asked: tuple[str, str, str]
 ) -> dict[str, Any]:
     """Return the list of a policy in place of one that was given.
 
@@ -37,9 +37,10 @@ def beside_view(
         raise NotFoundError(f"no slate {slate!r} of user {user!r}")
     policy = any_policy(name, stock.catalogue, arms)
     _teach(policy, reader, row)
-    free = _free(reader, stock, rules, row)
+    terms = terms_of(row)
+    free = _free(reader, stock, terms, row)
     k = min(row.k, int(np.count_nonzero(free)))
-    other = policy.recommend(k, candidates=free, rng=crc32(row.id.encode()))
+    other = policy.recommend(k, candidates=free, rng=crc32(row.id.encode()), dial=terms.dial)
     titles = stock.catalogue.titles
     return {
         "policy": name,
@@ -70,30 +71,42 @@ def _teach(policy: Policy, reader: Reader, before: SlateRow) -> None:
             policy.update(slate, earned, seen=sorted(rewards))
 
 
-def _free(reader: Reader, stock: Stock, rules: Rules, before: SlateRow) -> MaskArray:
+def _free(reader: Reader, stock: Stock, terms: Terms, before: SlateRow) -> MaskArray:
     """Return the items that a list could be chosen from when it was given.
 
     Where fewer are left than it has, those shown longest ago come back.
     """
-    free, seen = stock.open.copy(), _shown_before(reader, rules, before)
-    rows = stock.catalogue.rows_or_none(seen)
-    rows = rows[rows >= 0]
+    allowed = _allowed(stock, terms)
+    if terms.allow_repeats:
+        return allowed
+    free = allowed.copy()
+    rows = known_rows(stock.catalogue, _shown_before(reader, terms, before))
     free[rows] = False
     missing = before.k - int(np.count_nonzero(free))
     if missing > 0:
-        back = [row for row in rows[::-1].tolist() if stock.open[row]]
+        back = [row for row in rows[::-1].tolist() if allowed[row]]
         free[back[:missing]] = True
     return free
 
 
-def _shown_before(reader: Reader, rules: Rules, before: SlateRow) -> list[str]:
+def _allowed(stock: Stock, terms: Terms) -> MaskArray:
+    allowed = stock.open.copy()
+    if terms.candidates is not None:
+        among = np.zeros_like(allowed)
+        among[known_rows(stock.catalogue, terms.candidates)] = True
+        allowed &= among
+    allowed[known_rows(stock.catalogue, terms.exclude)] = False
+    return allowed
+
+
+def _shown_before(reader: Reader, terms: Terms, before: SlateRow) -> list[str]:
     """Return the items of the lists before one, the latest first, as far as they are remembered."""
     seen: dict[str, None] = {}
     last = before.id
-    since = before.created - rules.memory_days * DAY
+    since = before.created - terms.memory_seconds
     while page := reader.history(before.user_id, _PAGE, last):
         for row in page:
-            if row.created <= since or len(seen) >= rules.memory:
+            if row.created <= since or len(seen) >= terms.memory:
                 return list(seen)
             if WITHDRAWN not in row.reports:
                 seen.update(dict.fromkeys(row.items))

@@ -196,7 +196,7 @@ class Desk:
         with self.store.reading() as reader:
             stock = self.shelf.as_of(reader)
             arms = self.arms.as_of(stock)
-            return beside_view(reader, stock, arms, self.rules, (user, slate, policy))
+            return beside_view(reader, stock, arms, (user, slate, policy))
 
     def policies(self) -> list[Answer]:
         """Return the policies that can work on these items."""

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from hashlib import blake2b
 from operator import mul
@@ -95,8 +95,10 @@ def _given_before(ledger: Ledger, wish: Wish, row: SlateRow) -> dict[str, Any]:
             "before: give each request a key of its own"
         )
     slate = unpacked_slate(row)
+    # The catalogue may have other rows by now, and may no longer have an item.
+    slate = replace(slate, items=ledger.stock.catalogue.rows_or_none(row.items))
     why = None
-    if wish.explain:
+    if wish.explain and (slate.items >= 0).all():
         # The policy that gave the list may no longer be served, and another may not know it.
         with suppress(InputError, StateError):
             why = ledger.policy(row.user_id).explain(slate, dial=wish.dial)
@@ -270,17 +272,18 @@ def _answer(
 ) -> dict[str, Any]:
     catalogue = ledger.stock.catalogue
     places = slate.items.tolist()
+    titles = [catalogue.titles[at] if at >= 0 else row.items[n] for n, at in enumerate(places)]
     items: list[dict[str, Any]] = [
-        {"id": item, "title": catalogue.titles[place], "score": score, "shown_before": seen}
-        for item, place, score, seen in zip(
-            slate.ids, places, slate.scores.tolist(), before, strict=True
+        {"id": item, "title": title, "score": score, "shown_before": seen}
+        for item, title, score, seen in zip(
+            slate.ids, titles, slate.scores.tolist(), before, strict=True
         )
     ]
     for at, (item, place) in enumerate(zip(items, places, strict=True)):
         if why is not None:
             item["explanation"] = explained(why, at)
         if wish.details:
-            item["attributes"] = plain_attributes(catalogue, place)
+            item["attributes"] = plain_attributes(catalogue, place) if place >= 0 else {}
     return {
         "slate_id": row.id,
         "user": row.user_id,

@@ -1,8 +1,11 @@
 """Taking a list back that nobody has answered, so that another can stand in its place."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from variegate.arrays import IndexArray
+from variegate.catalogue import Catalogue
 from variegate.errors import ConflictError
 from variegate.service.desk.ledger import Ledger
 from variegate.service.desk.shelf import Stock
@@ -24,9 +27,9 @@ def shown_without(ledger: Ledger, user: str, slate: str) -> tuple[Shown, list[Sl
     row = ledger.slate(slate)
     _check_can_go(ledger, row, user)
     later = [one for one in ledger.lists_after(row) if WITHDRAWN not in one.reports]
-    shown = Shown(ledger.user(user).shown)
+    shown, catalogue = Shown(ledger.user(user).shown), ledger.stock.catalogue
     for one in [*later, row]:
-        shown = shown.before(ledger.stock.catalogue.rows(one.items), _displaced(ledger.stock, one))
+        shown = shown.before(known_rows(catalogue, one.items), _displaced(ledger.stock, one))
     changed = []
     for one in reversed(later):
         shown, again = _given_again(ledger.stock, shown, one)
@@ -47,6 +50,12 @@ def check_stands(row: SlateRow) -> None:
     """Raise ConflictError for a slate that was taken back."""
     if WITHDRAWN in row.reports:
         raise ConflictError(f"slate {row.id!r} was taken back: another was given in its place")
+
+
+def known_rows(catalogue: Catalogue, ids: Sequence[str]) -> IndexArray:
+    """Return the rows of items, but for those that the catalogue no longer has."""
+    rows = catalogue.rows_or_none(ids)
+    return rows[rows >= 0]
 
 
 def displaced_ids(
@@ -76,7 +85,7 @@ def _displaced(stock: Stock, row: SlateRow) -> list[tuple[int, int]]:
 def _given_again(stock: Stock, shown: Shown, row: SlateRow) -> tuple[Shown, SlateRow]:
     """Return what is remembered after a list, and the list with what it displaces by that."""
     terms = terms_of(row)
-    rows = stock.catalogue.rows(row.items)
+    rows = known_rows(stock.catalogue, row.items)
     later, entries = shown.after(rows, row.created, terms.memory)
     displaced = displaced_ids(stock, entries, row.created - terms.memory_seconds)
     return later, row._replace(terms=replace(terms, displaced=displaced).to_dict())
