@@ -13,10 +13,12 @@ import pytest
 from tests.cli.running import fail, run
 from tests.cli.serving import Place, placed
 from tests.cli.world import FIXED, ITEMS, LMDH, MIX, K, Served, catalogue, clicks_of, serve
-from tests.service.desk.shop import Clock, Shop, new_item
+from tests.service.desk.shop import NOON, Clock, Shop, new_item
+from variegate import Catalogue
 from variegate.policies import Dial, parse_policy
+from variegate.service.desk.new_catalogue import relearn
 from variegate.slate import slate_of
-from variegate.store import ITEMS_HISTORY, ITEMS_REVISION
+from variegate.store import ITEMS_HISTORY, ITEMS_REVISION, Store
 
 USERS, ROUNDS = 50, 24
 #: No list is rarer than 0.3 / 5 times 0.3 / 4, and the squares of what lists earn are 1 on average.
@@ -468,3 +470,27 @@ def test_store_of_a_password_is_not_told() -> None:
     message = fail("evaluate-log", "--store", "postgresql://me:secret@127.0.0.1:1/none")
 
     assert "secret" not in message
+
+
+def test_lists_of_another_catalogue_are_left_out(tmp_path: Path) -> None:
+    place = placed(tmp_path)
+    items = Catalogue.load(place.catalogue)
+    with place.shop(mix=0.3) as shop:
+        for user in ("ann", "bob", "cyd"):
+            shop.click(user)
+            shop.click(user, candidates=("i0", "i1", "i2", "i3", "i4", "i5"), show_again=True)
+    few = Catalogue(
+        items.ids[:12], items.features[:12], "cosine", feature_names=items.feature_names
+    )
+    few.save(place.catalogue)
+    with Store.open(place.url()) as store:
+        done = relearn(store, few, shop.arms, lambda _done: None)
+    assert done.dropped > 0
+    assert done.lists > 0
+    with place.shop(mix=0.3, items=few, clock=Clock(NOON + 60)) as shop:
+        for user in ("ann", "bob"):
+            shop.click(user)
+
+    found = evaluated(place, "--policy", SERVED)
+
+    assert (found["lists"], found["users"]) == (2, 2)

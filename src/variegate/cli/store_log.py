@@ -15,7 +15,7 @@ from variegate.evaluation.offpolicy import Lesson, LoggedSlate, LogSource, Slate
 from variegate.gains import NORMALISERS, Normaliser
 from variegate.policies import parse_policy
 from variegate.service.desk.listing import normalising_weights
-from variegate.service.desk.packing import unpacked_slate
+from variegate.service.desk.packing import has_features, rows_of, unpacked_slate
 from variegate.service.desk.rebuilding import each_user
 from variegate.service.desk.relearning import events_of
 from variegate.service.desk.settling import Settler
@@ -84,12 +84,14 @@ def _user_log(reader: Reader, user: str, items: _ItemHistory) -> UserLog:
     memory = _Memory()
     for _, step in sorted(steps, key=lambda one: one[0]):
         if isinstance(step, SlateRow):
-            lists[step.id] = _logged(step, items, memory.shown)
-            found.append(lists[step.id])
-            memory.add(step, lists[step.id].slate.items)
+            if has_features(step):
+                lists[step.id] = _logged(step, items, memory.shown)
+                found.append(lists[step.id])
+            shown = rows_of(step)
+            memory.add(step, shown[shown >= 0])
         elif step.kind == "withdraw":
             memory.withdraw(str(step.slate_id))
-        elif step.body.get("taught"):
+        elif step.body.get("taught") and step.slate_id in lists:
             found.append(_lesson(lists[str(step.slate_id)], step))
     return UserLog(user, tuple(found))
 
@@ -189,7 +191,9 @@ def _lesson(given: LoggedSlate, event: EventRow) -> Lesson:
 
 def _normaliser_of(row: SlateRow, slate: Slate) -> Normaliser:
     """Return the scale with which the list's distances give the mean distance in the row."""
-    for name in NORMALISERS if row.k > 1 else ():
+    # After another catalogue was taken the row still has the distances that were shown.
+    is_same = len(row.spread) == slate.diversity.shape[1]
+    for name in NORMALISERS if row.k > 1 and is_same else ():
         normaliser = cast("Normaliser", name)
         means = normalising_weights(normaliser, row.k) @ slate.diversity
         if np.abs(means - list(row.spread.values())).max(initial=0.0) < 1e-9:

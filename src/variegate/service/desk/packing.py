@@ -73,6 +73,11 @@ def unpacked_slate(row: SlateRow) -> Slate:
     )
 
 
+def has_features(row: SlateRow) -> bool:
+    """Return whether a list can teach; see `new_catalogue`."""
+    return any(_SIZES.unpack_from(row.features)[2:])
+
+
 def rows_of(row: SlateRow) -> IndexArray:
     """Return the rows of a list's items, also where its features are gone; -1 for no row."""
     k = _SIZES.unpack_from(row.features)[1]
