@@ -16,7 +16,7 @@ from variegate.store import Store, connection
 from variegate.store.sqlite import SqliteDatabase
 
 #: Seconds for a statement
-LIMIT = 0.5
+LIMIT = 1.5
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def test_database_that_does_not_answer_is_tried_by_one_at_a_time(
 
 
 def test_statements_may_have_longer_where_a_transaction_asks_for_it(store: Store) -> None:
-    slow = "SELECT pg_sleep(0.7)"
+    slow = "SELECT pg_sleep(1.6)"
     with store._database.looking(5.0) as opened:
         opened.exec_driver_sql(slow)
     timeout = pytest.raises(StoreError, match="statement timeout")

@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from variegate.errors import StoreError
 from variegate.store.failures import Count, Failures
+from variegate.store.notes import CHANGING_SECONDS
 from variegate.store.statements import Statements
 from variegate.store.transaction import Transaction
 
@@ -90,7 +91,7 @@ class Database(ABC):
     @contextmanager
     def changing_tables(self) -> Iterator[Connection]:
         """Give a connection in a transaction that no other of its kind runs beside."""
-        with self._connected() as connection:
+        with self._connected(CHANGING_SECONDS) as connection:
             try:
                 self._begin_changing_tables(connection)
                 yield connection

@@ -12,6 +12,7 @@ from variegate.errors import StoreError
 from variegate.store.connection import LimitedConnection, NoAnswerError
 from variegate.store.database import Database, checkout_seconds, lock_seconds
 from variegate.store.failures import Failures, driver_error
+from variegate.store.notes import CHANGING_SECONDS
 from variegate.store.packing import Values
 from variegate.store.transaction import Transaction
 
@@ -107,6 +108,8 @@ class PostgresDatabase(Database):
         return PostgresTransaction(connection, self.statements, self._failures)
 
     def _begin_changing_tables(self, connection: Connection) -> None:
+        self._lengthen(connection)
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {_milliseconds(CHANGING_SECONDS)}")
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (_TABLES_LOCK,))
 
     def _commit(self, connection: Connection) -> None:
