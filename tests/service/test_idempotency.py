@@ -87,9 +87,9 @@ def sent(process: Process, user: str) -> dict[str, Any]:
 
 
 def test_two_replicas_give_one_list_and_a_kill_does_not_change_it(url: str, tmp_path: Path) -> None:
-    folder, near = str(tmp_path), settings_of(url, tmp_path, backroom=False)
+    folder, near = str(tmp_path), settings_of(url, tmp_path, engine_process=False)
     with (
-        started(settings_of(url, tmp_path, backroom=True), folder) as one,
+        started(settings_of(url, tmp_path, engine_process=True), folder) as one,
         started(near, folder) as two,
         ThreadPoolExecutor(8) as pool,
     ):

@@ -21,7 +21,7 @@ from variegate.service.settings import Settings
 @pytest.mark.slow
 def test_twenty_kills_lose_nothing_and_count_nothing_twice(url: str) -> None:
     # With a back room and without: either way is served somewhere.
-    plan = Plan(kills=20, longest=0.5, seed=6, backroom=url.startswith("sqlite"))
+    plan = Plan(kills=20, longest=0.5, seed=6, engine_process=url.startswith("sqlite"))
 
     soak = soaked(url, plan)
 

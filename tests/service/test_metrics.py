@@ -61,8 +61,10 @@ def test_core_adds_its_own_numbers() -> None:
     metrics.recommend_seconds.observe(0.0015)
     metrics.learn_seconds.observe(0.3)
     metrics.batch_size.observe(5)
-    for count in (metrics.slates, metrics.feedback, metrics.new_users, metrics.store_errors):
+    for count in (metrics.slates, metrics.feedback, metrics.new_users):
         count.inc()
+    metrics.store_error("timeout")
+    metrics.engine_restart("hung")
 
     text = metrics.text().decode()
 
@@ -70,8 +72,11 @@ def test_core_adds_its_own_numbers() -> None:
     assert 'variegate_recommend_seconds_bucket{le="0.002"} 1.0' in text
     assert "variegate_learn_seconds_sum 0.3" in text
     assert 'variegate_batch_operations_bucket{le="8.0"} 1.0' in text
-    for name in ("slates", "feedback", "new_users", "store_errors"):
+    for name in ("slates", "feedback", "new_users"):
         assert f"variegate_{name}_total 1.0" in text
+    assert 'variegate_store_errors_total{kind="timeout"} 1.0' in text
+    assert 'variegate_store_errors_total{kind="outcome_unknown"} 0.0' in text
+    assert 'variegate_engine_restarts_total{reason="hung"} 1.0' in text
 
 
 def test_two_services_in_a_process_count_apart() -> None:

@@ -63,7 +63,7 @@ def test_postgres_has_limits_to_its_patience(postgres_url: str, query: str, comm
     with Store.open(postgres_url + query) as store, store.batch() as batch:
         found = [said(batch, f"SHOW {name}") for name in shown]
 
-    assert found == ["5s", "30s", "read committed", committed]
+    assert found == ["5s", "27s", "read committed", committed]
 
 
 def test_address_can_set_other_limits(postgres_url: str) -> None:

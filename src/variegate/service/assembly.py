@@ -7,12 +7,10 @@ from fastapi import FastAPI
 
 from variegate.catalogue import Catalogue
 from variegate.service.app import create_app
-from variegate.service.backroom import Messenger
-from variegate.service.backroom.process import pays
 from variegate.service.desk import Desk
-from variegate.service.desk.desk import Submit
-from variegate.service.metrics import Metrics
-from variegate.service.parts import arms_of, catalogue_of, rules_of, warm_arms
+from variegate.service.desk.process import EngineProxy, has_process
+from variegate.service.metrics import ERROR_KINDS, Metrics
+from variegate.service.parts import arms_of, catalogue_of, open_store, rules_of, warm_arms
 from variegate.service.routes import desk_routes
 from variegate.service.settings import Settings
 from variegate.store import Store
@@ -23,19 +21,19 @@ def build_app(settings: Settings) -> FastAPI:
 
     The service closes the store when it stops.
     """
-    metrics, store = Metrics(), Store.open(settings.store)
-    messenger = None
+    metrics = Metrics()
+    observe = observer(metrics)
+    store, engine = open_store(settings, observe), None
     try:
-        if pays(settings):
-            messenger = Messenger(settings, observer(metrics))
-            messenger.begin()
+        if has_process(settings):
+            engine = EngineProxy(settings, observe, metrics.engine_restart)
+            engine.begin()
         catalogue = catalogue_of(settings)
-        submit = None if messenger is None else messenger.submit
-        desk = desk_of(settings, catalogue, store, metrics, submit)
+        desk = desk_of(settings, catalogue, store, metrics, engine)
         warm_arms(arms_of(settings), catalogue)
     except BaseException:
-        if messenger is not None:
-            messenger.abandon()
+        if engine is not None:
+            engine.abandon()
         store.close()
         raise
 
@@ -44,15 +42,15 @@ def build_app(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         with store:
-            if messenger is not None:
-                await messenger.open()
+            if engine is not None:
+                await engine.open()
             desk.start()
             try:
                 yield
             finally:
                 desk.stop()
-                if messenger is not None:
-                    await messenger.close()
+                if engine is not None:
+                    await engine.close()
 
     return create_app(
         settings,
@@ -60,7 +58,7 @@ def build_app(settings: Settings) -> FastAPI:
         routers=desk_routes(desk),
         lifespan=lifespan,
         metrics=metrics,
-        checks=[] if messenger is None else [messenger.check],
+        checks=[desk.check],
     )
 
 
@@ -75,17 +73,17 @@ def desk_of(
     catalogue: Catalogue,
     store: Store,
     metrics: Metrics,
-    submit: Submit | None = None,
+    engine: EngineProxy | None = None,
 ) -> Desk:
-    """Return the desk that the settings describe."""
+    """Return the desk that the settings describe, over an engine process if one is given."""
     return Desk(
         catalogue,
         store,
         arms_of(settings),
         rules_of(settings),
-        patience=settings.timeout_seconds,
+        timeout=settings.timeout_seconds,
         observe=observer(metrics),
-        submit=submit,
+        worker=engine,
     )
 
 
@@ -98,5 +96,10 @@ def observer(metrics: Metrics) -> Callable[[str, float], None]:
         "slates": metrics.slates.inc,
         "feedback": metrics.feedback.inc,
         "new_users": metrics.new_users.inc,
+        **{f"store_error {kind}": _counter(metrics, kind) for kind in ERROR_KINDS},
     }
     return lambda name, value: tell[name](value)
+
+
+def _counter(metrics: Metrics, kind: str) -> Callable[[float], None]:
+    return lambda _one: metrics.store_error(kind)

@@ -136,7 +136,6 @@ class Guard:
             if self.keys.is_stale:
                 await self.keys.refresh()
         except StoreError as error:
-            self.metrics.store_errors.inc()
             return error_answer(503, str(error), call.request_id, {"Retry-After": "1"})
         self._identify(headers, call)
         return None if self.buckets is None else self._limited(self.buckets, scope, call)

@@ -3,7 +3,7 @@
 import os
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from heapq import nlargest
 from typing import Any, Final
 
@@ -22,6 +22,10 @@ from prometheus_client.multiprocess import MultiProcessCollector
 SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
+#: What `variegate_store_errors` is told apart by.
+ERROR_KINDS: Final = ("unavailable", "timeout", "busy", "outcome_unknown")
+#: Why an engine process was replaced.
+RESTARTS: Final = ("hung", "ended")
 #: Requests among which the slowest are told.
 _RECENT: Final = 1000
 _REQUEST_SECONDS: Final = (
@@ -36,7 +40,7 @@ class Metrics:
     """The numbers of one service.
 
     The core adds to `recommend_seconds`, `learn_seconds` and `batch_size` with `observe`, and
-    to `slates`, `feedback`, `new_users` and `store_errors` with `inc`.
+    to `slates`, `feedback` and `new_users` with `inc`.
     """
 
     def __init__(self) -> None:
@@ -55,12 +59,8 @@ class Metrics:
             buckets=_REQUEST_SECONDS,
             registry=registry,
         )
-        self._refused = Counter(
-            "variegate_refused",
-            "Requests refused: no_key, bad_key, role, origin, forwarded, site, rate, busy.",
-            ("reason",),
-            registry=registry,
-        )
+        refusals = "Requests refused: no_key, bad_key, role, origin, forwarded, site, rate, busy."
+        self._refused = self._by_label("refused", refusals, "reason")
         self.recommend_seconds = self._core_seconds("recommend", "working out one list, no HTTP.")
         self.learn_seconds = self._core_seconds("learn", "learning from one feedback, no HTTP.")
         self.batch_size = Histogram(
@@ -72,7 +72,10 @@ class Metrics:
         self.slates = self._count("slates", "Lists given.")
         self.feedback = self._count("feedback", "Feedback taken in, repetitions left out.")
         self.new_users = self._count("new_users", "Users met for the first time.")
-        self.store_errors = self._count("store_errors", "Times that the store could not be used.")
+        failures = "Failures of the store and the engine, reads included, by kind."
+        self._store_errors = self._by_label("store_errors", failures, "kind", ERROR_KINDS)
+        restarts = "Engine processes that were replaced."
+        self._engine_restarts = self._by_label("engine_restarts", restarts, "reason", RESTARTS)
         # Finding a child by its labels takes a lock and a tuple of texts each time.
         self._counts: dict[tuple[str, str, int], Counter] = {}
         self._times: dict[str, Histogram] = {}
@@ -109,6 +112,14 @@ class Metrics:
             for seconds, route, method, status, at in recent
         ]
 
+    def store_error(self, kind: str) -> None:
+        """Count a failure of the store, or a command that the engine did not answer."""
+        self._store_errors.labels(kind).inc()
+
+    def engine_restart(self, reason: str) -> None:
+        """Count an engine process that was replaced."""
+        self._engine_restarts.labels(reason).inc()
+
     def refused(self, reason: str) -> None:
         """Count a request that was not let in."""
         self._refused.labels(reason).inc()
@@ -123,6 +134,13 @@ class Metrics:
 
     def _count(self, name: str, about: str) -> Counter:
         return Counter(f"variegate_{name}", about, registry=self.registry)
+
+    def _by_label(self, name: str, about: str, label: str, values: Sequence[str] = ()) -> Counter:
+        counter = Counter(f"variegate_{name}", about, (label,), registry=self.registry)
+        for value in values:
+            # A series that begins with its first error has no increase that an alert could see.
+            counter.labels(value)
+        return counter
 
     def _core_seconds(self, name: str, about: str) -> Histogram:
         return Histogram(

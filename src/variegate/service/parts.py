@@ -1,11 +1,19 @@
 """What the settings describe, without HTTP: the catalogue, the policies, the rules."""
 
+from collections.abc import Callable
+from typing import Final
+
 from variegate.catalogue import Catalogue
 from variegate.errors import DataError, InputError
 from variegate.policies.warming import warm_policy
 from variegate.service.desk import Arms, Rules
 from variegate.service.ids import check_id
 from variegate.service.settings import Settings
+from variegate.store import Store
+
+#: The part of `timeout_seconds` that one statement may take, so that a request which waits for a
+#: connection, makes one and sends a statement is answered in time.
+_STATEMENT_SHARE: Final = 0.4
 
 
 def catalogue_of(settings: Settings) -> Catalogue:
@@ -43,3 +51,12 @@ def warm_arms(arms: Arms, catalogue: Catalogue) -> None:
     """Let every policy make a list, so that no user waits for the compiler."""
     for name in arms.names:
         warm_policy(arms.new_policy(name, catalogue))
+
+
+def open_store(settings: Settings, observe: Callable[[str, float], None]) -> Store:
+    """Return the store of the settings, with their deadlines; `observe` counts its failures."""
+    return Store.open(
+        settings.store,
+        timeout=_STATEMENT_SHARE * settings.timeout_seconds,
+        count=lambda kind: observe(f"store_error {kind}", 1),
+    )

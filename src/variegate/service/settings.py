@@ -74,10 +74,10 @@ class Settings(BaseSettings):
         8000, "Port to listen at; 0 takes any free one.", "from 0 to 65535", ge=0, le=65535
     )
     workers: int = setting(1, "Processes that answer.", "from 1 to 256", ge=1, le=256)
-    backroom: bool | None = setting(
+    engine_process: bool | None = setting(
         None,
-        "Work lists out in a process beside the one that speaks HTTP, for each worker. Not set: "
-        "where there are two cores for each.",
+        "Run the engine, which makes lists and learns, in a process beside the one that speaks "
+        "HTTP, for each worker. Not set: where there are two cores for each.",
         "true or false",
     )
     policies: dict[str, str] = setting(
@@ -168,7 +168,7 @@ class Settings(BaseSettings):
     timeout_seconds: float = setting(
         10.0,
         "Seconds that a client may take to send its headers, again its body, and to go on reading "
-        "an answer.",
+        "an answer; a request that waits for the engine or the store is answered 503 after them.",
         "a number above 0",
         gt=0,
     )

@@ -3,22 +3,37 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Final
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from variegate.errors import StoreError
-from variegate.store.failures import Failures
+from variegate.store.failures import Count, Failures
+from variegate.store.notes import CHANGING_SECONDS
 from variegate.store.statements import Statements
 from variegate.store.transaction import Transaction
 
-#: Seconds to wait for another's lock, and for a connection
-PATIENCE: Final = 5.0
+#: Seconds to wait for another's lock, and for a connection, at most
+_LONGEST_WAIT: Final = 5.0
+
+
+def lock_seconds(timeout: float) -> float:
+    """Return how long to wait for a lock: less than a statement may take, so that it is named."""
+    return min(_LONGEST_WAIT, 0.75 * timeout)
+
+
+def checkout_seconds(timeout: float) -> float:
+    """Return how long to wait for a connection that others have in use."""
+    return min(_LONGEST_WAIT, 0.5 * timeout)
 
 
 class Database(ABC):
     """A database that can be reached.
+
+    After a statement that was not answered in time, one transaction at a time tries whether the
+    database answers again; the others fail at once, rather than each after its own wait.
 
     Parameters
     ----------
@@ -26,38 +41,46 @@ class Database(ABC):
         Its connections.
     failures
         How its errors are told.
+    timeout
+        Seconds that a statement may take.
     """
 
-    def __init__(self, engine: Engine, failures: Failures) -> None:
+    def __init__(self, engine: Engine, failures: Failures, *, timeout: float) -> None:
         self._engine = engine
         self._failures = failures
+        self._timeout = timeout
         self._closed = False
+        self._trial = Lock()
         self.statements = Statements(engine.dialect)
 
     @contextmanager
-    def writing(self) -> Iterator[Transaction]:
-        """Give a transaction that is kept at the end, or not at all after an exception."""
-        with self._connected() as connection:
+    def writing(self, timeout: float | None = None) -> Iterator[Transaction]:
+        """Give a transaction that is kept at the end, or not at all after an exception.
+
+        Raises StoreError where nothing was kept, OutcomeUnknownError where the answer to the
+        commit was lost or did not come within `timeout` seconds.
+        """
+        with self._connected(timeout) as connection:
             try:
                 self._begin_writing(connection)
                 transaction = self._transaction(connection)
                 yield transaction
                 transaction.check()
-                connection.commit()
+                self._commit(connection)
             except BaseException as error:
                 self._abandon(connection, error)
                 raise
 
     @contextmanager
-    def reading(self) -> Iterator[Transaction]:
+    def reading(self, timeout: float | None = None) -> Iterator[Transaction]:
         """Give a transaction that sees the database as it is at its first statement."""
-        with self.looking() as connection:
+        with self.looking(timeout) as connection:
             yield self._transaction(connection)
 
     @contextmanager
-    def looking(self) -> Iterator[Connection]:
+    def looking(self, timeout: float | None = None) -> Iterator[Connection]:
         """Give a connection to look around with, which changes nothing and waits for nobody."""
-        with self._connected() as connection:
+        with self._connected(timeout) as connection:
             try:
                 yield self._begin_reading(connection)
                 self._abandon(connection)
@@ -68,11 +91,11 @@ class Database(ABC):
     @contextmanager
     def changing_tables(self) -> Iterator[Connection]:
         """Give a connection in a transaction that no other of its kind runs beside."""
-        with self._connected() as connection:
+        with self._connected(CHANGING_SECONDS) as connection:
             try:
                 self._begin_changing_tables(connection)
                 yield connection
-                connection.commit()
+                self._commit(connection)
             except BaseException as error:
                 self._abandon(connection, error)
                 raise
@@ -80,6 +103,10 @@ class Database(ABC):
     def unusable(self, reason: str) -> StoreError:
         """Return the error that says why this database cannot be used."""
         return self._failures.unusable(reason)
+
+    def count_failures(self, count: Count) -> None:
+        """Call `count` with the kind of each failure from here on; see `failures.KINDS`."""
+        self._failures.count = count
 
     def close(self) -> None:
         """Close all connections; the database is of no use after this."""
@@ -95,16 +122,41 @@ class Database(ABC):
     @abstractmethod
     def _begin_changing_tables(self, connection: Connection) -> None: ...
 
+    @abstractmethod
+    def _is_undone(self, error: Exception) -> bool:
+        """Whether an error in answer to a commit means that nothing was kept."""
+
+    def _commit(self, connection: Connection) -> None:
+        try:
+            connection.commit()
+        except self._failures.kinds as error:
+            if self._is_undone(error):
+                raise
+            raise self._failures.outcome_unknown(error) from None
+
+    @abstractmethod
+    def _limit(self, connection: Connection, timeout: float | None) -> None:
+        """Let each statement on a connection take so many seconds, where that can be said."""
+
     def _transaction(self, connection: Connection) -> Transaction:
         return Transaction(connection, self.statements, self._failures)
 
     @contextmanager
-    def _connected(self) -> Iterator[Connection]:
+    def _connected(self, timeout: float | None = None) -> Iterator[Connection]:
         # An engine whose connections were closed would quietly open others.
         if self._closed:
             raise self._failures.unusable("the store was closed")
-        with self._failures.told(), self._engine.connect() as connection:
-            yield connection
+        is_trial = self._failures.is_silent
+        if is_trial and not self._trial.acquire(blocking=False):
+            raise self._failures.unusable("the database does not answer", kind="timeout")
+        try:
+            with self._failures.told(), self._engine.connect() as connection:
+                self._limit(connection, timeout)
+                yield connection
+            self._failures.is_silent = False
+        finally:
+            if is_trial:
+                self._trial.release()
 
     def _abandon(self, connection: Connection, _error: BaseException | None = None) -> None:
         """Undo what a transaction did; `_error` is why, if it was not to be."""

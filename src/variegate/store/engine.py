@@ -16,12 +16,14 @@ _ADDRESSES: Final = "a file, sqlite:///file.db or postgresql://user@host/databas
 _DURABILITY: Final = {"full": True, "normal": False}
 
 
-def open_database(url: str, *, create: bool) -> Database:
+def open_database(url: str, *, create: bool, timeout: float = 30.0) -> Database:
     """Return the database that `url` means; see `Store.open`."""
+    if not 0 < timeout < float("inf"):
+        raise InputError(f"`timeout` must be a number of seconds above 0, got {timeout!r}")
     if ":memory:" in url:
         raise _forgetful()
     if "://" not in url:
-        return SqliteDatabase(Path(url), create=create, durable=True)
+        return SqliteDatabase(Path(url), create=create, durable=True, timeout=timeout)
     read = _read(url)
     kind = _KINDS.get(read.drivername)
     if kind is None:
@@ -29,7 +31,8 @@ def open_database(url: str, *, create: bool) -> Database:
     wish = read.query.get("durability", "full")
     if not isinstance(wish, str) or wish not in _DURABILITY:
         raise InputError(f"`durability` must be full or normal, got {wish!r}")
-    return kind(read.difference_update_query(["durability"]), create, _DURABILITY[wish])
+    plain = read.difference_update_query(["durability"])
+    return kind(plain, create, _DURABILITY[wish], timeout)
 
 
 def _read(url: str) -> URL:
@@ -43,7 +46,7 @@ def _read(url: str) -> URL:
     return read
 
 
-def _sqlite(url: URL, create: bool, durable: bool) -> Database:
+def _sqlite(url: URL, create: bool, durable: bool, timeout: float) -> Database:
     if url.host:
         raise InputError("`url` must have three slashes before a file: sqlite:///file.db")
     if not url.database:
@@ -52,21 +55,21 @@ def _sqlite(url: URL, create: bool, durable: bool) -> Database:
         raise InputError(
             f"`url` of SQLite can be followed by durability alone, got {', '.join(url.query)}"
         )
-    return SqliteDatabase(Path(url.database), create=create, durable=durable)
+    return SqliteDatabase(Path(url.database), create=create, durable=durable, timeout=timeout)
 
 
-def _postgres(url: URL, _create: bool, durable: bool) -> Database:
+def _postgres(url: URL, _create: bool, durable: bool, timeout: float) -> Database:
     # Who keeps a file needs no psycopg.
     from variegate.store.postgres import PostgresDatabase
 
-    return PostgresDatabase(url, durable=durable)
+    return PostgresDatabase(url, durable=durable, timeout=timeout)
 
 
 def _forgetful() -> InputError:
     return InputError("`url` must name a file: a store in memory forgets all it has learnt")
 
 
-_KINDS: Final[dict[str, Callable[[URL, bool, bool], Database]]] = {
+_KINDS: Final[dict[str, Callable[[URL, bool, bool, float], Database]]] = {
     "sqlite": _sqlite,
     "sqlite+pysqlite": _sqlite,
     "postgresql": _postgres,

@@ -1,4 +1,4 @@
-"""Under which keys `meta` notes what."""
+"""Under which keys `meta` notes what; how long what changes all of a store may take."""
 
 from typing import Final
 
@@ -16,3 +16,6 @@ ITEMS_HISTORY: Final = "items_history"
 KEYS_REVISION: Final = "keys_revision"
 #: How the running sums were counted
 SUMS: Final = "sums"
+#: Seconds for one statement that changes tables or counts a whole history, and to wait for another
+#: process that does so
+CHANGING_SECONDS: Final = 300.0

@@ -1,28 +1,25 @@
 """A store in a PostgreSQL database, for several processes and machines."""
 
-from typing import Final
+from math import ceil
+from typing import Any, Final, cast
 
 import psycopg
-from sqlalchemy import URL, Connection, create_engine
+from psycopg import errors
+from sqlalchemy import URL, Connection, create_engine, event
+from sqlalchemy.exc import DisconnectionError
 
 from variegate.errors import StoreError
-from variegate.store.database import PATIENCE, Database
-from variegate.store.failures import Failures
+from variegate.store.connection import LimitedConnection, NoAnswerError
+from variegate.store.database import Database, checkout_seconds, lock_seconds
+from variegate.store.failures import Failures, driver_error
+from variegate.store.notes import CHANGING_SECONDS
 from variegate.store.packing import Values
 from variegate.store.transaction import Transaction
 
-#: What no server may take longer for, in milliseconds, so that nothing hangs for ever
-_TIME_LIMITS: Final = {
-    "lock_timeout": int(1000 * PATIENCE),
-    "statement_timeout": 30_000,
-    "idle_in_transaction_session_timeout": 60_000,
-}
-#: Settings of libpq that an address may set otherwise
-_CONNECTING: Final = {
-    "application_name": "variegate",
-    "connect_timeout": "5",
-    "tcp_user_timeout": "10000",
-}
+_TIMEOUTS: Final = (errors.QueryCanceled, errors.LockNotAvailable)
+_SILENCES: Final = (NoAnswerError, errors.ConnectionTimeout)
+#: Part of a statement's time after which the server itself gives it up, and says so
+_ON_SERVER: Final = 0.9
 #: Names the lock that keeps two processes from changing the tables at once
 _TABLES_LOCK: Final = 0x76617269656761
 
@@ -45,59 +42,136 @@ class PostgresDatabase(Database):
         Its address.
     durable
         Whether a batch is on the server's disk before it counts as kept.
+    timeout
+        Seconds that the server may take for a statement.
     """
 
-    def __init__(self, url: URL, *, durable: bool) -> None:
-        options = " ".join(f"-c {name}={value}" for name, value in _TIME_LIMITS.items())
+    def __init__(self, url: URL, *, durable: bool, timeout: float) -> None:
+        options = " ".join(f"-c {name}={value}" for name, value in _time_limits(timeout).items())
         if not durable:
             options += " -c synchronous_commit=off"
         # What the address says comes last and wins.
-        query = {**_CONNECTING, **url.query, "options": f"{options} {_plain(url, 'options')}"}
+        query = {
+            **_connecting(timeout),
+            **url.query,
+            "options": f"{options} {_plain(url, 'options')}",
+        }
         engine = create_engine(
             url.set(drivername="postgresql+psycopg", query=query),
             paramstyle="format",
             isolation_level="READ COMMITTED",
-            # A connection that died with the server is found out before a batch is lost to it.
-            pool_pre_ping=True,
             pool_size=5,
             max_overflow=15,
-            pool_timeout=PATIENCE,
+            pool_timeout=checkout_seconds(timeout),
             use_native_hstore=False,
             client_encoding="utf8",
             hide_parameters=True,
         )
-        super().__init__(engine, Failures(_shown(url), psycopg, _secrets(url)))
+        failures = Failures(_shown(url), psycopg, _secrets(url), _TIMEOUTS, _SILENCES)
+        super().__init__(engine, failures, timeout=timeout)
+        event.listen(engine, "do_connect", self._connect)
+        event.listen(engine, "checkout", _check_usable)
         try:
             self._check_encoding()
         except BaseException:
             self.close()
             raise
 
+    def _connect(
+        self, _dialect: Any, _record: Any, arguments: Any, options: Any
+    ) -> LimitedConnection:
+        connection = LimitedConnection.connect(*arguments, **options)
+        connection.limit = self._timeout
+        return connection
+
+    def _limit(self, connection: Connection, timeout: float | None) -> None:
+        _driver_connection(connection).limit = self._timeout if timeout is None else timeout
+
     def _begin_writing(self, connection: Connection) -> None:
         connection.begin()  # the driver does so with the first statement
+        self._lengthen(connection)
 
     def _begin_reading(self, connection: Connection) -> Connection:
         reading = connection.execution_options(isolation_level="REPEATABLE READ")
         reading.begin()
+        self._lengthen(connection)
         return reading
+
+    def _lengthen(self, connection: Connection) -> None:
+        """Give the statements of this transaction as long on the server as they have here."""
+        limit = _driver_connection(connection).limit
+        if limit > self._timeout:
+            milliseconds = _milliseconds(_ON_SERVER * limit)
+            connection.exec_driver_sql(f"SET LOCAL statement_timeout = {milliseconds}")
 
     def _transaction(self, connection: Connection) -> Transaction:
         return PostgresTransaction(connection, self.statements, self._failures)
 
     def _begin_changing_tables(self, connection: Connection) -> None:
+        self._lengthen(connection)
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {_milliseconds(CHANGING_SECONDS)}")
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (_TABLES_LOCK,))
 
+    def _commit(self, connection: Connection) -> None:
+        # What is sent into a connection that the server has closed is lost for certain, but the
+        # error would look like that of an answer that was lost.
+        if _driver_connection(connection).is_lost():
+            raise self._failures.unusable("the server closed the connection before the commit")
+        super()._commit(connection)
+
+    def _is_undone(self, error: Exception) -> bool:
+        """Whether the server itself answered that it did not commit."""
+        diagnosis = getattr(driver_error(error), "diag", None)
+        return diagnosis is not None and diagnosis.severity_nonlocalized == "ERROR"
+
     def _abandon(self, connection: Connection, error: BaseException | None = None) -> None:
-        super()._abandon(connection, error)
-        # After a change of servers the old one may still answer, and refuse every write.
-        if isinstance(error, StoreError):
+        # Closing the connection undoes all, and waits for nobody. And after a change of servers
+        # the old one may still answer, and refuse every write.
+        if isinstance(error, (StoreError, *self._failures.kinds)):
             connection.invalidate()
+        else:
+            super()._abandon(connection, error)
 
     def _check_encoding(self) -> None:
         with self._connected() as connection:
             encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
         if encoding != "UTF8":
             raise self._failures.unusable(f"the database must be encoded in UTF8, is {encoding}")
+
+
+def _check_usable(connection: LimitedConnection, _record: Any, _proxy: Any) -> None:
+    """Let the pool open another where a connection died with its server, before a batch does.
+
+    Not `pool_pre_ping`, which asks the server each time, and has no deadline.
+    """
+    if not connection.is_usable():
+        raise DisconnectionError
+
+
+def _time_limits(timeout: float) -> dict[str, int]:
+    """Return what no server may take longer for, in milliseconds."""
+    return {
+        "lock_timeout": _milliseconds(lock_seconds(timeout)),
+        "statement_timeout": _milliseconds(_ON_SERVER * timeout),
+        "idle_in_transaction_session_timeout": 60_000,
+    }
+
+
+def _connecting(timeout: float) -> dict[str, str]:
+    """Return settings of libpq that an address may set otherwise."""
+    return {
+        "application_name": "variegate",
+        "connect_timeout": str(ceil(lock_seconds(timeout))),  # libpq takes 1 for 2
+        "tcp_user_timeout": "10000",
+    }
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(1, int(1000 * seconds))
+
+
+def _driver_connection(connection: Connection) -> LimitedConnection:
+    return cast(LimitedConnection, connection.connection.dbapi_connection)
 
 
 def _plain(url: URL, name: str) -> str:

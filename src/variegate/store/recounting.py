@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from variegate.store.notes import SUMS
+from variegate.store.notes import CHANGING_SECONDS, SUMS
 from variegate.store.packing import from_json, to_json
 from variegate.store.sums import (
     ALL_TIME,
@@ -47,7 +47,7 @@ def ensure_sums(database: Database, now: float) -> None:
     with database.reading() as transaction:
         if _format(transaction) == FORMAT:
             return
-    with database.writing() as transaction:
+    with database.writing(CHANGING_SECONDS) as transaction:
         _lock_all(transaction)
         if _format(transaction) != FORMAT:  # nobody else did it while this one waited
             recount(transaction, now)

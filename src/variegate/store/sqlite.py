@@ -12,8 +12,8 @@ from typing import Any, Final, TypeAlias
 from sqlalchemy import Connection, QueuePool, create_engine, event
 
 from variegate.errors import StoreError
-from variegate.store.database import PATIENCE, Database
-from variegate.store.failures import Failures
+from variegate.store.database import Database, checkout_seconds, lock_seconds
+from variegate.store.failures import Failures, driver_error
 
 #: Which file a path leads to: its device and its number on it
 Identity: TypeAlias = tuple[int, int]
@@ -25,6 +25,17 @@ _CACHE_KIB: Final = 8 * 1024
 #: the end of a table do, is copied once for all of its changes.
 _LOG_PAGES: Final = 4000
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+#: Codes of a commit that failed before its last page was in the log. After any other, such as that
+#: of a disk that does not confirm a write, the next recovery may find the commit or not.
+_UNDONE: Final = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CONSTRAINT,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_IOERR_WRITE,
+    }
+)
 
 _log = logging.getLogger(__name__)
 
@@ -39,10 +50,13 @@ class SqliteDatabase(Database):
     durable
         Whether a batch is on the disk before it counts as kept, so that it outlives a loss of
         power. Without it, it outlives the end of this process only.
+    timeout
+        Seconds that bound the wait for another writer and for a connection.
     """
 
-    def __init__(self, path: Path, *, create: bool, durable: bool) -> None:
+    def __init__(self, path: Path, *, create: bool, durable: bool, timeout: float) -> None:
         self._path = path.absolute()
+        self._busy_seconds = lock_seconds(timeout)
         self._log = f"{self._path}-wal"
         failures = Failures(str(path), sqlite3)
         self._check_place(failures, create=create)
@@ -56,11 +70,11 @@ class SqliteDatabase(Database):
             poolclass=QueuePool,
             pool_size=8,
             max_overflow=24,
-            pool_timeout=PATIENCE,
+            pool_timeout=checkout_seconds(timeout),
             hide_parameters=True,
         )
         event.listen(engine, "connect", self._set_up)
-        super().__init__(engine, failures)
+        super().__init__(engine, failures, timeout=timeout)
 
     def _begin_writing(self, connection: Connection) -> None:
         # With the lock from the start nobody has to turn back half-way.
@@ -74,6 +88,14 @@ class SqliteDatabase(Database):
 
     def _begin_changing_tables(self, connection: Connection) -> None:
         self._begin_writing(connection)
+
+    def _limit(self, connection: Connection, timeout: float | None) -> None:
+        """Nobody answers for a file: only the wait for a lock has a limit, for all alike."""
+
+    def _is_undone(self, error: Exception) -> bool:
+        code = getattr(driver_error(error), "sqlite_errorcode", None)
+        # The last byte is the kind of error; the kind of those of the disk says too little.
+        return code is not None and (code in _UNDONE or code & 0xFF in _UNDONE)
 
     def _check_place(self, failures: Failures, *, create: bool) -> None:
         if self._path.exists():
@@ -96,9 +118,9 @@ class SqliteDatabase(Database):
     def _prepare(self, failures: Failures) -> None:
         """Make the file where there is none, and give it a write-ahead log."""
         try:
-            connection = _opened(self._path, "rwc")
+            connection = _opened(self._path, "rwc", self._busy_seconds)
             try:
-                mode = _with_log(connection)
+                mode = _with_log(connection, self._busy_seconds)
             finally:
                 connection.close()
         except sqlite3.Error as error:
@@ -112,7 +134,7 @@ class SqliteDatabase(Database):
         # A new connection would open whatever is at the path now.
         if _identity(self._path) != self._identity:
             raise self._gone()
-        return _opened(self._path, "rw")
+        return _opened(self._path, "rw", self._busy_seconds)
 
     def _set_up(self, connection: sqlite3.Connection, record: Any) -> None:
         for name, value in (
@@ -148,19 +170,19 @@ def _identity(path: str | Path) -> Identity | None:
     return found.st_dev, found.st_ino
 
 
-def _opened(path: Path, mode: str) -> sqlite3.Connection:
+def _opened(path: Path, mode: str, busy_seconds: float) -> sqlite3.Connection:
     return sqlite3.connect(
         f"{path.as_uri()}?mode={mode}",
         uri=True,
-        timeout=PATIENCE,
+        timeout=busy_seconds,
         isolation_level=None,
         check_same_thread=False,
     )
 
 
-def _with_log(connection: sqlite3.Connection) -> str:
+def _with_log(connection: sqlite3.Connection, busy_seconds: float) -> str:
     """Switch to a write-ahead log and return the mode that came of it."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + busy_seconds
     while True:
         try:
             mode: str = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -32,7 +32,14 @@ class Store:
         self._part = secrets.randbelow(PARTS) if database.statements.sums.has_parts else 0
 
     @classmethod
-    def open(cls, url: str, *, create: bool = True) -> Store:
+    def open(
+        cls,
+        url: str,
+        *,
+        create: bool = True,
+        timeout: float = 30.0,
+        count: Callable[[str], None] = lambda _kind: None,
+    ) -> Store:
         """Return the store at `url`, with its tables brought up to date.
 
         Parameters
@@ -43,6 +50,11 @@ class Store:
             machine's power, though not with this process, and each takes less time.
         create
             Whether to make a store where there is none.
+        timeout
+            Seconds that a database may take to answer a statement; it bounds the waits for a lock
+            and for a connection too.
+        count
+            Is called with the kind of each failure: `unavailable`, `timeout`, `outcome_unknown`.
 
         Raises
         ------
@@ -55,7 +67,7 @@ class Store:
             from variegate.store.engine import open_database
             from variegate.store.migrations import migrate
 
-            database = open_database(url, create=create)
+            database = open_database(url, create=create, timeout=timeout)
         except ImportError as error:
             raise MissingExtraError(
                 "the store needs SQLAlchemy and psycopg: pip install 'variegate[service]' "
@@ -67,25 +79,37 @@ class Store:
         except BaseException:
             database.close()
             raise
+        database.count_failures(count)
         return cls(database)
 
     @contextmanager
-    def batch(self) -> Iterator[Batch]:
+    def batch(self, *, timeout: float | None = None) -> Iterator[Batch]:
         """Give changes that are kept at the end, all together, or not at all after an exception.
 
         Raises StoreError where the database is away, full, locked for too long or not to be
-        written. If the very answer to the last step is lost with the connection, the changes
-        may have been kept nevertheless: only reading tells.
+        written: nothing was kept. If the answer to the commit is lost or does not come in time,
+        the changes may have been kept: that is an OutcomeUnknownError, and only reading tells.
+
+        Parameters
+        ----------
+        timeout
+            Seconds for each statement, in place of those of the store.
         """
-        with self._database.writing() as transaction:
+        with self._database.writing(timeout) as transaction:
             batch = Batch(transaction, self._part)
             yield batch
             batch.settle()
 
     @contextmanager
-    def reading(self) -> Iterator[Reader]:
-        """Give answers, all as of one moment; nobody waits for a reader."""
-        with self._database.reading() as transaction:
+    def reading(self, *, timeout: float | None = None) -> Iterator[Reader]:
+        """Give answers, all as of one moment; nobody waits for a reader.
+
+        Parameters
+        ----------
+        timeout
+            Seconds for each statement, in place of those of the store.
+        """
+        with self._database.reading(timeout) as transaction:
             yield Reader(transaction)
 
     def ping(self) -> None:

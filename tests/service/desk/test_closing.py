@@ -1,14 +1,14 @@
 """Closing many lists: all of them, in turns, whatever is wrong with one."""
 
 from tests.service.desk.shop import Shop
-from variegate.service.desk.batches import MOST
+from variegate.service.desk.batch_loop import MAX_BATCH
 from variegate.service.desk.closing import Closing
 from variegate.store import Store
 
 
 def test_more_lists_than_fit_a_transaction_are_closed(store: Store) -> None:
     shop = Shop(store, wait_seconds=60.0, default_reward=0.5)
-    slates = [shop.give(f"u{number % 7}", k=2)["slate_id"] for number in range(MOST + 9)]
+    slates = [shop.give(f"u{number % 7}", k=2)["slate_id"] for number in range(MAX_BATCH + 9)]
     shop.close(60.0)
     assert all(shop.slate(slate).closed for slate in slates)
     assert shop.check().wrong == ()
@@ -27,7 +27,7 @@ def test_a_list_that_cannot_be_learnt_from_is_closed_all_the_same(store: Store) 
 
 def test_a_clock_that_stands_still_ends_the_closing(store: Store) -> None:
     shop = Shop(store, wait_seconds=0.0, default_reward=0.5)
-    for number in range(MOST):
+    for number in range(MAX_BATCH):
         shop.give(f"u{number}", k=1)
     shop.desk.close_due()
     with store.reading() as reader:

@@ -10,9 +10,7 @@ import pytest
 
 from tests.service.desk.shop import LMDH, Clock, catalogue, new_item
 from variegate.errors import ConflictError, InputError, NotFoundError, StoreError
-from variegate.service.desk import Arms, Desk, Report, Rules, Wish, batches, listing
-from variegate.service.desk.batches import Batches
-from variegate.service.desk.writer import Writer
+from variegate.service.desk import Arms, Desk, Report, Rules, Wish, batch_loop, listing
 from variegate.store import Batch, Store
 
 Work = Callable[[Desk], Coroutine[Any, Any, Any]]
@@ -165,7 +163,7 @@ def test_a_fault_of_ours_costs_only_the_one_who_met_it(
 
 
 def test_time_closes_lists_by_itself(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "TICK", 0.01)
+    monkeypatch.setattr(batch_loop, "TICK", 0.01)
     clock, closed = Clock(), threading.Event()
     learnt: list[float] = []
 
@@ -186,92 +184,3 @@ def test_time_closes_lists_by_itself(store: Store, monkeypatch: pytest.MonkeyPat
     rules = {"wait_seconds": 60.0, "default_reward": 0.5}
     bounded = partial(asyncio.wait_for, timeout=20)
     run(store, lambda desk: bounded(work(desk)), clock=clock, observe=observe, rules=rules)
-
-
-class TestWriter:
-    def test_it_answers_what_waits_before_it_ends(self) -> None:
-        gate = threading.Event()
-
-        def settle(operations: Any) -> list[Any]:
-            gate.wait(5)
-            return list(operations)
-
-        async def work() -> None:
-            it = Writer(Batches(settle, lambda: False, patience=5.0))
-            it.start()
-            waiting = [asyncio.ensure_future(it.submit(number)) for number in range(3)]
-            await asyncio.sleep(0)
-            stopping = asyncio.ensure_future(asyncio.to_thread(it.stop))
-            gate.set()
-            assert await asyncio.gather(*waiting) == [0, 1, 2]
-            await stopping
-            with pytest.raises(StoreError, match="stopping or too busy"):
-                await it.submit(4)
-
-        asyncio.run(work())
-
-    def test_what_waited_too_long_is_not_begun(self) -> None:
-        begun: list[Any] = []
-
-        def settle(operations: Any) -> list[Any]:
-            begun.extend(operations)
-            return list(operations)
-
-        async def work() -> None:
-            it = Writer(Batches(settle, lambda: False, patience=-1.0))
-            it.start()
-            with pytest.raises(StoreError, match="too busy: try again"):
-                await it.submit("late")
-            await asyncio.to_thread(it.stop)
-
-        asyncio.run(work())
-        assert begun == []
-
-    def test_time_takes_turns_with_what_comes(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(batches, "TICK", 0.0)
-        answers: list[int] = []
-        ticks: list[int] = []
-        more = threading.Event()
-
-        def tick() -> bool:
-            monkeypatch.setattr(batches, "TICK", 60.0)  # from now on it comes as there is more
-            ticks.append(len(answers))
-            more.set()
-            return len(answers) < 5
-
-        async def work() -> None:
-            it = Writer(Batches(list, tick, patience=5.0))
-            it.start()
-            await asyncio.to_thread(more.wait, 20)
-            for number in range(5):
-                answers.append(await it.submit(number))
-            await asyncio.to_thread(it.stop)
-
-        asyncio.run(asyncio.wait_for(work(), 20))
-        assert answers == [0, 1, 2, 3, 4]
-        assert len(ticks) > 1
-
-    def test_a_failing_tick_is_tried_again(
-        self, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(batches, "TICK", 0.01)
-        ticks = iter([StoreError("away"), ZeroDivisionError("ours")])
-        done = threading.Event()
-
-        def tick() -> bool:
-            error = next(ticks, None)
-            if error is None:
-                done.set()
-                return False
-            raise error
-
-        async def work() -> None:
-            it = Writer(Batches(list, tick, patience=5.0))
-            it.start()
-            await asyncio.to_thread(done.wait, 20)
-            assert await it.submit("it") == "it"
-            await asyncio.to_thread(it.stop)
-
-        asyncio.run(work())
-        assert "the store is away: away" in caplog.text
-        assert "it is tried again" in caplog.text

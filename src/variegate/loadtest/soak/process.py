@@ -63,7 +63,7 @@ class Process:
             os.killpg(self.pid, signal.SIGKILL)
 
     def kill_front(self) -> None:
-        """Kill the process that speaks HTTP alone: its back room finds out, and ends by itself."""
+        """Kill the process that speaks HTTP alone: its engine process ends by itself."""
         if self._process.is_alive():
             os.kill(self.pid, signal.SIGKILL)
 

@@ -17,7 +17,7 @@ class Plan:
         How many there are: the fewer, the more often two clients are at the same one.
     shortest, longest
         Seconds of load before a kill; each kill has a moment of its own in between.
-    backroom
+    engine_process
         As the setting of the service.
     """
 
@@ -28,7 +28,7 @@ class Plan:
     seed: int = 0
     shortest: float = 0.05
     longest: float = 0.6
-    backroom: bool | None = None
+    engine_process: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,9 @@ def soaked(url: str, plan: Plan, tell: Callable[[Kill], None] = lambda _kill: No
     """
     check_empty(url)
     with tempfile.TemporaryDirectory(prefix="variegate-soak-") as folder:
-        settings = settings_of(url, Path(folder), workers=plan.workers, backroom=plan.backroom)
+        settings = settings_of(
+            url, Path(folder), workers=plan.workers, engine_process=plan.engine_process
+        )
         soak, look = Soak(), Looking(settings)
         ending: _Ending | None = None
         for number in range(plan.kills + 1):
@@ -58,7 +60,7 @@ def soaked(url: str, plan: Plan, tell: Callable[[Kill], None] = lambda _kill: No
 
 
 def settings_of(
-    url: str, folder: Path, *, workers: int = 1, backroom: bool | None = None
+    url: str, folder: Path, *, workers: int = 1, engine_process: bool | None = None
 ) -> Settings:
     """Return settings for a service over few items, which are put into `folder`."""
     rng = np.random.default_rng(0)
@@ -70,7 +72,7 @@ def settings_of(
         store=url,
         port=0,
         workers=workers,
-        backroom=backroom,
+        engine_process=engine_process,
         k=5,
         policies=_POLICIES,
         log_level="error",

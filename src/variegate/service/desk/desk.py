@@ -1,14 +1,14 @@
 """All that the service can do, told without HTTP."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import Any, Final, TypeVar
 
 from variegate.catalogue import Catalogue
 from variegate.errors import NotFoundError
 from variegate.service.desk.arms import Arms
-from variegate.service.desk.batches import MOST, Batches
+from variegate.service.desk.batch_loop import MAX_BATCH, BatchLoop, EngineThread
 from variegate.service.desk.beside import beside_view
 from variegate.service.desk.changed_settings import note_settings
 from variegate.service.desk.choosing import policies_view
@@ -21,6 +21,7 @@ from variegate.service.desk.moving import Importing, exported
 from variegate.service.desk.overview import overview
 from variegate.service.desk.packing import current_time
 from variegate.service.desk.priors import Priors
+from variegate.service.desk.queue import CommandQueue, Worker
 from variegate.service.desk.remembered import Remembered
 from variegate.service.desk.reporting import Report, check_rewards
 from variegate.service.desk.rules import Rules
@@ -29,12 +30,9 @@ from variegate.service.desk.shelf import Shelf, Stock
 from variegate.service.desk.stocking import Retiring, Stocking
 from variegate.service.desk.viewing import known_user, slate_view, titles_of, user_view
 from variegate.service.desk.watching import watch_view
-from variegate.service.desk.writer import Writer
 from variegate.store import Reader, Store
 
 Answer = dict[str, Any]
-#: Gives an operation's answer once it is kept.
-Submit = Callable[[Any], Awaitable[Any]]
 _T = TypeVar("_T")
 #: How old an overview may be: pages that ask every few seconds cost one between them.
 OVERVIEW_SECONDS: Final = 2.0
@@ -44,21 +42,21 @@ _log = logging.getLogger(__name__)
 class Desk:
     """Gives lists, takes feedback and answers questions, over one catalogue and one store.
 
-    What changes something is awaited and done by the writer; what only reads is a plain
-    method, which blocks: call it from a thread.
+    What changes something is awaited and done by the engine, in a thread of its own or in another
+    process; what only reads is a plain method, which blocks: call it from a thread.
 
     Parameters
     ----------
     catalogue
         The items as their file has them.
-    patience
-        Seconds after which what still waits is refused.
+    timeout
+        Seconds after which what still waits is answered with an error.
     clock
         Gives seconds since 1970.
     observe
         Is told how long the work itself took; see `Settler`.
-    submit
-        Does what changes something, in place of the writer; what it needs is started elsewhere.
+    worker
+        Does what changes something, in place of a thread; it is started elsewhere.
     """
 
     def __init__(
@@ -68,10 +66,10 @@ class Desk:
         arms: Arms,
         rules: Rules,
         *,
-        patience: float = 10.0,
+        timeout: float = 10.0,
         clock: Callable[[], float] = current_time,
         observe: Observe = lambda _name, _value: None,
-        submit: Submit | None = None,
+        worker: Worker | None = None,
     ) -> None:
         self.shelf: Final = Shelf(catalogue)
         self.arms, self.rules, self.store = arms, rules, store
@@ -86,26 +84,34 @@ class Desk:
         self.priors: Final = Priors(store, self.shelf, arms, rules, clock=clock)
         self._policies, self._map, self._stories = Remembered(1), Remembered(1), Remembered(32)
         self._overviews = Remembered(4)
-        self._writer: Writer | None = None
-        if submit is None:
-            batches = Batches(self._settler, self._close_some, patience=patience)
-            self._writer = Writer(batches)
-            submit = self._writer.submit
-        self._submit: Final = submit
-        #: Operations that were asked for and are not answered yet
-        self.waiting = 0
+        self._thread: EngineThread | None = None
+        if worker is None:
+            loop = BatchLoop(self._settler, self._close_some, timeout=timeout)
+            worker = self._thread = EngineThread(loop)
+        self._queue: Final = CommandQueue(
+            worker, timeout=timeout, count_error=lambda kind: observe(f"store_error {kind}", 1)
+        )
+
+    @property
+    def waiting(self) -> int:
+        """How many commands were given and are not answered yet."""
+        return len(self._queue)
+
+    def check(self) -> None:
+        """Raise StoreError where the engine does not answer."""
+        self._queue.check()
 
     def start(self) -> None:
         """Begin to answer."""
-        if self._writer is not None:
-            self._writer.start()
+        if self._thread is not None:
+            self._thread.start()
         self.priors.start()
 
     def stop(self) -> None:
         """Answer what waits, and end."""
         self.priors.stop()
-        if self._writer is not None:
-            self._writer.stop()
+        if self._thread is not None:
+            self._thread.stop()
 
     async def recommend(self, wish: Wish) -> Answer:
         """Give a user a list."""
@@ -264,11 +270,7 @@ class Desk:
             return ask(reader)
 
     async def _done(self, operation: Any) -> Answer:
-        self.waiting += 1
-        try:
-            answer: Answer = await self._submit(operation)
-        finally:
-            self.waiting -= 1
+        answer: Answer = await self._queue.submit(operation)
         return answer
 
     def _stock(self) -> Stock:
@@ -282,7 +284,7 @@ class Desk:
             return overview(reader, stock, arms, now=self._settler.clock(), minutes=minutes)
 
     def _close_some(self) -> bool:
-        return self._settler.close_due(MOST) == MOST
+        return self._settler.close_due(MAX_BATCH) == MAX_BATCH
 
 
 def _short(stock: Stock, row: int) -> Answer:

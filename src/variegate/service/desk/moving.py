@@ -61,6 +61,7 @@ class Importing:
     users: Sequence[Mapping[str, Any]]
     replace: bool = False
     alone: ClassVar[bool] = True
+    long: ClassVar[bool] = True
 
     def apply_alone(self, batch: Batch, settler: Any) -> Done:
         """Keep them all."""

@@ -12,6 +12,7 @@ from variegate.service.desk.kept import KeptPolicies
 from variegate.service.desk.ledger import Ledger
 from variegate.service.desk.listing import Wish
 from variegate.service.desk.packing import current_time
+from variegate.service.desk.queue import LONG_SECONDS
 from variegate.service.desk.reporting import Report
 from variegate.service.desk.rules import Rules
 from variegate.service.desk.shelf import Shelf
@@ -113,7 +114,9 @@ class Settler:
     def _alone(self, operation: Any) -> Any:
         """Do an operation that has the transaction to itself; refused, it leaves nothing."""
         try:
-            with self.store.batch() as batch:
+            # A statement of an import may write all that a user has.
+            timeout = LONG_SECONDS / 4 if getattr(operation, "long", False) else None
+            with self.store.batch(timeout=timeout) as batch:
                 done: Done = operation.apply_alone(batch, self)
         except REFUSALS as error:
             return error

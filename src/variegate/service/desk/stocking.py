@@ -31,6 +31,7 @@ class Stocking:
 
     items: Sequence[Mapping[str, Any]]
     alone: ClassVar[bool] = True
+    long: ClassVar[bool] = True
 
     def apply_alone(self, batch: Batch, settler: Any) -> Done:
         """Keep all of them, or none."""

@@ -6,8 +6,8 @@ import pytest
 
 from variegate.errors import NotFoundError
 from variegate.policies import Dial
-from variegate.service.backroom.frames import Frames, framed
 from variegate.service.desk import Report, Wish
+from variegate.service.desk.frames import Frames, framed
 
 MESSAGES: list[Any] = [
     None,

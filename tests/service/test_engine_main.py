@@ -1,4 +1,4 @@
-"""The back room, in a thread of the test: what it is given is done, and told."""
+"""The engine process's work, in a thread of the test: what it is sent is done, and answered."""
 
 import socket
 import threading
@@ -9,26 +9,30 @@ from typing import Any
 import pytest
 
 from variegate.errors import InputError
-from variegate.service.backroom.frames import Frames, framed
-from variegate.service.backroom.room import News, Room
-from variegate.service.desk.batches import MOST, Batches
+from variegate.service.desk.batch_loop import MAX_BATCH, BatchLoop
+from variegate.service.desk.frames import Frames, framed
+from variegate.service.desk.queue import QueuedCommand
+from variegate.service.engine_main import MetricsBuffer, SocketChannel
 
 
 class Front:
-    """The other end of a room."""
+    """The other end of an engine process."""
 
     def __init__(self, settle: Callable[[Sequence[Any]], list[Any]]) -> None:
         self.socket, self._back = socket.socketpair()
         self.socket.settimeout(20)
-        self.news = News(self._back)
-        batches = Batches(settle, lambda: False, patience=5.0)
-        self.thread = threading.Thread(target=Room(self._back, batches, self.news).run)
+        self.metrics = MetricsBuffer()
+        self.channel = SocketChannel(self._back, self.metrics)
+        self.loop = BatchLoop(settle, lambda: False, timeout=5.0)
+        self.thread = threading.Thread(target=self.loop.run, args=(self.channel,))
         self._frames = Frames()
 
     def send(self, *operations: Any, since: float | None = None) -> None:
         """Hand operations over, in one piece, numbered from 0."""
         waiting = monotonic() if since is None else since
-        whole = [framed((number, waiting, one)) for number, one in enumerate(operations)]
+        whole = [
+            framed(QueuedCommand(number, waiting, one)) for number, one in enumerate(operations)
+        ]
         self.socket.sendall(b"".join(whole))
 
     def told(self, count: int) -> dict[int, Any]:
@@ -40,7 +44,7 @@ class Front:
         return outcomes
 
     def close(self) -> None:
-        """End the room."""
+        """End the engine."""
         self.socket.close()
         self.thread.join(20)
         self._back.close()
@@ -79,11 +83,11 @@ def test_what_waits_is_done_together_and_never_too_much_at_once(
         return list(operations)
 
     it = front(settle, begun=False)
-    it.send(*range(MOST + 10))
+    it.send(*range(MAX_BATCH + 10))
     it.thread.start()
 
-    assert len(it.told(MOST + 10)) == MOST + 10
-    assert sizes == [MOST, 10]
+    assert len(it.told(MAX_BATCH + 10)) == MAX_BATCH + 10
+    assert sizes == [MAX_BATCH, 10]
 
 
 def test_a_refusal_is_told_as_it_is_and_a_fault_in_words(front: Callable[..., Front]) -> None:
@@ -122,9 +126,9 @@ def test_what_has_waited_too_long_is_not_begun(front: Callable[..., Front]) -> N
 
 def test_what_was_observed_is_told_once_with_the_outcomes(front: Callable[..., Front]) -> None:
     it = front(list)
-    it.news.observe("batch", 3)
-    it.news.tell([(7, "one")])
-    it.news.tell([(8, "two")])
+    it.metrics.observe("batch", 3)
+    it.channel.answer([(7, "one")])
+    it.channel.answer([(8, "two")])
 
     messages = list(Frames().fed(it.socket.recv(65536)))
 

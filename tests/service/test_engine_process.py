@@ -1,4 +1,4 @@
-"""The service with a back room: as without one, and the room can be lost at any moment."""
+"""The service with an engine process: as without one, and it can be lost at any moment."""
 
 import asyncio
 import os
@@ -10,46 +10,50 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 
 from tests.service.asking import Caller
 from variegate.errors import DataError, InputError, NotFoundError, StoreError
 from variegate.loadtest.server import family_of
 from variegate.loadtest.soak.process import Process, started
 from variegate.loadtest.soak.run import Looking, settings_of
-from variegate.service.backroom import Messenger, process
-from variegate.service.backroom.process import pays
-from variegate.service.desk import Report, Wish
+from variegate.service.desk import Report, Wish, process
+from variegate.service.desk.process import EngineProxy, has_process
+from variegate.service.desk.queue import CommandQueue
 from variegate.service.settings import Settings
 from variegate.store import Store
 
-Work = Callable[[Messenger], Coroutine[Any, Any, None]]
+Work = Callable[[CommandQueue], Coroutine[Any, Any, None]]
 
 
 @pytest.fixture
 def settings(sqlite_url: str, tmp_path: Path) -> Settings:
     Store.open(sqlite_url).close()
-    return settings_of(sqlite_url, tmp_path, backroom=True)
+    return settings_of(sqlite_url, tmp_path, engine_process=True)
 
 
 def run(settings: Settings, work: Work) -> list[tuple[str, float]]:
-    """Do something with a room that is ready; return what it observed."""
+    """Do something with an engine that is ready; return what it observed."""
     observed: list[tuple[str, float]] = []
 
     async def whole() -> None:
-        messenger = Messenger(settings, lambda name, value: observed.append((name, value)))
-        await messenger.open()
+        proxy = EngineProxy(settings, lambda name, value: observed.append((name, value)))
+        queue = CommandQueue(proxy, timeout=settings.timeout_seconds)
+        await proxy.open()
         try:
-            await work(messenger)
+            await work(queue)
         finally:
-            await messenger.close()
+            await proxy.close()
 
     asyncio.run(whole())
     return observed
 
 
-def room_of(pid: int) -> int:
-    """Return the process id of a service's back room."""
-    (found,) = (one for one in family_of(pid) if b"variegate.service.backroom" in command_of(one))
+def engine_of(pid: int) -> int:
+    """Return the id of a service's engine process."""
+    (found,) = (
+        one for one in family_of(pid) if b"variegate.service.engine_main" in command_of(one)
+    )
     return found
 
 
@@ -63,18 +67,18 @@ def serving(settings: Settings, folder: Path) -> Iterator[tuple[Process, Caller]
         yield service, Caller(service.address)
 
 
-def test_lists_feedback_and_refusals_are_those_of_a_desk(settings: Settings) -> None:
-    async def work(messenger: Messenger) -> None:
-        slate = await messenger.submit(Wish("ann", k=3))
+def test_lists_feedback_and_refusals_are_those_of_a_thread(settings: Settings) -> None:
+    async def work(queue: CommandQueue) -> None:
+        slate = await queue.submit(Wish("ann", k=3))
         assert [len(slate["items"]), slate["user"]] == [3, "ann"]
         liked = {slate["items"][0]["id"]: 1.0}
-        told = await messenger.submit(Report(slate["slate_id"], liked))
+        told = await queue.submit(Report(slate["slate_id"], liked))
         assert told["status"] == "learnt"
-        assert await messenger.submit(Report(slate["slate_id"], liked)) == told
+        assert await queue.submit(Report(slate["slate_id"], liked)) == told
         with pytest.raises(InputError, match="`k` must be from 1"):
-            await messenger.submit(Wish("ann", k=0))
+            await queue.submit(Wish("ann", k=0))
         with pytest.raises(NotFoundError, match="no slate"):
-            await messenger.submit(Report("nothing", {}))
+            await queue.submit(Report("nothing", {}))
 
     observed = run(settings, work)
 
@@ -84,9 +88,9 @@ def test_lists_feedback_and_refusals_are_those_of_a_desk(settings: Settings) -> 
 
 
 def test_many_at_once_are_each_answered_with_their_own(settings: Settings) -> None:
-    async def work(messenger: Messenger) -> None:
+    async def work(queue: CommandQueue) -> None:
         users = [f"u{number}" for number in range(100)]
-        slates = await asyncio.gather(*(messenger.submit(Wish(user)) for user in users))
+        slates = await asyncio.gather(*(queue.submit(Wish(user)) for user in users))
         assert [slate["user"] for slate in slates] == users
 
     observed = run(settings, work)
@@ -97,9 +101,9 @@ def test_many_at_once_are_each_answered_with_their_own(settings: Settings) -> No
 
 
 def test_whoever_goes_away_before_the_answer_costs_the_others_nothing(settings: Settings) -> None:
-    async def work(messenger: Messenger) -> None:
-        gone = asyncio.create_task(messenger.submit(Wish("gone")))
-        stays = asyncio.create_task(messenger.submit(Wish("stays")))
+    async def work(queue: CommandQueue) -> None:
+        gone = asyncio.create_task(queue.submit(Wish("gone")))
+        stays = asyncio.create_task(queue.submit(Wish("stays")))
         await asyncio.sleep(0)
         gone.cancel()
         assert (await stays)["user"] == "stays"
@@ -107,32 +111,54 @@ def test_whoever_goes_away_before_the_answer_costs_the_others_nothing(settings: 
     run(settings, work)
 
 
-def test_a_room_that_cannot_open_its_store_says_why(settings: Settings, tmp_path: Path) -> None:
+def test_a_command_for_an_engine_whose_connection_is_closed_is_not_done(
+    settings: Settings,
+) -> None:
+    async def work() -> None:
+        proxy = EngineProxy(settings, lambda _name, _value: None)
+        queue = CommandQueue(proxy, timeout=settings.timeout_seconds)
+        await proxy.open()
+        try:
+            assert proxy._line is not None
+            assert proxy._line._transport is not None
+            # As it is between the end of the process and the moment in which the loop hears of it.
+            proxy._line._transport.abort()
+            with pytest.raises(StoreError, match="the engine was lost") as caught:
+                await queue.submit(Wish("ann"))
+            assert caught.type is StoreError
+        finally:
+            await proxy.close()
+
+    # As the service runs: asyncio's own loop takes what is written after the end, and drops it.
+    uvloop.run(work())
+
+
+def test_an_engine_that_cannot_open_its_store_says_why(settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "service.db").write_bytes(b"not a database" * 100)
 
-    async def never(_messenger: Messenger) -> None:
+    async def never(_queue: CommandQueue) -> None:
         raise AssertionError("it cannot be ready")
 
     with pytest.raises(StoreError, match="not a database"):
         run(settings, never)
 
 
-def test_a_room_that_cannot_read_its_catalogue_says_why(settings: Settings) -> None:
+def test_an_engine_that_cannot_read_its_catalogue_says_why(settings: Settings) -> None:
     Path(settings.catalogue or "").write_bytes(b"nothing of the kind")
 
-    async def never(_messenger: Messenger) -> None:
+    async def never(_queue: CommandQueue) -> None:
         raise AssertionError("it cannot be ready")
 
     with pytest.raises(DataError):
         run(settings, never)
 
 
-def test_a_room_that_is_killed_is_told_and_another_is_opened(
+def test_an_engine_that_is_killed_is_told_and_another_is_opened(
     settings: Settings, tmp_path: Path
 ) -> None:
     with serving(settings, tmp_path) as (service, caller):
         slate = caller.wish()
-        first = room_of(service.pid)
+        first = engine_of(service.pid)
         os.kill(first, signal.SIGKILL)
         answers = [caller.wish("bob")]
         while answers[-1].status != 201:
@@ -143,30 +169,31 @@ def test_a_room_that_is_killed_is_told_and_another_is_opened(
             answers.append(caller.wish("bob"))
 
         assert len(answers) > 1
-        assert room_of(service.pid) != first
+        assert engine_of(service.pid) != first
         assert caller.ask("GET", "/readyz").status == 200
         assert caller.report(slate).status == 200
         audit = Looking(settings)(caller.notebook)
         assert (audit.facts, caller.notebook.problems) == ((), [])
 
 
-def test_a_service_without_its_room_is_not_ready(settings: Settings, tmp_path: Path) -> None:
+def test_a_service_without_its_engine_is_not_ready(settings: Settings, tmp_path: Path) -> None:
     with serving(settings, tmp_path) as (service, caller):
-        os.kill(room_of(service.pid), signal.SIGKILL)
+        os.kill(engine_of(service.pid), signal.SIGKILL)
         while (answer := caller.ask("GET", "/readyz")).status == 200:
             pass
 
         assert answer.status == 503
-        assert "is being started" in answer.message
 
 
-def test_a_room_ends_with_the_service_that_was_killed(settings: Settings, tmp_path: Path) -> None:
+def test_an_engine_ends_with_the_service_that_was_killed(
+    settings: Settings, tmp_path: Path
+) -> None:
     with serving(settings, tmp_path) as (service, caller):
         assert caller.wish().status == 201
-        room = room_of(service.pid)
+        engine = engine_of(service.pid)
         service.kill_front()
         service.wait()
-        while Path(f"/proc/{room}").exists() and b"backroom" in command_of(room):
+        while Path(f"/proc/{engine}").exists() and b"engine_main" in command_of(engine):
             time.sleep(0.01)
 
 
@@ -191,9 +218,9 @@ def test_a_signal_to_all_processes_lets_the_service_end_in_order(
         (8, 1, False, False),
     ],
 )
-def test_there_is_a_room_where_cores_would_be_idle(
+def test_there_is_an_engine_process_where_cores_would_be_idle(
     cores: int, workers: int, wish: bool | None, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "cores", lambda: cores)
 
-    assert pays(Settings(workers=workers, backroom=wish)) is expected
+    assert has_process(Settings(workers=workers, engine_process=wish)) is expected
