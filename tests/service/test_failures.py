@@ -290,7 +290,7 @@ def test_file_that_cannot_be_written_is_told_at_the_start(
     catalogue = settings_of(sqlite_url, tmp_path).catalogue
     Store.open(sqlite_url).close()
     path = tmp_path / "service.db"
-    path.chmod(0o444)
+    path.chmod(0o400)
     command = [sys.executable, "-m", "variegate", "serve", "--port", "0", "--store", str(path)]
 
     ended = subprocess.run(
