@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from variegate.store.notes import CHANGING_SECONDS, SUMS
 from variegate.store.packing import from_json, to_json
+from variegate.store.running_sums import save_rows
 from variegate.store.sums import (
     ALL_TIME,
     Changes,
@@ -62,11 +63,11 @@ def recount(transaction: Transaction, now: float) -> None:
 
     def keep(users: list[tuple[str, str, Sums]]) -> None:
         rows = [(user, policy, to_json(sums)) for user, policy, sums in users]
-        transaction.change_each(sql.save_user, rows)
+        save_rows(transaction, sql.save_users, rows)
 
     periods = _counted(transaction, now, keep)
     rows = [(period, 0, policy, to_json(sums)) for (policy, period), sums in periods.items()]
-    transaction.change_each(sql.save, rows)
+    save_rows(transaction, sql.save, rows)
     transaction.change(transaction.statements.set_meta, SUMS, FORMAT)
 
 

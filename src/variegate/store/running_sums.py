@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from variegate.store.packing import from_json, to_json
+from variegate.store.packing import Values, from_json, to_json
 from variegate.store.rows import EventRow, SlateRow
 from variegate.store.sums import (
     ALL_TIME,
@@ -20,6 +20,7 @@ from variegate.store.sums import (
 )
 
 if TYPE_CHECKING:
+    from variegate.store.sum_statements import Saving
     from variegate.store.transaction import Transaction
 
 #: Parts that the sums are kept in on a server: two processes seldom wait for each other's.
@@ -114,7 +115,7 @@ class RunningSums:
             add_to(of_all, of_user(before), -1)
             add_to(of_all, of_user(after))
             rows.append((user, policy, to_json(without_zeros(after))))
-        self._transaction.change_each(self._sql.save_user, rows)
+        save_rows(self._transaction, self._sql.save_users, rows)
 
     def _settle_periods(self, changed: Mapping[tuple[str, int], Sums]) -> None:
         if self._sql.has_parts:
@@ -127,7 +128,7 @@ class RunningSums:
             sums = known.get((policy, period), {})
             add_to(sums, more)
             rows.append((period, self._part, policy, to_json(without_zeros(sums))))
-        self._transaction.change_each(self._sql.save, rows)
+        save_rows(self._transaction, self._sql.save, rows)
 
     def _of_users(self, users: Sequence[str]) -> dict[tuple[str, str], Sums]:
         rows = self._transaction.rows(self._sql.of_users, self._listed(users))
@@ -136,3 +137,12 @@ class RunningSums:
     def _count_feedback(self, kind: str, time: float, sign: int = 1) -> None:
         if kind == "feedback":
             self._changes.count("feedback", sign, minute_of(time))
+
+
+def save_rows(transaction: Transaction, saving: Saving, rows: Sequence[Values]) -> None:
+    """Write rows of sums over those with their keys."""
+    if transaction.statements.sums.has_parts and rows:
+        named = [dict(zip(saving.columns, row, strict=True)) for row in rows]
+        transaction.change(saving.text, to_json(named))
+    else:
+        transaction.change_each(saving.text, rows)

@@ -1,18 +1,23 @@
 """The statements about running sums, and about the history that they are counted from."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
+    JSON,
     ColumnElement,
     Table,
+    Text,
     bindparam,
+    cast,
+    column,
     delete,
     func,
     literal_column,
     select,
     tuple_,
 )
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.sql import Executable
 from sqlalchemy.types import BigInteger, Integer
 
@@ -31,6 +36,13 @@ _outcome: Final = (
     slates.c.rewards,
     slates.c.spread,
 )
+
+
+class Saving(NamedTuple):
+    """A statement that writes rows, and their columns; see `running_sums.save_rows`."""
+
+    text: str
+    columns: tuple[str, ...]
 
 
 class SumStatements:
@@ -83,13 +95,7 @@ class SumStatements:
         self.of_period = self._text(
             select(*row).where(sums.c.period == bindparam("period", type_=BigInteger()))
         )  # period
-        save = insert_or(sums)
-        self.save = self._text(
-            save.on_conflict_do_update(
-                index_elements=[sums.c.period, sums.c.part, sums.c.policy],
-                set_={"sums": save.excluded.sums},
-            )
-        )  # period, part, policy, sums
+        self.save = self._saving(sums, insert_or)  # rows: period, part, policy, sums
         which = (sums.c.period, sums.c.part, sums.c.policy)
         # Whoever changes such a row waits for nobody, and nobody waits for them here.
         old = select(*which).where(
@@ -105,17 +111,30 @@ class SumStatements:
     ) -> None:
         row = (user_sums.c.user_id, user_sums.c.policy, user_sums.c.sums)
         self.of_users = self._text(select(*row).where(among(user_sums.c.user_id)))  # ids
-        save = insert_or(user_sums)
-        self.save_user = self._text(
-            save.on_conflict_do_update(
-                index_elements=[user_sums.c.user_id, user_sums.c.policy],
-                set_={"sums": save.excluded.sums},
-            )
-        )  # user, policy, sums
+        self.save_users = self._saving(user_sums, insert_or)  # rows: user, policy, sums
         mine = user_sums.c.user_id == bindparam("user")
         self.forget_user = self._text(delete(user_sums).where(mine))  # user
         self.users = self._text(select(func.count()).select_from(users))
         self.summed_users = self._text(select(func.count()).select_from(user_sums))
+
+    def _saving(self, table: Table, insert_or: Callable[[Table], Any]) -> Saving:
+        """Return what writes rows over those with their keys."""
+        save = insert_or(table)
+        if self.has_parts:
+            # One statement for all rows: a server takes longer for each that it is sent. As JSON,
+            # because the driver takes its time to write arrays of text with quotes in it.
+            rows = func.json_to_recordset(cast(bindparam("rows", type_=Text()), JSON))
+            given = rows.table_valued(*(column(c.name, c.type) for c in table.c), name="given")
+            save = postgresql.insert(table).from_select(
+                table.c.keys(), select(*given.render_derived(with_types=True).c)
+            )
+        text = self._text(
+            save.on_conflict_do_update(
+                index_elements=list(table.primary_key.columns),
+                set_={"sums": save.excluded.sums},
+            )
+        )
+        return Saving(text, tuple(table.c.keys()))
 
     def _for_history(self) -> None:
         limit = bindparam("limit", type_=BigInteger())
