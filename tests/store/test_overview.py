@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.store.making import add_users, answered, event, slate
-from variegate.store import PeriodSums, Recent, Store
+from variegate.store import Batch, PeriodSums, Recent, Store
 
 START = 1_700_000_040.0  # the beginning of a minute
 MINUTE = int(START // 60)
@@ -112,3 +112,19 @@ def test_an_empty_store_has_nothing_to_tell(store: Store) -> None:
     assert recent(store) == Recent(Counter(), Counter(), [])
     with store.reading() as reader:
         assert reader.last_users(5) == []
+
+
+def test_parts_add_up_whoever_wrote_what(store: Store) -> None:
+    given = slate("01A", created=START, spread={"x": 0.5})
+    told: list[list[float | None]] = [[1.0, None, None], [1.0, 0.25, None], [1.0, 0.25, 0.5]]
+    for part, rewards in enumerate(told):
+        with store._database.writing() as transaction:
+            batch = Batch(transaction, part)
+            if not part:
+                batch.add_slates([given])
+            batch.change_slates([answered(given, rewards)])
+            batch.settle()
+
+    assert recent(store).rewards == [PeriodSums("lmdh", MINUTE, 1, 3, 1.75, {"x": 0.5})]
+    with store.reading() as reader:
+        assert reader.wrong_sums(START) == 0

@@ -114,12 +114,12 @@ def recent(rows: Iterable[tuple[str, int, str]], width: int) -> Recent:
         sums = from_json(text)
         lists[minute] += sums.get("lists", 0)
         feedback[minute] += sums.get("feedback", 0)
-        if "answered" in sums:
-            add_to(periods[policy, minute // width], sums)
+        # All of it: one part may have the rewards that were added to a list of another.
+        add_to(periods[policy, minute // width], sums)
     rewards = [
         _period_sums(policy, number * width, sums)
         for (policy, number), sums in sorted(periods.items())
-        if sums["answered"]
+        if sums.get("answered")
     ]
     return Recent(lists, feedback, rewards)
 
