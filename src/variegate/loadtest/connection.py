@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
 from typing import Any, Final, cast
 
 _HEAD_END: Final = b"\r\n\r\n"
@@ -62,12 +63,19 @@ class Connection(asyncio.Protocol):
             self._waiting.set_exception(exc or ConnectionResetError("the service hung up"))
 
 
-def request_bytes(method: str, path: str, body: Any = None, key: str | None = None) -> bytes:
+def request_bytes(
+    method: str,
+    path: str,
+    body: Any = None,
+    key: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> bytes:
     """Return a request as it goes over the wire."""
     content = b"" if body is None else json.dumps(body, separators=(",", ":")).encode()
     head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(content)}\r\n"
     if key is not None:
         head += f"authorization: Bearer {key}\r\n"
+    head += "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
     if content:
         head += "content-type: application/json\r\n"
     return head.encode() + b"\r\n" + content

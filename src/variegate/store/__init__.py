@@ -5,13 +5,21 @@ beside it. SQLAlchemy is loaded when a store is opened, not before.
 """
 
 from variegate.store.batch import Batch
-from variegate.store.notes import CATALOGUE, ITEMS_HISTORY, ITEMS_REVISION, KEYS_REVISION
+from variegate.store.notes import (
+    CATALOGUE,
+    CONFIGURATION,
+    ITEMS_HISTORY,
+    ITEMS_REVISION,
+    KEYS_REVISION,
+)
 from variegate.store.reader import Reader
 from variegate.store.rows import (
     EventRow,
+    Head,
     ItemRow,
     KeyRow,
     PriorRow,
+    ReplicaRow,
     SlateRow,
     UserRow,
 )
@@ -20,11 +28,13 @@ from variegate.store.summaries import Moments, PeriodSums, PolicySums, Recent
 
 __all__ = [
     "CATALOGUE",
+    "CONFIGURATION",
     "ITEMS_HISTORY",
     "ITEMS_REVISION",
     "KEYS_REVISION",
     "Batch",
     "EventRow",
+    "Head",
     "ItemRow",
     "KeyRow",
     "Moments",
@@ -33,6 +43,7 @@ __all__ = [
     "PriorRow",
     "Reader",
     "Recent",
+    "ReplicaRow",
     "SlateRow",
     "Store",
     "UserRow",

@@ -11,7 +11,15 @@ from variegate.store import packing
 from variegate.store.notes import ITEMS_HISTORY, ITEMS_REVISION, KEYS_REVISION
 from variegate.store.reader import Reader
 from variegate.store.recounting import KEPT, recount
-from variegate.store.rows import EventRow, ItemRow, KeyRow, PriorRow, SlateRow, UserRow
+from variegate.store.rows import (
+    EventRow,
+    ItemRow,
+    KeyRow,
+    PriorRow,
+    ReplicaRow,
+    SlateRow,
+    UserRow,
+)
 from variegate.store.running_sums import RunningSums
 from variegate.store.texts import check_ids, check_text
 
@@ -215,6 +223,29 @@ class Batch(Reader):
         check_text("key", key)
         check_text("value", value)
         self._transaction.change(self._sql.set_meta, key, value)
+
+    def exchange_meta(self, key: str, value: str) -> str | None:
+        """Note `value` under `key` and return what stood there.
+
+        Batches that do so with the same key wait for each other from here on.
+        """
+        # On PostgreSQL two that add an entry, or read it before they write, would both go on.
+        check_text("key", key)
+        check_text("value", value)
+        self._transaction.change(self._sql.touch_meta, key)
+        known = self.meta(key)
+        self.set_meta(key, value)
+        return known
+
+    def save_replica(self, row: ReplicaRow) -> None:
+        """Add a process that writes, or keep its heartbeat."""
+        check_ids("replica", (row.id,))
+        check_text("host", row.host)
+        self._transaction.change(self._sql.save_replica, *row)
+
+    def drop_replicas(self, replica: str, before: float) -> None:
+        """Delete a process that ends, and those whose last heartbeat was before a time."""
+        self._transaction.change(self._sql.drop_replicas, replica, before)
 
     def add_key(self, row: KeyRow) -> None:
         """Keep a new key; raises ConflictError if its id is taken."""

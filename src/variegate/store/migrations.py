@@ -158,12 +158,22 @@ def _add_item_history(connection: Connection) -> None:
         connection.exec_driver_sql(statement.format_map(_WORDS[connection.dialect.name]))
 
 
+_REPLICAS: Final = """CREATE TABLE replicas (
+    id {text} NOT NULL PRIMARY KEY, host TEXT NOT NULL, pid BIGINT NOT NULL,
+    configuration TEXT NOT NULL, seen {real} NOT NULL)"""
+
+
+def _make_replicas(connection: Connection) -> None:
+    connection.exec_driver_sql(_REPLICAS.format_map(_WORDS[connection.dialect.name]))
+
+
 MIGRATIONS: Final = (
     Migration(1, _make_first_tables),
     Migration(2, _make_priors),
     Migration(3, _add_terms),
     Migration(4, _make_sums),
     Migration(5, _add_item_history),
+    Migration(6, _make_replicas),
 )
 
 

@@ -4,6 +4,8 @@ from typing import Final
 
 #: The version of the tables
 SCHEMA: Final = "schema"
+#: The settings that all replicas share
+CONFIGURATION: Final = "configuration"
 #: The fingerprints of the catalogue that the items are of
 CATALOGUE: Final = "catalogue"
 #: How far users have been learnt again for another catalogue; empty when that is done

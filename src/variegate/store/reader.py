@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import starmap
+from time import time
 from typing import TYPE_CHECKING, Final
 
+from variegate.store.notes import CONFIGURATION, ITEMS_REVISION, SCHEMA
 from variegate.store.packing import event_of, item_of, slate_of
 from variegate.store.recounting import differences, kept_sums
 from variegate.store.rows import (
     EventRow,
+    Head,
     ItemRow,
     KeyRow,
     PriorRow,
+    ReplicaRow,
     SlateRow,
     UserRow,
 )
@@ -116,8 +120,20 @@ class Reader:
         """Return what was noted under `key`, or None."""
         check_text("key", key)
         for (value,) in self._transaction.rows(self._sql.meta, key):
-            return str(value)
+            return None if value is None else str(value)
         return None
+
+    def head(self) -> Head:
+        """Return what every transaction needs to know; one statement reads all of it."""
+        keys = ITEMS_REVISION, SCHEMA, CONFIGURATION
+        ((revision, schema, configuration, now),) = self._transaction.rows(self._sql.head, *keys)
+        # A file of SQLite is on this machine, and so is its clock.
+        now = time() if now is None else now
+        return Head(revision or "0", int(schema or 0), configuration, now)
+
+    def replicas(self) -> list[ReplicaRow]:
+        """Return the processes that write to the store, those that ended without a word too."""
+        return list(starmap(ReplicaRow, self._transaction.rows(self._sql.replicas)))
 
     def keys(self) -> list[KeyRow]:
         """Return all keys, the oldest first, revoked ones too."""

@@ -117,6 +117,47 @@ class KeyRow(NamedTuple):
     revoked: float | None
 
 
+class ReplicaRow(NamedTuple):
+    """A process that writes to the store.
+
+    Parameters
+    ----------
+    host
+        The machine, with the namespace of its process ids.
+    configuration
+        The settings that it shares with the others, as `CONFIGURATION` has them.
+    seen
+        Its last heartbeat, in seconds since 1970 by the database's clock.
+    """
+
+    id: str
+    host: str
+    pid: int
+    configuration: str
+    seen: float
+
+
+class Head(NamedTuple):
+    """What a transaction needs to know before anything else, read in one statement.
+
+    Parameters
+    ----------
+    revision
+        Of the items; "0" while none was changed.
+    schema
+        The version of the tables.
+    configuration
+        The settings that all replicas share, or None.
+    now
+        Seconds since 1970 by the database's clock, which is the same for all replicas.
+    """
+
+    revision: str
+    schema: int
+    configuration: str | None
+    now: float
+
+
 class PriorRow(NamedTuple):
     """What the users of a policy begin with, as it was fitted to those who were there before.
 

@@ -141,6 +141,16 @@ priors = Table(
     Column("turn", Double, nullable=False),
 )
 
+replicas = Table(
+    "replicas",
+    TABLES,
+    Column("id", _text, primary_key=True),
+    Column("host", Text, nullable=False),
+    Column("pid", BigInteger, nullable=False),
+    Column("configuration", Text, nullable=False),
+    Column("seen", Double, nullable=False),
+)
+
 keys = Table(
     "keys",
     TABLES,

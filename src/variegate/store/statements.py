@@ -21,6 +21,8 @@ from sqlalchemy import (
     func,
     insert,
     literal_column,
+    null,
+    or_,
     select,
     union_all,
     update,
@@ -34,7 +36,16 @@ from sqlalchemy.types import BigInteger, TypeEngine
 from variegate.store import schema
 from variegate.store.packing import to_json
 from variegate.store.prior_statements import PriorStatements
-from variegate.store.schema import events, item_changes, items, keys, meta, slates, users
+from variegate.store.schema import (
+    events,
+    item_changes,
+    items,
+    keys,
+    meta,
+    replicas,
+    slates,
+    users,
+)
 from variegate.store.sum_statements import SumStatements
 
 #: The columns of a list that change after it was given
@@ -97,7 +108,15 @@ class Statements:
             select(changes.revision).distinct().order_by(changes.revision)
         )
         self.keys = self._text(select(keys).order_by(keys.c.created, keys.c.id))
-        self.meta = self._text(select(meta.c.value).where(meta.c.key == bindparam("key")))  # key
+        value = select(meta.c.value)
+        self.meta = self._text(value.where(meta.c.key == bindparam("key")))  # key
+        clock = func.extract("epoch", func.clock_timestamp()) if self._is_postgres else null()
+        named = (
+            value.where(meta.c.key == bindparam(name)).scalar_subquery()
+            for name in ("revision", "schema", "configuration")
+        )
+        self.head = self._text(select(*named, cast(clock, Double)))  # three keys
+        self.replicas = self._text(select(replicas).order_by(replicas.c.id))
 
     def _for_history(self) -> None:
         mine = self._among(slates.c.id)
@@ -171,6 +190,13 @@ class Statements:
         )  # retired, data, row, id
         self.delete_items = self._text(delete(items))
         self.delete_item_changes = self._text(delete(item_changes))
+        replica = self._insert_or(replicas)
+        seen = {name: replica.excluded[name] for name in ("configuration", "seen")}
+        self.save_replica = self._text(
+            replica.on_conflict_do_update(index_elements=[replicas.c.id], set_=seen)
+        )  # a row
+        gone = replicas.c.id == bindparam("id"), replicas.c.seen < bindparam("before")
+        self.drop_replicas = self._text(delete(replicas).where(or_(*gone)))  # id, a time
         self.add_key = self._text(insert(keys).values(_columns(keys)))
         valid = (keys.c.id == bindparam("known"), keys.c.revoked.is_(None))
         revoked = update(keys).where(*valid).values(revoked=bindparam("revoked"))
@@ -181,6 +207,12 @@ class Statements:
                 index_elements=[meta.c.key], set_={"value": value.excluded.value}
             )
         )  # key, value
+        touched = self._insert_or(meta).values(value=null())
+        self.touch_meta = self._text(
+            touched.on_conflict_do_update(
+                index_elements=[meta.c.key], set_={"key": touched.excluded.key}
+            )
+        )  # key
         one_more = cast(cast(meta.c.value, BigInteger) + literal_column("1"), Text)
         self.raise_meta = self._text(
             value.on_conflict_do_update(index_elements=[meta.c.key], set_={"value": one_more})

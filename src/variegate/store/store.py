@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from variegate.errors import MissingExtraError
 from variegate.store.batch import Batch
@@ -26,10 +26,12 @@ class Store:
     Safe to use from several threads and, opened in each, from several processes.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, schema: int) -> None:
         self._database = database
         # On a server others write too, each to a part of the running sums that is seldom theirs.
         self._part = secrets.randbelow(PARTS) if database.statements.sums.has_parts else 0
+        #: The version of the tables that this code knows
+        self.schema: Final = schema
 
     @classmethod
     def open(
@@ -65,7 +67,7 @@ class Store:
         """
         try:
             from variegate.store.engine import open_database
-            from variegate.store.migrations import migrate
+            from variegate.store.migrations import MIGRATIONS, migrate
 
             database = open_database(url, create=create, timeout=timeout)
         except ImportError as error:
@@ -80,7 +82,7 @@ class Store:
             database.close()
             raise
         database.count_failures(count)
-        return cls(database)
+        return cls(database, MIGRATIONS[-1].number)
 
     @contextmanager
     def batch(self, *, timeout: float | None = None) -> Iterator[Batch]:

@@ -1,0 +1,1 @@
+"""Programs for those who work on variegate; they are not part of the package."""

@@ -1,0 +1,136 @@
+"""What is done to replicas and their database while clients work."""
+
+import asyncio
+import random
+import signal
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from time import monotonic
+from typing import Any, Final
+
+from tools.attack.facts import Facts
+from tools.attack.replicas import START_SECONDS, Database, Replica
+
+#: Settings that the replicas change between, beside what they always have.
+VARIANTS: Final[tuple[Mapping[str, Any], ...]] = (
+    {},
+    {"aggregation": "sum", "wait_seconds": 6.0},
+    {"default_reward": 0.0, "wait_seconds": 6.0},
+    {"late": "learn", "wait_seconds": 6.0},
+    {"memory": 20, "mix": 0.1},
+)
+
+
+class Chaos:
+    """Disturbs replicas and their database, one thing after another.
+
+    Parameters
+    ----------
+    settings
+        What all replicas always have.
+    """
+
+    def __init__(
+        self,
+        replicas: list[Replica],
+        database: Database,
+        facts: Facts,
+        settings: Mapping[str, Any],
+        rng: random.Random,
+    ) -> None:
+        self._replicas, self._database, self._facts = replicas, database, facts
+        self._settings, self._rng = dict(settings), rng
+        self._variant: Mapping[str, Any] = {}
+        self.counts: Counter[str] = Counter()
+
+    async def start_all(self) -> None:
+        """Start every replica and wait until all are ready."""
+        for replica in self._replicas:
+            replica.start(self._current)
+        for replica in self._replicas:
+            await self._until_ready(replica)
+
+    async def run(self, seconds: float) -> None:
+        """Disturb until the time is over, then let everything recover."""
+        acts: list[tuple[int, Callable[[], Awaitable[None]]]] = [
+            (5, self._kill_replica),
+            (3, self._kill_engine),
+            (3, self._stop_front),
+            (3, self._stop_engine),
+            (2, self._freeze_database),
+            (1, self._crash_database),
+            (2, self._change_settings),
+        ]
+        end = monotonic() + seconds
+        while monotonic() < end:
+            await asyncio.sleep(self._rng.uniform(0.5, 3.0))
+            (act,) = self._rng.choices([one for _, one in acts], [weight for weight, _ in acts])
+            self.counts[act.__name__.strip("_").replace("_", " ")] += 1
+            await act()
+        for replica in self._replicas:
+            if not replica.runs:
+                replica.start(self._current)
+            await self._until_ready(replica)
+
+    @property
+    def _current(self) -> dict[str, Any]:
+        return {**self._settings, **self._variant}
+
+    async def _kill_replica(self) -> None:
+        replica = self._rng.choice(self._replicas)
+        replica.kill()
+        await asyncio.sleep(self._rng.uniform(0.0, 1.0))
+        replica.start(self._current)
+        await self._until_ready(replica)
+
+    async def _kill_engine(self) -> None:
+        replica = self._rng.choice(self._replicas)
+        replica.signal_engine(signal.SIGKILL)
+        await self._until_ready(replica)
+
+    async def _stop_front(self) -> None:
+        replica = self._rng.choice(self._replicas)
+        replica.signal_front(signal.SIGSTOP)
+        await asyncio.sleep(self._rng.uniform(0.5, 12.0))
+        replica.signal_front(signal.SIGCONT)
+        await self._until_ready(replica)
+
+    async def _stop_engine(self) -> None:
+        """Stop an engine process for good: the replica must notice and replace it."""
+        replica = self._rng.choice(self._replicas)
+        replica.signal_engine(signal.SIGSTOP)
+        await asyncio.sleep(1.0)
+        await self._until_ready(replica)
+
+    async def _freeze_database(self) -> None:
+        self._database.signal_all(signal.SIGSTOP)
+        await asyncio.sleep(self._rng.uniform(1.0, 15.0))
+        self._database.signal_all(signal.SIGCONT)
+        await self._all_ready()
+
+    async def _crash_database(self) -> None:
+        await asyncio.to_thread(self._database.crash)
+        await self._all_ready()
+
+    async def _change_settings(self) -> None:
+        """Change the settings of all replicas, one restart after another."""
+        self._variant = self._rng.choice(VARIANTS)
+        for number, replica in enumerate(self._replicas):
+            if not await asyncio.to_thread(replica.stop):
+                self._facts.problems.append(f"replica {replica.number} did not end well on SIGTERM")
+            replica.start(self._current, replace=number == 0)
+            await self._until_ready(replica)
+
+    async def _all_ready(self) -> None:
+        for replica in self._replicas:
+            await self._until_ready(replica)
+
+    async def _until_ready(self, replica: Replica) -> None:
+        end = monotonic() + START_SECONDS
+        while not await asyncio.to_thread(lambda: replica.is_ready):
+            if monotonic() > end or not replica.runs:
+                self._facts.problems.append(f"replica {replica.number} does not become ready")
+                replica.kill()
+                replica.start(self._current)
+                return
+            await asyncio.sleep(0.2)

