@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
+    Double,
     Select,
     Table,
     Text,

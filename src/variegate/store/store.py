@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 from variegate.errors import MissingExtraError
 from variegate.store.batch import Batch
-from variegate.store.notes import SCHEMA
 from variegate.store.reader import Reader
 from variegate.store.recounting import ensure_sums
 from variegate.store.running_sums import PARTS
@@ -115,10 +114,16 @@ class Store:
             yield Reader(transaction)
 
     def ping(self) -> None:
-        """Raise StoreError if nothing can be read."""
+        """Raise StoreError if nothing can be read, or only by a later version of this package."""
         with self.reading() as reader:
-            if reader.meta(SCHEMA) is None:
-                raise self._database.unusable("has lost what it held: restore it from a copy")
+            version = reader.head().schema
+        if version == 0:
+            raise self._database.unusable("has lost what it held: restore it from a copy")
+        if version > self.schema:
+            raise self._database.unusable(
+                f"was upgraded by a later version of variegate (tables {version}, this process "
+                f"knows {self.schema}): restart it with that version"
+            )
 
     def close(self) -> None:
         """Close all connections; the store is of no use after this."""

@@ -42,7 +42,9 @@ def url_of(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str], st
 
 def emptied(url: str) -> str:
     with Store.open(url), psycopg.connect(url) as connection:
-        tables = "users, slates, events, items, item_changes, keys, priors, sums, user_sums"
+        tables = (
+            "users, slates, events, items, item_changes, keys, priors, sums, user_sums, replicas"
+        )
         connection.execute(f"TRUNCATE {tables}")
         connection.execute("DELETE FROM meta WHERE key <> 'schema'")
     return url

@@ -15,11 +15,11 @@ from variegate.service.desk.choosing import policies_view
 from variegate.service.desk.comparing import comparison
 from variegate.service.desk.forgetting import Forgetting
 from variegate.service.desk.itemdata import item_values, plain_attributes
+from variegate.service.desk.ledger import Clock
 from variegate.service.desk.listing import Wish
 from variegate.service.desk.mapping import map_view
 from variegate.service.desk.moving import Importing, exported
 from variegate.service.desk.overview import overview
-from variegate.service.desk.packing import current_time
 from variegate.service.desk.priors import Priors
 from variegate.service.desk.queue import CommandQueue, Worker
 from variegate.service.desk.remembered import Remembered
@@ -52,7 +52,7 @@ class Desk:
     timeout
         Seconds after which what still waits is answered with an error.
     clock
-        Gives seconds since 1970.
+        Gives seconds since 1970 in place of the database's clock.
     observe
         Is told how long the work itself took; see `Settler`.
     worker
@@ -67,7 +67,7 @@ class Desk:
         rules: Rules,
         *,
         timeout: float = 10.0,
-        clock: Callable[[], float] = current_time,
+        clock: Clock | None = None,
         observe: Observe = lambda _name, _value: None,
         worker: Worker | None = None,
     ) -> None:
@@ -281,7 +281,8 @@ class Desk:
         with self.store.reading() as reader:
             stock = self.shelf.as_of(reader)
             arms = self.arms.as_of(stock)
-            return overview(reader, stock, arms, now=self._settler.clock(), minutes=minutes)
+            now = self._settler.now(reader)
+            return overview(reader, stock, arms, now=now, minutes=minutes)
 
     def _close_some(self) -> bool:
         return self._settler.close_due(MAX_BATCH) == MAX_BATCH

@@ -1,7 +1,7 @@
 """What one transaction works on: users and slates as they are by now, and what it will write."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TypeAlias
 
 from variegate.errors import NotFoundError
 from variegate.policies import Policy
@@ -10,7 +10,10 @@ from variegate.service.desk.kept import KeptPolicies
 from variegate.service.desk.relearning import learnt, served_user
 from variegate.service.desk.rules import Rules
 from variegate.service.desk.shelf import Shelf
-from variegate.store import Batch, EventRow, SlateRow, UserRow
+from variegate.store import Batch, EventRow, Head, SlateRow, UserRow
+
+#: Gives seconds since 1970.
+Clock: TypeAlias = Callable[[], float]
 
 #: Lists read at a time
 _PAGE: Final = 10
@@ -28,8 +31,11 @@ class Ledger:
         Ids of whoever and whatever the operations concern; users are made if they are new.
     requests
         Users and the names that their clients gave to requests for a list.
-    now
-        The time of the whole batch.
+    clock
+        Gives the time of the whole batch in place of the database's clock.
+    check
+        Is called with what every transaction reads first; raises where this process must not
+        write any more.
     """
 
     def __init__(
@@ -43,9 +49,10 @@ class Ledger:
         arms: Arms,
         rules: Rules,
         kept: KeptPolicies,
-        now: float,
+        clock: Clock | None = None,
+        check: Callable[[Head], None] = lambda _head: None,
     ) -> None:
-        self.arms, self.rules, self.now = arms, rules, now
+        self.arms, self.rules = arms, rules
         self._kept = kept
         self._batch = batch
         self._users, self._new, self._slates = self._locked(
@@ -54,10 +61,17 @@ class Ledger:
         self._requests = {
             (row.user_id, row.request): row for row in self._slates.values() if row.request
         }
-        self._as_read = dict(self._users)
         # Only now, when nobody else can give these users anything: a list that another process
         # gave them a moment ago may hold an item that came a moment before that.
-        self.stock: Final = shelf.as_of(batch)
+        head = batch.head()
+        check(head)
+        # The database's clock, after the locks: the same for all replicas, and never before the
+        # time of what another one kept of these users.
+        self.now: Final = head.now if clock is None else clock()
+        for user in self._new:
+            self._users[user] = self._users[user]._replace(created=self.now)
+        self._as_read = dict(self._users)
+        self.stock: Final = shelf.as_of(batch, head.revision)
         self.arms = arms.as_of(self.stock)
         self._changed_users: set[str] = set()
         self._changed_slates: set[str] = set()
@@ -167,8 +181,8 @@ class Ledger:
         if self._events:
             batch.add_events(self._events)
         changed = [self._users[user] for user in sorted(self._changed_users)]
-        batch.save_users([row for row in changed if self._has_learnt(row)])
-        batch.save_shown([row for row in changed if not self._has_learnt(row)])
+        batch.save_users([row for row in changed if self._must_be_whole(row)])
+        batch.save_shown([row for row in changed if not self._must_be_whole(row)])
 
     def remember(self) -> None:
         """Keep the policies for a while; call this once all was written and committed."""
@@ -204,9 +218,10 @@ class Ledger:
         # Where others write too, a list is as it will stay only once its user is locked.
         return users, new, slates if batch.locks_all else batch.slates(wanted, requests)
 
-    def _has_learnt(self, row: UserRow) -> bool:
-        read = self._as_read[row.id]
-        return row.state is not read.state or row.policy != read.policy
+    def _must_be_whole(self, row: UserRow) -> bool:
+        """Whether more of a user must be written than what a list changes."""
+        read, is_new = self._as_read[row.id], row.id in self._new
+        return is_new or row.state is not read.state or row.policy != read.policy
 
     def _made(self, users: set[str]) -> dict[str, UserRow]:
         blanks = {user: self._blank(user) for user in users}
@@ -215,4 +230,5 @@ class Ledger:
         return blanks
 
     def _blank(self, user: str) -> UserRow:
-        return UserRow(user, self.arms.assigned(user), None, b"", 0, 0, self.now, self.now)
+        # The time is known once all locks are taken.
+        return UserRow(user, self.arms.assigned(user), None, b"", 0, 0, 0.0, 0.0)

@@ -1,7 +1,6 @@
 """What policies begin with: told, fitted anew by command or by the clock, and given up."""
 
 import logging
-from collections.abc import Callable
 from threading import Event, Lock, Thread
 from typing import Any, Final
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from variegate.errors import ConflictError, StoreError
 from variegate.service.desk.arms import Arms, prior_of
+from variegate.service.desk.ledger import Clock
 from variegate.service.desk.refitting import checked_prior_of, refit
 from variegate.service.desk.rules import Rules
 from variegate.service.desk.shelf import Shelf
@@ -31,11 +31,11 @@ class Priors:
     Parameters
     ----------
     clock
-        Gives seconds since 1970.
+        Gives seconds since 1970 in place of the database's clock.
     """
 
     def __init__(
-        self, store: Store, shelf: Shelf, arms: Arms, rules: Rules, *, clock: Callable[[], float]
+        self, store: Store, shelf: Shelf, arms: Arms, rules: Rules, *, clock: Clock | None = None
     ) -> None:
         self._store, self._shelf, self._arms, self._rules = store, shelf, arms, rules
         self._clock = clock
@@ -72,7 +72,7 @@ class Priors:
         if not self._fitting.acquire(blocking=False):
             raise ConflictError("a prior is being fitted: ask again when that is done")
         try:
-            least, now = self._rules.prior_least_users, self._clock()
+            least, now = self._rules.prior_least_users, self._now()
             refit(self._store, self._shelf, self._arms, name, least=least, now=now)
         finally:
             self._fitting.release()
@@ -116,11 +116,17 @@ class Priors:
         return fitted
 
     def _has_turn(self, row: PriorRow) -> bool:
-        now = self._clock()
+        now = self._now()
         if now - row.turn < self._rules.prior_every_hours * HOUR:
             return False
         with self._store.batch() as batch:
             return batch.take_turn(row.policy, row.turn, now)
+
+    def _now(self) -> float:
+        if self._clock is not None:
+            return self._clock()
+        with self._store.reading() as reader:
+            return reader.head().now
 
     def _fitted(self, name: str) -> bool:
         try:

@@ -60,7 +60,7 @@ class Recounting:
 
     def apply_alone(self, batch: Batch, settler: Any) -> Done:
         """Replace them all; nobody else can write meanwhile."""
-        batch.recount_sums(settler.clock())
+        batch.recount_sums(settler.now(batch))
         return Done({})
 
 

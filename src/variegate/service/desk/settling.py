@@ -9,14 +9,14 @@ from variegate.service.desk.alone import Done
 from variegate.service.desk.arms import Arms
 from variegate.service.desk.closing import Closing
 from variegate.service.desk.kept import KeptPolicies
-from variegate.service.desk.ledger import Ledger
+from variegate.service.desk.ledger import Clock, Ledger
 from variegate.service.desk.listing import Wish
-from variegate.service.desk.packing import current_time
 from variegate.service.desk.queue import LONG_SECONDS
+from variegate.service.desk.replicas import Replica
 from variegate.service.desk.reporting import Report
 from variegate.service.desk.rules import Rules
 from variegate.service.desk.shelf import Shelf
-from variegate.store import Batch, Store
+from variegate.store import Batch, Head, Reader, Store
 
 #: What an operation can be refused for without harm to the others of its batch.
 REFUSALS: Final = (InputError, DataError, NotFoundError, ConflictError, StateError)
@@ -38,7 +38,9 @@ class Settler:
     Parameters
     ----------
     clock
-        Gives seconds since 1970.
+        Gives seconds since 1970 in place of the database's clock.
+    replica
+        Keeps this process from writing where others have other settings or other tables.
     observe
         Is told ``recommend`` and ``learn`` with seconds, and with numbers ``batch`` and what came
         of it: ``slates``, ``feedback``, ``new_users``.
@@ -51,11 +53,12 @@ class Settler:
         arms: Arms,
         rules: Rules,
         *,
-        clock: Callable[[], float] = current_time,
+        clock: Clock | None = None,
         observe: Observe = lambda _name, _value: None,
+        replica: Replica | None = None,
     ) -> None:
         self.store, self.shelf, self.arms, self.rules = store, shelf, arms, rules
-        self.clock, self._observe = clock, observe
+        self._clock, self._observe, self._replica = clock, observe, replica
         self.kept = KeptPolicies()
         self._dropped_minutes = 0.0
 
@@ -78,7 +81,8 @@ class Settler:
                 arms=self.arms,
                 rules=self.rules,
                 kept=self.kept,
-                now=self.clock(),
+                clock=self._clock,
+                check=self._check,
             )
             outcomes = [self._attempt(one, ledger) for one in operations]
             ledger.write()
@@ -90,8 +94,10 @@ class Settler:
 
     def close_due(self, most: int) -> int:
         """Close up to `most` slates whose waiting is over; return how many that were."""
+        if self._replica is not None:
+            self._replica.beat()
         with self.store.reading() as reader:
-            due = reader.due(self.clock(), most)
+            due = reader.due(self.now(reader), most)
         outcomes = self([Closing(slate) for slate, _user in due]) if due else []
         return sum(isinstance(one, dict) and one["closed"] for one in outcomes)
 
@@ -100,6 +106,14 @@ class Settler:
         if now - self._dropped_minutes > HOUR:
             batch.drop_old_minutes(now)
             self._dropped_minutes = now
+
+    def now(self, reader: Reader) -> float:
+        """Return the time of a transaction."""
+        return reader.head().now if self._clock is None else self._clock()
+
+    def _check(self, head: Head) -> None:
+        if self._replica is not None:
+            self._replica.check(head)
 
     def _attempt(self, operation: Any, ledger: Ledger) -> Any:
         start = perf_counter()
@@ -117,6 +131,7 @@ class Settler:
             # A statement of an import may write all that a user has.
             timeout = LONG_SECONDS / 4 if getattr(operation, "long", False) else None
             with self.store.batch(timeout=timeout) as batch:
+                self._check(batch.head())
                 done: Done = operation.apply_alone(batch, self)
         except REFUSALS as error:
             return error

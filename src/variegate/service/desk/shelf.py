@@ -72,9 +72,10 @@ class Shelf:
         self._stock = Stock(base, np.ones(len(base), dtype=np.bool_), "0")
         self._building = Lock()
 
-    def as_of(self, reader: Reader) -> Stock:
-        """Return the items as the reader's transaction has them."""
-        revision = reader.meta(REVISION) or "0"
+    def as_of(self, reader: Reader, revision: str | None = None) -> Stock:
+        """Return the items as the reader's transaction has them, at a revision it read before."""
+        if revision is None:
+            revision = reader.meta(REVISION) or "0"
         if revision == self._stock.revision:
             return self._stock
         with self._building:
