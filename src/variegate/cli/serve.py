@@ -55,6 +55,12 @@ _NEEDED: Final = (
     default=None,
     help="Let everybody in while no key was made, even beyond this machine.",
 )
+@click.option(
+    "--replace-configuration",
+    is_flag=True,
+    default=None,
+    help="Start with other settings than the replicas that run, which then stop writing.",
+)
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser, if there is one.")
 @click.option("--print-config", is_flag=True, help="Print all settings as a file, and end.")
 def serve(config: str | None, print_config: bool, opens: bool, **given: Any) -> None:

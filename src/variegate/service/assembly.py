@@ -9,8 +9,16 @@ from variegate.catalogue import Catalogue
 from variegate.service.app import create_app
 from variegate.service.desk import Desk
 from variegate.service.desk.process import EngineProxy, has_process
+from variegate.service.desk.replicas import Replica
 from variegate.service.metrics import ERROR_KINDS, Metrics
-from variegate.service.parts import arms_of, catalogue_of, open_store, rules_of, warm_arms
+from variegate.service.parts import (
+    arms_of,
+    catalogue_of,
+    open_store,
+    replica_of,
+    rules_of,
+    warm_arms,
+)
 from variegate.service.routes import desk_routes
 from variegate.service.settings import Settings
 from variegate.store import Store
@@ -25,11 +33,13 @@ def build_app(settings: Settings) -> FastAPI:
     observe = observer(metrics)
     store, engine = open_store(settings, observe), None
     try:
+        replica = replica_of(settings, store)
+        replica.join()
         if has_process(settings):
             engine = EngineProxy(settings, observe, metrics.engine_restart)
             engine.begin()
         catalogue = catalogue_of(settings)
-        desk = desk_of(settings, catalogue, store, metrics, engine)
+        desk = desk_of(settings, catalogue, store, metrics, engine=engine, replica=replica)
         warm_arms(arms_of(settings), catalogue)
     except BaseException:
         if engine is not None:
@@ -44,12 +54,15 @@ def build_app(settings: Settings) -> FastAPI:
         with store:
             if engine is not None:
                 await engine.open()
+                replica.leave_quietly()  # the engine process is the one that writes
             desk.start()
             try:
                 yield
             finally:
                 desk.stop()
-                if engine is not None:
+                if engine is None:
+                    replica.leave_quietly()
+                else:
                     await engine.close()
 
     return create_app(
@@ -64,7 +77,7 @@ def build_app(settings: Settings) -> FastAPI:
 
 def check_startable(settings: Settings) -> None:
     """Raise what would keep every process of the service from starting."""
-    with Store.open(settings.store) as store:
+    with Store.open(settings.store) as store, replica_of(settings, store):
         desk_of(settings, catalogue_of(settings), store, Metrics())
 
 
@@ -73,7 +86,9 @@ def desk_of(
     catalogue: Catalogue,
     store: Store,
     metrics: Metrics,
+    *,
     engine: EngineProxy | None = None,
+    replica: Replica | None = None,
 ) -> Desk:
     """Return the desk that the settings describe, over an engine process if one is given."""
     return Desk(
@@ -83,6 +98,7 @@ def desk_of(
         rules_of(settings),
         timeout=settings.timeout_seconds,
         observe=observer(metrics),
+        replica=replica,
         worker=engine,
     )
 

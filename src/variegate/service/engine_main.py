@@ -22,11 +22,19 @@ from variegate.service.desk.batch_loop import MAX_BATCH, BatchLoop
 from variegate.service.desk.frames import Frames, framed
 from variegate.service.desk.process import BEAT
 from variegate.service.desk.queue import Outcome, Progress, QueuedCommand
+from variegate.service.desk.replicas import Replica
 from variegate.service.desk.settling import Settler
 from variegate.service.desk.shelf import Shelf
 from variegate.service.logs import configure_logs
 from variegate.service.memory import keep_for_good
-from variegate.service.parts import arms_of, catalogue_of, open_store, rules_of, warm_arms
+from variegate.service.parts import (
+    arms_of,
+    catalogue_of,
+    open_store,
+    replica_of,
+    rules_of,
+    warm_arms,
+)
 from variegate.service.settings import Settings
 from variegate.store import Store
 
@@ -102,8 +110,11 @@ def main() -> None:
         channel = SocketChannel(front, metrics)
         Thread(target=channel.beat, name="variegate-heartbeat", daemon=True).start()
         try:
-            with open_store(settings, metrics.observe) as store:
-                loop = _loop(settings, store, progress, metrics.observe)
+            with (
+                open_store(settings, metrics.observe) as store,
+                replica_of(settings, store) as replica,
+            ):
+                loop = _loop(settings, store, replica, progress, metrics.observe)
                 keep_for_good()
                 channel.send(None)
                 loop.run(channel)
@@ -114,7 +125,11 @@ def main() -> None:
 
 
 def _loop(
-    settings: Settings, store: Store, progress: Progress, observe: Callable[[str, float], None]
+    settings: Settings,
+    store: Store,
+    replica: Replica,
+    progress: Progress,
+    observe: Callable[[str, float], None],
 ) -> BatchLoop:
     catalogue, arms = catalogue_of(settings), arms_of(settings)
     warm_arms(arms, catalogue)
@@ -122,7 +137,8 @@ def _loop(
     with store.batch() as batch:
         shelf.tie(batch)
         shelf.as_of(batch)
-    settler = Settler(store, shelf, arms, rules_of(settings), observe=observe)
+    rules = rules_of(settings)
+    settler = Settler(store, shelf, arms, rules, observe=observe, replica=replica)
     return BatchLoop(
         settler,
         lambda: settler.close_due(MAX_BATCH) == MAX_BATCH,

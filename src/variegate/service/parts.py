@@ -7,6 +7,7 @@ from variegate.catalogue import Catalogue
 from variegate.errors import DataError, InputError
 from variegate.policies.warming import warm_policy
 from variegate.service.desk import Arms, Rules
+from variegate.service.desk.replicas import Replica, configuration_of
 from variegate.service.ids import check_id
 from variegate.service.settings import Settings
 from variegate.store import Store
@@ -45,6 +46,12 @@ def rules_of(settings: Settings) -> Rules:
     """Return how lists are given and feedback is taken."""
     names = Rules.__dataclass_fields__
     return Rules(**{name: getattr(settings, name) for name in names})
+
+
+def replica_of(settings: Settings, store: Store) -> Replica:
+    """Return this process as one of those that write to the store."""
+    configuration = configuration_of(arms_of(settings), rules_of(settings))
+    return Replica(store, configuration, replace=settings.replace_configuration)
 
 
 def warm_arms(arms: Arms, catalogue: Catalogue) -> None:

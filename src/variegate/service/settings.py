@@ -93,6 +93,12 @@ class Settings(BaseSettings):
         'a table of policies and weights such as {"lmdp": 0.9, "mmr": 0.1}',
         each="a number of at least 0",
     )
+    replace_configuration: bool = setting(
+        False,
+        "Start with other settings than the replicas that run: they write nothing more, and wait "
+        "to be restarted with these.",
+        "true or false",
+    )
     seed: int = setting(
         0, "Seeds the split and the draws: same seed, same choices.", "a whole number from 0", ge=0
     )

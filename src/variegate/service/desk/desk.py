@@ -23,6 +23,7 @@ from variegate.service.desk.overview import overview
 from variegate.service.desk.priors import Priors
 from variegate.service.desk.queue import CommandQueue, Worker
 from variegate.service.desk.remembered import Remembered
+from variegate.service.desk.replicas import Replica
 from variegate.service.desk.reporting import Report, check_rewards
 from variegate.service.desk.rules import Rules
 from variegate.service.desk.settling import Observe, Settler
@@ -55,6 +56,8 @@ class Desk:
         Gives seconds since 1970 in place of the database's clock.
     observe
         Is told how long the work itself took; see `Settler`.
+    replica
+        The process as one of those that share the store.
     worker
         Does what changes something, in place of a thread; it is started elsewhere.
     """
@@ -69,6 +72,7 @@ class Desk:
         timeout: float = 10.0,
         clock: Clock | None = None,
         observe: Observe = lambda _name, _value: None,
+        replica: Replica | None = None,
         worker: Worker | None = None,
     ) -> None:
         self.shelf: Final = Shelf(catalogue)
@@ -80,7 +84,10 @@ class Desk:
             arms.as_of(stock).new_policy(name, stock.catalogue)
         for change in note_settings(store, rules, arms, stock.catalogue):
             _log.warning("%s", change)
-        self._settler: Final = Settler(store, self.shelf, arms, rules, clock=clock, observe=observe)
+        self._replica = replica
+        self._settler: Final = Settler(
+            store, self.shelf, arms, rules, clock=clock, observe=observe, replica=replica
+        )
         self.priors: Final = Priors(store, self.shelf, arms, rules, clock=clock)
         self._policies, self._map, self._stories = Remembered(1), Remembered(1), Remembered(32)
         self._overviews = Remembered(4)
@@ -98,8 +105,10 @@ class Desk:
         return len(self._queue)
 
     def check(self) -> None:
-        """Raise StoreError where the engine does not answer."""
+        """Raise StoreError where the engine does not answer, or must not write any more."""
         self._queue.check()
+        if self._replica is not None:
+            self._replica.check_now()
 
     def start(self) -> None:
         """Begin to answer."""

@@ -83,6 +83,20 @@ class Replica:
             sleep(BEAT_SECONDS)
             waited += BEAT_SECONDS
 
+    def __enter__(self) -> "Replica":
+        self.join()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.leave_quietly()
+
+    def leave_quietly(self) -> None:
+        """Leave, or log why that was not possible: the row goes stale by itself."""
+        try:
+            self.leave()
+        except StoreError as error:
+            _log.warning("this replica could not be signed off: %s", error)
+
     def check(self, head: Head) -> None:
         """Raise StoreError where this process must not write any more."""
         if head.schema > self._store.schema:
@@ -95,6 +109,12 @@ class Replica:
                 "the store is served with other settings by now: restart this process with the "
                 "settings of the other replicas"
             )
+
+    def check_now(self) -> None:
+        """Raise StoreError where this process must not write any more."""
+        with self._store.reading() as reader:
+            head = reader.head()
+        self.check(head)
 
     def beat(self) -> None:
         """Keep the heartbeat, where it is due."""
