@@ -8,8 +8,13 @@ from click.testing import CliRunner
 
 from tests.cli.running import fail, run
 from tests.cli.serving import Place, placed
-from variegate.cli import commands, moving
-from variegate.service.desk.moving import exported
+from variegate.cli import commands
+from variegate.errors import ConflictError
+from variegate.service.desk import import_plan
+from variegate.service.desk.alone import Done
+from variegate.service.desk.importing import ImportUsers
+from variegate.service.desk.settling import Settler
+from variegate.store import Batch
 
 USERS = ("ann", "bob", "cyd")
 
@@ -38,12 +43,12 @@ def file(place: Place) -> Path:
 
 
 def lines_of(place: Place, name: str = "shop") -> list[dict[str, object]]:
-    with place.shop(name) as shop, shop.store.reading() as reader:
-        return exported(reader, shop.desk.shelf.as_of(reader), None)
+    with place.shop(name) as shop:
+        return shop.exported()
 
 
 def ids_of(place: Place, name: str) -> list[object]:
-    return [line["user"] for line in lines_of(place, name)]
+    return [line["user"] for line in lines_of(place, name) if line["kind"] == "user"]
 
 
 def changed(file: Path, line: int, **values: object) -> Path:
@@ -57,7 +62,7 @@ def changed(file: Path, line: int, **values: object) -> Path:
 def test_export_prints_users_alone(place: Place) -> None:
     result = CliRunner().invoke(commands, ["users", "export"])
 
-    assert [json.loads(line) for line in result.stdout.splitlines()] == lines_of(place)
+    assert [json.loads(line) for line in result.stdout.splitlines()[1:]] == lines_of(place)[1:]
     assert result.stderr == "3 users exported.\n"
 
 
@@ -76,7 +81,7 @@ def test_users_that_are_there_are_refused_and_nothing_is_changed(place: Place, f
 
     message = fail("users", "import", file, "--store", place.url("other"))
 
-    assert message == f"{file}:3: user 'cyd' is here already: --replace replaces them"
+    assert message.startswith(f"{file}:4: user 'cyd' is here already with other content: ")
     assert ids_of(place, "other") == ["cyd"]
 
 
@@ -92,49 +97,60 @@ def test_users_that_are_there_can_be_replaced(place: Place, file: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"variegate": 2}, "must be of format 1, got '2'"),
-        ({"slates": -1}, "not as it was exported: `slates`: "),
-        ({"user": "ann"}, "user 'ann' stands in line 1 too"),
-        ({"shown": [["nothing", 1]]}, "user 'bob' was shown an item that is not here"),
+        ({"variegate": 3}, "`variegate` must be 1 or 2, got '3'"),
+        ({"slates": -1}, "`slates`: "),
+        ({"user": "ann"}, "user 'ann' is in line 2 too"),
+        ({"shown": [["nothing", 1]]}, "`shown`: "),
+        ({"kind": "history"}, "`"),
     ],
 )
 def test_broken_line_is_named_and_nothing_is_taken(
     place: Place, file: Path, values: dict[str, object], words: str
 ) -> None:
-    message = fail("users", "import", changed(file, 2, **values), "--store", place.url("new"))
+    message = fail("users", "import", changed(file, 3, **values), "--store", place.url("new"))
 
-    assert message.startswith(f"{file}:2: {words}")
+    assert message.startswith(f"{file}:3: {words}")
     assert ids_of(place, "new") == []
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (b"nonsense\n", "must be JSON as `users export` writes it"),
+        (b"nonsense\n", "must be a line of JSON as an export has it"),
         (b"[1]\n", "must be an object, got list"),
-        (b"\xff\n", "must be JSON as `users export` writes it"),
-        (b"[" * 100_000 + b"\n", "must be JSON as `users export` writes it"),
+        (b"\xff\n", "must be a line of JSON as an export has it"),
+        (b"[" * 100_000 + b"\n", "must be a line of JSON as an export has it"),
     ],
     ids=["no JSON", "no object", "no text", "deep"],
 )
 def test_line_that_is_no_user_is_named(place: Place, file: Path, line: bytes, words: str) -> None:
     file.write_bytes(file.read_bytes() + b"\n" + line)
 
-    assert fail("users", "import", file, "--store", place.url("new")) == f"{file}:5: {words}"
+    assert fail("users", "import", file, "--store", place.url("new")) == f"{file}:6: {words}"
     assert ids_of(place, "new") == []
 
 
-def test_what_fails_late_says_what_is_in(
+def test_what_fails_late_says_what_is_in_and_is_finished_later(
     place: Place, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moving, "CHUNK", 2)
-    changed(file, 3, shown=[["nothing", 1]])
+    monkeypatch.setattr(import_plan, "_ENTRIES", 2)
+    take = ImportUsers.apply_alone
 
+    def beaten(piece: ImportUsers, batch: Batch, settler: Settler) -> Done:
+        if piece.entries[0].name == "cyd":  # somebody is quicker, once all was checked
+            monkeypatch.setattr(ImportUsers, "apply_alone", take)
+            raise ConflictError("user 'cyd' came in another way")
+        return take(piece, batch, settler)
+
+    monkeypatch.setattr(ImportUsers, "apply_alone", beaten)
     message = fail("users", "import", file, "--store", place.url("new"))
 
-    assert message.startswith(f"{file}:3: user 'cyd' was shown an item that is not here")
-    assert message.endswith("; the 2 users above are in: go on with --replace")
+    assert message == (
+        "user 'cyd' came in another way (2 users are in: sending the same again goes on from there)"
+    )
     assert ids_of(place, "new") == ["ann", "bob"]
+    assert run("users", "import", file, "--store", place.url("new")) == "3 users imported.\n"
+    assert lines_of(place, "new") == lines_of(place)
 
 
 def test_import_works_while_a_service_runs(place: Place, file: Path) -> None:

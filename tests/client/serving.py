@@ -38,7 +38,9 @@ class Stumbling(ThreadingHTTPServer):
 
     `drop` hangs up at once; `cut` passes the request on and hangs up instead of answering;
     `cut short` answers half; `mute` says nothing; `503` and `429` are told as the service tells
-    them, with Retry-After 0; `bad gateway` and `busy` are 502 and 503 as a proxy tells them.
+    them, with Retry-After 0; `unknown` passes the request on and answers as the service does where
+    the answer to a commit was lost; `bad gateway` and `busy` pass it on and answer 502 and 503 as
+    a proxy does.
     """
 
     daemon_threads = True
@@ -73,11 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.is_over.wait()
             return
         if deed in ("503", "429"):
-            code = "unavailable" if deed == "503" else "rate_limited"
-            text = f'{{"error":{{"code":"{code}","message":"not now","request_id":"r-1"}}}}'
-            self.tell(int(deed), text.encode())
-        elif deed in ("bad gateway", "busy"):
-            self.tell(502 if deed == "bad gateway" else 503, b"<html>")
+            self.refuse(int(deed), "unavailable" if deed == "503" else "rate_limited")
         else:
             self.pass_on(body, deed)
 
@@ -86,7 +84,8 @@ class _Handler(BaseHTTPRequestHandler):
     def pass_on(self, body: bytes, deed: str) -> None:
         behind = HTTPConnection(self.server.behind, timeout=20)
         try:
-            kinds = {"content-type": self.headers.get("content-type", "application/json")}
+            names = ("content-type", "idempotency-key")
+            kinds = {name: self.headers[name] for name in names if name in self.headers}
             behind.request(self.command, self.path, body, kinds)
             answer = behind.getresponse()
             content = answer.read()
@@ -96,6 +95,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.tell(answer.status, content)
         elif deed == "cut short":
             self.tell(answer.status, content[: len(content) // 2], len(content))
+        elif deed in ("bad gateway", "busy"):
+            self.tell(502 if deed == "bad gateway" else 503, b"<html>")
+        elif deed == "unknown":
+            self.refuse(503, "outcome_unknown")
+
+    def refuse(self, status: int, code: str) -> None:
+        text = f'{{"error":{{"code":"{code}","message":"not now","request_id":"r-1"}}}}'
+        self.tell(status, text.encode())
 
     def tell(self, status: int, content: bytes, length: int | None = None) -> None:
         self.send_response(status)

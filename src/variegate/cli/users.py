@@ -11,10 +11,11 @@ from variegate.cli.served import of_a_service, served, settings_of
 
 @click.group()
 def users() -> None:
-    """Take all that is known of users out of a service's store, or into one.
+    """Back up a service's store as lines of JSON, or restore it.
 
-    A user is a line of JSON: what was learnt, shown, given and answered. Both work while the
-    service runs.
+    An export has the users, with all that was learnt, shown, given and answered, the items that
+    were added, changed or retired at run time, and fitted priors. Keys are not in it. Both
+    commands work while the service runs.
 
     \b
     Examples:
@@ -27,38 +28,42 @@ def users() -> None:
 @of_a_service
 @click.option("--out", default="-", metavar="FILE", help="Where to; - is the screen.")
 def export(store: str | None, catalogue: str | None, config: str | None, out: str) -> None:
-    """Write every user as a line of JSON, each as of one moment.
+    """Write a backup: a header, changed items, fitted priors, then every user.
+
+    Each user is as of one moment. Restore it with `users import`, into a store of either kind over
+    the same catalogue.
 
     \b
     Examples:
         variegate users export > users.jsonl
         variegate users export --store sqlite:///shop.db --catalogue shop.npz --out users.jsonl
     """
-    from variegate.cli.moving import exported_lines
     from variegate.files import written_whole
+    from variegate.service.desk.moving import USER, export_lines
 
     is_screen, written = out == "-", 0
     with served(settings_of(store, catalogue, config)) as settler:
         screen: IO[bytes] = sys.stdout.buffer
         with nullcontext(screen) if is_screen else written_whole(out) as file:
-            for line in exported_lines(settler):
+            for line in export_lines(settler.store, settler.shelf):
                 file.write(line)
-                written += 1
-    # Beside the output, so that a pipe gets nothing but users.
+                written += line.startswith(USER)
+    # Beside the output, so that a pipe gets nothing but the export.
     click.echo(f"{written} users exported.", err=is_screen)
 
 
 @users.command("import")
 @click.argument("file", metavar="FILE")
 @of_a_service
-@click.option("--replace", is_flag=True, help="Replace users that are there already.")
+@click.option("--replace", is_flag=True, help="Replace what is there already and differs.")
 def import_(
     file: str, store: str | None, catalogue: str | None, config: str | None, replace: bool
 ) -> None:
-    """Take in the users of FILE, as `users export` wrote them.
+    """Take in the lines of FILE, as `users export` wrote them.
 
-    All lines are looked at before the first is taken, so that a broken file changes nothing. Then
-    they are taken a hundred at a time, whole or not at all.
+    All lines are checked before any is written, so that a broken file changes nothing. Then they
+    are taken in by pieces, each user whole or not at all. What is there already with the same
+    content stays, so that an import that was interrupted is finished by running it again.
 
     \b
     Examples:
@@ -73,5 +78,6 @@ def import_(
         served(settings, create=True) as settler,
         progress_bar(console, "Users") as (tell, _),
     ):
-        number = imported(settler, file, replace=replace, progress=tell)
-    say(console, f"{number} users imported.")
+        users, items = imported(settler, file, replace=replace, progress=tell)
+    more = f", {items} items and priors" if items else ""
+    say(console, f"{users} users{more} imported.")

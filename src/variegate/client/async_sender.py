@@ -12,9 +12,9 @@ from variegate.client.sending import (
     check_installed,
     checked_url,
     headers_for,
+    headers_of,
     reply_of,
     silence_of,
-    with_type,
 )
 from variegate.errors import StoreError
 
@@ -115,7 +115,7 @@ class AsyncSender:
         request = self._http.build_request(
             call.method,
             self._url + call.path,
-            headers=with_type(self._headers, call),
+            headers=headers_of(self._headers, call),
             content=call.body,
             timeout=attempts.timeout,
         )

@@ -10,13 +10,15 @@ from time import monotonic
 from typing import Final
 
 from variegate.client.call import Call, Outcome, Repeat, Reply, Silence
-from variegate.client.refusals import error_of, said_by
+from variegate.client.refusals import code_of, error_of
 from variegate.errors import InputError
 
 #: Seconds of the longest pause that was not asked for.
 _LONGEST: Final = 5.0
-#: A proxy's words for a service behind it that does not answer.
-_OUT_OF_REACH: Final = (502, 503, 504)
+#: The service is away for the moment: it says so itself, or a proxy in front of it does.
+_UNAVAILABLE: Final = (502, 503, 504)
+#: The code of the service's own 503 where nothing was changed.
+_NOT_DONE: Final = "unavailable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class Attempts:
         self._clock, self._draw = clock, draw
         self._end = clock() + patience.deadline
         self._failed = 0
-        self._may_have_arrived = False
+        self._may_be_done = False
 
     @property
     def left(self) -> float:
@@ -89,8 +91,8 @@ class Attempts:
         if isinstance(outcome, Reply) and self._is_good(outcome):
             return outcome
         self._failed += 1
-        self._may_have_arrived |= not is_surely_undone(outcome)
-        error = error_of(outcome, self._call, self._failed)
+        self._may_be_done |= not is_certainly_not_done(outcome)
+        error = error_of(outcome, self._call, self._failed, may_be_done=self._may_be_done)
         if self._failed > self._patience.retries or not self._may_repeat(outcome):
             raise error
         longest = min(_LONGEST, self._patience.backoff * 2.0 ** min(self._failed - 1, 30))
@@ -100,23 +102,26 @@ class Attempts:
         return pause
 
     def _is_good(self, reply: Reply) -> bool:
-        was_removed = self._call.removes and self._may_have_arrived and reply.status == 404
+        was_removed = self._call.removes and self._may_be_done and reply.status == 404
         return 200 <= reply.status < 300 or was_removed
 
     def _may_repeat(self, outcome: Outcome) -> bool:
-        if isinstance(outcome, Reply) and outcome.status not in (429, *_OUT_OF_REACH):
+        if isinstance(outcome, Reply) and outcome.status not in (429, *_UNAVAILABLE):
             return False
         if self._call.repeat is Repeat.ALWAYS:
             return True
-        return self._call.repeat is Repeat.UNSENT and is_surely_undone(outcome)
+        return self._call.repeat is Repeat.NOT_DONE and is_certainly_not_done(outcome)
 
 
-def is_surely_undone(outcome: Outcome) -> bool:
-    """Whether the service did nothing of what it was asked for."""
+def is_certainly_not_done(outcome: Outcome) -> bool:
+    """Whether the service certainly changed nothing of what it was asked for.
+
+    A 503 of a proxy may be about a service that received the request and then fell silent; only
+    the service's own code tells.
+    """
     if isinstance(outcome, Silence):
         return outcome.unsent
-    # A proxy's 503 may be about a service that took the request and then fell silent.
-    return outcome.status not in _OUT_OF_REACH or bool(said_by(outcome))
+    return outcome.status < 500 or code_of(outcome) == _NOT_DONE
 
 
 def _asked_for(outcome: Outcome) -> float:

@@ -1,7 +1,7 @@
 """A request and an answer as the client thinks of them, before and after any network."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -12,10 +12,10 @@ T_co = TypeVar("T_co", covariant=True)
 class Repeat(Enum):
     """When a call that failed may be made again."""
 
-    #: Twice is the same as once.
+    #: The call is idempotent: twice is the same as once.
     ALWAYS = "always"
-    #: Only if the service surely did not take it in.
-    UNSENT = "unsent"
+    #: Only if the service certainly did not carry it out.
+    NOT_DONE = "not_done"
     NEVER = "never"
 
 
@@ -37,8 +37,15 @@ class Call(Generic[T_co]):
     body: bytes | None = None
     content_type: str = "application/json"
     repeat: Repeat = Repeat.ALWAYS
+    #: Headers of this call alone
+    headers: Mapping[str, str] = field(default_factory=dict)
     #: Whether it takes something away: gone when it is asked for again means that it was done.
     removes: bool = False
+
+    @property
+    def changes(self) -> bool:
+        """Whether it changes anything, so that it matters if an answer was lost."""
+        return self.method != "GET"
 
 
 @dataclass(frozen=True)

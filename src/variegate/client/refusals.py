@@ -9,6 +9,7 @@ from variegate.errors import (
     ConflictError,
     InputError,
     NotFoundError,
+    OutcomeUnknownError,
     StoreError,
     VariegateError,
 )
@@ -16,12 +17,20 @@ from variegate.errors import (
 _KINDS: Final[Mapping[int, type[VariegateError]]] = {404: NotFoundError, 409: ConflictError}
 
 
-def error_of(outcome: Outcome, call: Call[object], attempts: int) -> VariegateError:
-    """Return the error to raise for a call that came to nothing."""
+def error_of(
+    outcome: Outcome, call: Call[object], attempts: int, *, may_be_done: bool
+) -> VariegateError:
+    """Return the error to raise for a call that failed.
+
+    Parameters
+    ----------
+    may_be_done
+        Whether any of the attempts may have been carried out.
+    """
     tried = f" ({attempts} attempts)" if attempts > 1 else ""
+    failed = OutcomeUnknownError if may_be_done and call.changes else StoreError
     if not isinstance(outcome, Reply):
-        what = f"no answer to {call.method} {call.path:.200}: {outcome.why}"
-        return StoreError(what + tried)
+        return failed(f"no answer to {call.method} {call.path:.200}: {outcome.why}{tried}")
     message = said_by(outcome) or (
         f"{call.method} {call.path:.200} was answered with status {outcome.status} and without "
         "the service's words: `url` must be the address of a variegate service"
@@ -29,7 +38,7 @@ def error_of(outcome: Outcome, call: Call[object], attempts: int) -> VariegateEr
     if outcome.status in (401, 403):
         message = f"`key`: {message}"
     if outcome.status == 429 or outcome.status >= 500:
-        return StoreError(message + tried)
+        return failed(message + tried)
     return _KINDS.get(outcome.status, InputError)(message)
 
 
@@ -48,3 +57,20 @@ def said_by(reply: Reply) -> str:
         return f"{problem['message']} (request {problem['request_id']})"
     except (ValueError, KeyError, TypeError, RecursionError):
         return ""
+
+
+def code_of(reply: Reply) -> str:
+    """Return the service's code of an error; "" where the answer is not the service's.
+
+    Examples
+    --------
+    >>> code_of(Reply(503, b'{"error": {"code": "unavailable", "message": "", "request_id": ""}}'))
+    'unavailable'
+    >>> code_of(Reply(503, b"<html>"))
+    ''
+    """
+    try:
+        code = json.loads(reply.body)["error"]["code"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return code if isinstance(code, str) else ""

@@ -52,9 +52,10 @@ def headers_for(key: str | None) -> dict[str, str]:
     return {**headers, "authorization": f"Bearer {key}"}
 
 
-def with_type(headers: dict[str, str], call: Call[object]) -> dict[str, str]:
-    """Return the headers of a request with that of its body, if it has one."""
-    return headers if call.body is None else {**headers, "content-type": call.content_type}
+def headers_of(headers: dict[str, str], call: Call[object]) -> dict[str, str]:
+    """Return the headers of a request: those of all, and those of this call."""
+    kind = {} if call.body is None else {"content-type": call.content_type}
+    return {**headers, **kind, **call.headers}
 
 
 def reply_of(response: "httpx2.Response", body: bytes) -> Reply:

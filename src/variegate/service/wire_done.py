@@ -24,6 +24,7 @@ class RetiredAnswer(BaseModel):
 
 
 class ImportedAnswer(BaseModel):
-    """How many users were taken in."""
+    """How many users, and how many items and priors, are as the import has them."""
 
     imported: int
+    items: int

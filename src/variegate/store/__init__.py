@@ -16,6 +16,7 @@ from variegate.store.reader import Reader
 from variegate.store.rows import (
     EventRow,
     Head,
+    ItemChange,
     ItemRow,
     KeyRow,
     PriorRow,
@@ -35,6 +36,7 @@ __all__ = [
     "Batch",
     "EventRow",
     "Head",
+    "ItemChange",
     "ItemRow",
     "KeyRow",
     "Moments",

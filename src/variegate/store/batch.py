@@ -13,6 +13,7 @@ from variegate.store.reader import Reader
 from variegate.store.recounting import KEPT, recount
 from variegate.store.rows import (
     EventRow,
+    ItemChange,
     ItemRow,
     KeyRow,
     PriorRow,
@@ -208,6 +209,21 @@ class Batch(Reader):
         self._transaction.change_each(self._sql.add_item, map(packing.new_item, rows))
         self.count_change()
         self.restart_item_history()
+
+    def restore_items(self, changes: Sequence[ItemChange], first: int) -> None:
+        """Keep items with their history, as another store had them; this one must have none.
+
+        Parameters
+        ----------
+        first
+            The revision from which on the history is kept.
+        """
+        items = {change.item.row: change.item for change in changes}
+        check_ids("item", [row.id for row in items.values()])
+        self._transaction.change_each(self._sql.add_item, map(packing.new_item, items.values()))
+        rows = ((one.revision, *packing.new_item(one.item), one.time) for one in changes)
+        self._transaction.change_each(self._sql.add_item_change, rows)
+        self.set_meta(ITEMS_HISTORY, str(first))
 
     def restart_item_history(self) -> None:
         """Let the history of items begin with what they are now, as for another catalogue."""

@@ -13,6 +13,7 @@ from variegate.store.recounting import differences, kept_sums
 from variegate.store.rows import (
     EventRow,
     Head,
+    ItemChange,
     ItemRow,
     KeyRow,
     PriorRow,
@@ -84,6 +85,13 @@ class Reader:
             rows = self._transaction.rows(self._sql.older_history, user, before, limit)
         return [slate_of(row) for row in rows]
 
+    def lists(self, user: str, after: str, limit: int) -> list[SlateRow]:
+        """Return up to `limit` of a user's lists after the list `after`, the oldest first."""
+        check_ids("user", (user,))
+        check_ids("after", (after,))
+        rows = self._transaction.rows(self._sql.lists, user, after, limit)
+        return [slate_of(row) for row in rows]
+
     def events(
         self, user: str | None = None, after_seq: int = 0, limit: int = 1000
     ) -> list[EventRow]:
@@ -111,6 +119,11 @@ class Reader:
         changes.
         """
         return [item_of(row) for row in self._transaction.rows(self._sql.items_at, revision)]
+
+    def item_changes(self) -> list[ItemChange]:
+        """Return every change of an item that is kept, the earliest first."""
+        rows = self._transaction.rows(self._sql.item_changes)
+        return [ItemChange(row[0], item_of(row[1:5]), row[5]) for row in rows]
 
     def item_revisions(self) -> list[int]:
         """Return the revisions at which an item changed, the earliest first."""

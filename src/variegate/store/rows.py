@@ -106,6 +106,14 @@ class ItemRow(NamedTuple):
     data: dict[str, Any] | None
 
 
+class ItemChange(NamedTuple):
+    """A change of an item: the revision that it led to, the item after it, and when that was."""
+
+    revision: int
+    item: ItemRow
+    time: float
+
+
 class KeyRow(NamedTuple):
     """A key to the service, of which only a hash is kept."""
 

@@ -82,9 +82,8 @@ class Statements:
         )
         #: The statements that give bytes
         users = (self.users, self.locked_users, self.first_users, self.next_users)
-        self.with_bytes = frozenset(
-            (*users, self.slates, self.requested_slates, self.history, self.older_history)
-        )
+        lists = (self.slates, self.requested_slates, self.lists, self.history, self.older_history)
+        self.with_bytes = frozenset((*users, *lists))
 
     def _for_reading(self) -> None:
         mine = select(users).where(self._among(users.c.id)).order_by(users.c.id)
@@ -105,6 +104,7 @@ class Statements:
             .where(changes.revision == last.scalar_subquery())
             .order_by(changes.row)
         )  # revision
+        self.item_changes = self._text(select(item_changes).order_by(changes.revision, changes.row))
         self.item_revisions = self._text(
             select(changes.revision).distinct().order_by(changes.revision)
         )
@@ -138,6 +138,12 @@ class Statements:
         self.history = self._text(history)  # user, limit
         older = history.where(slates.c.id < bindparam("id"))
         self.older_history = self._text(older)  # user, id, limit
+        later = select(slates).where(
+            slates.c.user_id == bindparam("user"), slates.c.id > bindparam("id")
+        )
+        self.lists = self._text(
+            later.order_by(slates.c.id).limit(_limit).offset(_start)
+        )  # user, id, limit
         log = select(events).where(events.c.seq > bindparam("seq"))
         log = log.order_by(events.c.seq).limit(_limit).offset(_start)
         self.events = self._text(log)  # seq, limit

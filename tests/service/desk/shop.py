@@ -1,6 +1,8 @@
 """A small shop to try the core of the service on, with a clock that goes when told."""
 
+import json
 from collections.abc import Mapping, Sequence
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,8 @@ from variegate.catalogue import Catalogue
 from variegate.distances import difference, euclidean, hamming, jaccard
 from variegate.service.desk import Arms, Desk, Report, Rules, Wish
 from variegate.service.desk.forgetting import Forgetting
-from variegate.service.desk.moving import Importing
+from variegate.service.desk.import_file import ImportFile
+from variegate.service.desk.import_plan import plan_import
 from variegate.service.desk.rebuilding import Check, checked
 from variegate.service.desk.settling import Settler
 from variegate.service.desk.stocking import Retiring, Stocking
@@ -119,8 +122,20 @@ class Shop:
     def forget(self, user: str = "ann") -> dict[str, Any]:
         return self.do(Forgetting(user))
 
-    def take_in(self, lines: Sequence[Mapping[str, Any]], *, replace: bool = False) -> None:
-        self.do(Importing(lines, replace))
+    def exported(self) -> list[dict[str, Any]]:
+        """Return the lines of an export; in the header there is no time."""
+        header, *lines = map(json.loads, self.desk.export_lines())
+        return [{**header, "time": 0.0}, *lines]
+
+    def take_in(self, lines: Sequence[Mapping[str, Any] | bytes], *, replace: bool = False) -> None:
+        """Import lines as the service does: checked as a whole, then by pieces."""
+        texts = (one if isinstance(one, bytes) else json.dumps(one).encode() for one in lines)
+        with NamedTemporaryFile(buffering=0) as file:
+            file.write(b"\n".join(texts))
+            source = ImportFile(file.name)
+            plan = plan_import(source, self.store, self.desk.shelf, self.arms, replace=replace)
+            for piece in plan.pieces(replace=replace):
+                self.do(piece)
 
     def close(self, seconds: float) -> None:
         """Let time pass, and do what it brings about."""

@@ -129,7 +129,7 @@ def test_names_are_exported_with_the_lists(any_store: Store, opening: Any) -> No
     shop = Shop(any_store)
     first = shop.give(request="r1")
     other = Shop(opening("sqlite"), clock=shop.clock)
-    other.take_in(list(shop.desk.exported()))
+    other.take_in(shop.exported())
 
     assert other.give(request="r1") == first
 

@@ -129,14 +129,14 @@ def test_items_are_kept_all_of_them_or_none(any_store: Store) -> None:
 def test_items_whose_commit_fails_are_not_recommended(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tried = stocking._tried
+    tried = stocking.tried
 
     def then_fail(batch: Batch, settler: Any) -> None:
         assert len(tried(batch, settler).catalogue) == 25
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(stocking, "_tried", then_fail)
+        patch.setattr(stocking, "tried", then_fail)
         with pytest.raises(StoreError, match="the disk is full"):
             shop.stock(new_item())
     assert "new" not in shop.ids(k=24)
@@ -151,7 +151,7 @@ def test_a_user_that_another_process_brought_in_meanwhile_is_not_forgotten(
     shop = Shop(store)
     other = Shop(opening("sqlite"), LMDH)
     other.click("ann")
-    lines = list(other.desk.exported())
+    lines = other.exported()
     ensure = Batch.ensure_users
 
     def after_the_import(batch: Batch, rows: Sequence[UserRow]) -> None:

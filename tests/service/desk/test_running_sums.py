@@ -88,7 +88,11 @@ class Traffic:
         self.shop.forget(self.user())
 
     def move(self) -> None:
-        lines = [line for line in self.shop.desk.exported() if self.rng.random() < 0.3]
+        lines = [
+            line
+            for line in self.shop.exported()
+            if line["kind"] == "export" or self.rng.random() < 0.3
+        ]
         self.shop.take_in(lines, replace=True)
 
     def pass_time(self) -> None:

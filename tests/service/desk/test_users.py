@@ -222,7 +222,7 @@ class TestTwoProcesses:
     ) -> None:
         one = Shop(any_store)
         one.give("ann")
-        early = list(one.desk.exported())
+        early = one.exported()
         one.click("ann")  # remembered here, with what it has learnt
         versions = one.user().version
         two = Shop(any_store, clock=one.clock)

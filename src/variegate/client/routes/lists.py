@@ -1,14 +1,18 @@
 """Lists and feedback."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
+from uuid import uuid4
 
 from variegate.client.answers import Feedback, Slate
-from variegate.client.call import Call, Repeat
+from variegate.client.call import Call
 from variegate.client.reading import reading
 from variegate.client.requesting import ids, json_body, quoted
 from variegate.errors import InputError
+
+_KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +43,12 @@ def recommend(
     show_again: bool = False,
     details: bool = False,
     instead_of: Slate | str | None = None,
+    idempotency_key: str | None = None,
 ) -> Call[Slate]:
     """Give a user a list; a user need not be known before.
 
-    It is asked for again only where the service surely did not take the request in: a list
-    that was made counts as shown, also when its answer was lost on the way.
+    Every call sends an idempotency key, so that an attempt after a lost answer returns the list
+    that was made, not a second one.
 
     Parameters
     ----------
@@ -64,6 +69,9 @@ def recommend(
     instead_of
         A list of the user's that was not answered, or its id: it is taken back, as if it had not
         been shown.
+    idempotency_key
+        Identifies this request: the same key again returns the same list, also from another
+        process. A new one for every call, if not given.
     """
     dial = asdict(diversity) if isinstance(diversity, Diversity) else diversity
     wish = {
@@ -77,7 +85,8 @@ def recommend(
         "instead_of": instead_of.slate_id if isinstance(instead_of, Slate) else instead_of,
     }
     path = f"/v1/users/{quoted('user', user)}/slates"
-    return Call("POST", path, reading(Slate), json_body(wish), repeat=Repeat.UNSENT)
+    headers = {"idempotency-key": _key(idempotency_key)}
+    return Call("POST", path, reading(Slate), json_body(wish), headers=headers)
 
 
 def feedback(
@@ -109,6 +118,17 @@ def feedback(
     }
     path = f"/v1/slates/{quoted('slate', slate_id)}/feedback"
     return Call("POST", path, reading(Feedback), json_body(report))
+
+
+def _key(key: str | None) -> str:
+    if key is None:
+        return str(uuid4())
+    if not _KEY.fullmatch(key):
+        raise InputError(
+            "`idempotency_key` must be 1 to 200 printable ASCII characters without spaces, "
+            f"got {key!r:.80}"
+        )
+    return key
 
 
 def _numbers(rewards: Mapping[str, float]) -> dict[str, float]:

@@ -17,7 +17,7 @@ def fit_prior(policy: str) -> Call[Prior]:
     With few users that is a ConflictError. With many it takes a while: give the client a
     `timeout` of minutes.
     """
-    return Call("POST", _path(policy), reading(Prior), repeat=Repeat.UNSENT)
+    return Call("POST", _path(policy), reading(Prior), repeat=Repeat.NOT_DONE)
 
 
 def drop_prior(policy: str) -> Call[Prior]:

@@ -1,12 +1,14 @@
 """All that the service can do, told without HTTP."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from time import monotonic
 from typing import Any, Final, TypeVar
 
 from variegate.catalogue import Catalogue
-from variegate.errors import NotFoundError
+from variegate.errors import NotFoundError, VariegateError
 from variegate.service.desk.arms import Arms
 from variegate.service.desk.batch_loop import MAX_BATCH, BatchLoop, EngineThread
 from variegate.service.desk.beside import beside_view
@@ -14,11 +16,14 @@ from variegate.service.desk.changed_settings import note_settings
 from variegate.service.desk.choosing import policies_view
 from variegate.service.desk.comparing import comparison
 from variegate.service.desk.forgetting import Forgetting
+from variegate.service.desk.import_file import ImportFile
+from variegate.service.desk.import_plan import plan_import, unfinished
+from variegate.service.desk.importing import ImportUsers
 from variegate.service.desk.itemdata import item_values, plain_attributes
 from variegate.service.desk.ledger import Clock
 from variegate.service.desk.listing import Wish
 from variegate.service.desk.mapping import map_view
-from variegate.service.desk.moving import Importing, exported
+from variegate.service.desk.moving import export_lines
 from variegate.service.desk.overview import overview
 from variegate.service.desk.priors import Priors
 from variegate.service.desk.queue import CommandQueue, Worker
@@ -98,6 +103,7 @@ class Desk:
         self._queue: Final = CommandQueue(
             worker, timeout=timeout, count_error=lambda kind: observe(f"store_error {kind}", 1)
         )
+        self._importing: Final = asyncio.Lock()
 
     @property
     def waiting(self) -> int:
@@ -143,11 +149,20 @@ class Desk:
         """Take an item off the shelf."""
         return await self._done(Retiring(item))
 
-    async def import_users(
-        self, users: Sequence[Mapping[str, Any]], *, replace: bool = False
-    ) -> Answer:
-        """Take in users that `export_users` gave."""
-        return await self._done(Importing(users, replace))
+    async def import_file(self, path: str, *, replace: bool = False) -> Answer:
+        """Take in the lines of a file that `export_lines` gave; see `import_plan`."""
+        file = ImportFile(path)
+        async with self._importing:  # one at a time: each takes memory
+            check = partial(plan_import, file, self.store, self.shelf, self.arms, replace=replace)
+            plan = await asyncio.to_thread(check)
+            done = 0
+            for piece in plan.pieces(replace=replace):
+                try:
+                    await self._done(piece)
+                except VariegateError as error:
+                    raise unfinished(error, done) from None
+                done += len(piece.entries) if isinstance(piece, ImportUsers) else 0
+        return {"imported": len(plan.users), "items": plan.items_and_priors}
 
     def close_due(self) -> None:
         """Close the lists whose waiting is over."""
@@ -248,17 +263,9 @@ class Desk:
         with self.store.reading() as reader:
             return reader.counts()
 
-    def exported(self) -> Iterator[Answer]:
-        """Give every user as one object, each as of one moment."""
-        after: str | None = None
-        while True:
-            # No transaction spans a pause of whoever reads.
-            with self.store.reading() as reader:
-                users = exported(reader, self.shelf.as_of(reader), after)
-            if not users:
-                return
-            yield from users
-            after = users[-1]["user"]
+    def export_lines(self) -> Iterator[bytes]:
+        """Give all that was learnt and changed as lines of JSON: a backup."""
+        return export_lines(self.store, self.shelf, self._settler.now)
 
     def catalogue(self) -> Answer:
         """Return what items are described by."""

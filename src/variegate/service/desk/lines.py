@@ -1,8 +1,15 @@
-"""The line of JSON that a user is exported as, and what is asked of one that comes in."""
+"""The lines of an export: what each holds, and what is required of one that is imported.
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+Every field has a range, so that nothing can be imported that a later reader (a list, a report, a
+rebuild, an evaluation) could not work with.
+"""
 
+import json
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, NoReturn, TypeAlias
+
+import numpy as np
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -17,37 +24,109 @@ from pydantic import (
 )
 
 from variegate.errors import DataError, InputError
+from variegate.kernels.layout import LARGEST
+from variegate.service.desk.reporting import MOST_REPORTS
 from variegate.service.desk.terms import Terms, has_kept_rewards
 
-#: Raised when a line of before can no longer be read as one of now.
-FORMAT: Final = 1
+#: Written now; lines of format 1, a user each, are read too.
+FORMAT: Final = 2
+#: Bytes that a parsed line may take, about: what is larger is refused before it is parsed.
+MAX_COST: Final = 32_000_000
 
-_Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-_Policy = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+_NO_CONTROLS: Final = r"^[^\x00-\x1f\x7f]+$"
+_Id = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_NO_CONTROLS)]
+_Name = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=_NO_CONTROLS)]
+_SlateId = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z_-]{1,64}$")]
 _Reward = Annotated[FiniteFloat, Field(ge=0, le=1)]
-_Count = Annotated[int, Field(ge=0, lt=2**62)]
+_Propensity = Annotated[FiniteFloat, Field(gt=0, le=1)]
+_Distance = Annotated[FiniteFloat, Field(ge=0, le=1e6)]
+_Number = Annotated[FiniteFloat, Field(ge=-LARGEST, le=LARGEST)]
+_Count = Annotated[int, Field(ge=0, lt=2**53)]
 _Second = Annotated[int, Field(ge=0, lt=2**32)]
-_Time = Annotated[FiniteFloat, Field(ge=0, le=1e15)]
-_Place = Annotated[str, StringConstraints(pattern=r"^(0|[1-9]\d{0,4})$")]
-_TAUGHT: Final = TypeAdapter(dict[_Place, _Reward], config=ConfigDict(strict=True))
+#: Seconds since 1970, up to the year 2106: what was shown is kept with 32 bits for each time.
+_Time = Annotated[FiniteFloat, Field(ge=0, lt=2**32)]
+_Position = Annotated[str, StringConstraints(pattern=r"^(0|[1-9]\d{0,4})$")]
+_Text = Annotated[str, StringConstraints(max_length=1_000_000)]
+_Plain = _Text | Annotated[int, Field(ge=-(2**63), lt=2**63)] | FiniteFloat | bool | None
+_Value = _Plain | Annotated[list[_Plain], Field(max_length=100_000)]
+_Taught = Annotated[dict[_Position, _Reward], Field(max_length=10_000)]
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class StateLine(_Part):
-    """What a policy has learnt; arrays as lists of numbers, or of lists of them."""
+class _Line(_Part):
+    variegate: Literal[2]
 
-    policy: _Policy
+
+class ItemHistory(_Part):
+    """The changes of items: the last revision, the first that is kept, and a digest of them."""
+
+    revision: _Count
+    first: _Count
+    digest: _Name
+
+
+class ExportLine(_Line):
+    """The first line: when the export began, and which catalogue it is about."""
+
+    kind: Literal["export"]
+    time: _Time
+    catalogue: dict[_Name, Any]
+    items: ItemHistory
+
+
+class ItemData(_Part):
+    """An item that was added or changed at run time, as the store keeps it."""
+
+    title: _Text | None = None
+    attributes: dict[_Text, _Value] = {}
+    features: list[_Number]
+    distances: dict[_Text, _Value] = {}
+
+
+class ItemLine(_Line):
+    """A change of an item; `data` is None for one of the catalogue's file that was only retired."""
+
+    kind: Literal["item"]
+    revision: _Count
+    row: Annotated[int, Field(ge=0, lt=2**31)]
+    time: _Time
+    id: _Id
+    retired: bool
+    data: ItemData | None
+
+
+class PriorLine(_Line):
+    """A prior that was fitted to users, as base64 of its file."""
+
+    kind: Literal["prior"]
+    policy: _Name
+    users: _Count
+    fitted: _Time
+    data: str
+
+
+class ArrayLine(_Part):
+    """An array: its shape, and its numbers as base64 of 8 bytes each, little-endian."""
+
+    shape: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(max_length=4)]
+    data: str
+
+
+class StateLine(_Part):
+    """What a policy has learnt; format 1 has arrays as lists of numbers, or of lists of them."""
+
+    policy: _Name
     version: Annotated[int, Field(ge=0, lt=2**16)]
-    arrays: Annotated[dict[_Policy, list[Any]], Field(max_length=64)]
+    arrays: Annotated[dict[_Name, ArrayLine | list[Any]], Field(max_length=64)]
 
 
 class _Outcome(_Part):
-    slate_id: _Id
+    slate_id: _SlateId
     status: Literal["learnt", "kept", "known", "late"]
-    learnt: list[_Id]
+    learnt: Annotated[list[_Id], Field(max_length=10_000)]
 
 
 class _Report(_Part):
@@ -55,7 +134,7 @@ class _Report(_Part):
     answer: _Outcome
 
 
-_Bound = FiniteFloat | dict[_Id, FiniteFloat]
+_Bound = FiniteFloat | dict[_Text, FiniteFloat]
 
 
 class _DialLine(_Part):
@@ -97,20 +176,24 @@ class TermsLine(_Part):
 class SlateLine(_Part):
     """A list that was given; the columns of the store."""
 
-    id: Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z_-]{1,64}$")]
-    policy: _Policy
+    id: _SlateId
+    policy: _Name
     created: _Time
     deadline: _Time | None
     closed: bool
     k: Annotated[int, Field(ge=1, le=10_000)]
     items: list[_Id]
     features: str
-    propensities: list[_Reward] | None
-    spread: dict[_Id, FiniteFloat]
+    propensities: list[_Propensity] | None
+    spread: Annotated[dict[_Text, _Distance], Field(max_length=1000)]
     rewards: list[_Reward | None]
     taught: list[bool]
-    reports: dict[Annotated[str, StringConstraints(max_length=201)], _Report]
-    earned: Annotated[FiniteFloat, Field(ge=0)]
+    reports: Annotated[
+        dict[Annotated[str, StringConstraints(min_length=1, max_length=201)], _Report],
+        Field(max_length=MOST_REPORTS + 1),
+    ]
+    #: Both follow from `rewards`, and are computed from them.
+    earned: Annotated[FiniteFloat, Field(ge=0, le=10_000)]
     answered: bool
     #: Lists of earlier exports have none of these
     terms: Annotated[dict[str, Any], AfterValidator(TermsLine.checked)] = {}
@@ -120,6 +203,7 @@ class SlateLine(_Part):
     @model_validator(mode="after")
     def _keep_acknowledged(self) -> "SlateLine":
         """Let a list of an earlier export still teach what was kept of it, as it would have."""
+        _check_slate(self)
         if "terms" not in self.model_fields_set and has_kept_rewards(
             self.closed, self.rewards, self.taught
         ):
@@ -128,70 +212,196 @@ class SlateLine(_Part):
         return self
 
 
-class EventLine(_Part):
-    """An event of the log."""
+class _FeedbackBody(_Part):
+    rewards: Annotated[dict[_Id, _Reward], Field(max_length=10_000)]
+    seen: Annotated[list[_Id], Field(max_length=100_000)] | None
+    event: _Id | None
+    status: Literal["learnt", "kept", "known", "late"]
+    taught: _Taught
 
+
+class _CloseBody(_Part):
+    taught: _Taught
+
+
+class _WithdrawBody(_Part):
+    instead: _SlateId
+
+
+class _FeedbackLine(_Part):
+    kind: Literal["feedback"]
     time: _Time
-    slate: _Id | None
-    kind: Literal["slate", "feedback", "close", "withdraw", "import", "policy"]
-    #: The state comes of `taught` alone; the rest is for people.
-    body: dict[str, Any]
+    slate: _SlateId
+    body: _FeedbackBody
 
 
-class UserLine(_Part):
-    """A user, with all that is known of them."""
+class _CloseLine(_Part):
+    kind: Literal["close"]
+    time: _Time
+    slate: _SlateId
+    body: _CloseBody
 
-    variegate: Literal[1]
-    user: Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
-    policy: _Policy
+
+class _WithdrawLine(_Part):
+    kind: Literal["withdraw"]
+    time: _Time
+    slate: _SlateId
+    body: _WithdrawBody
+
+
+#: An event of the log
+EventLine: TypeAlias = Annotated[
+    _FeedbackLine | _CloseLine | _WithdrawLine, Field(discriminator="kind")
+]
+
+
+class _HistoryPart(_Part):
+    lists: list[SlateLine]
+    events: list[EventLine]
+    #: Whether the next line goes on with the history of this user
+    more: bool = False
+
+
+class HistoryLine(_HistoryPart):
+    """More of the history of the user of the line before."""
+
+    variegate: Literal[2]
+    kind: Literal["history"]
+    user: _Id
+
+
+class UserLine(_HistoryPart):
+    """A user: what was learnt and shown, and the history or its beginning."""
+
+    variegate: Literal[1, 2]
+    kind: Literal["user"] = "user"
+    user: _Id
+    policy: _Name
     created: _Time
     changed: _Time
     slates: _Count
     state: StateLine | None
     # JSON has no tuples.
     shown: list[Annotated[tuple[_Id, _Second], Strict(False)]]
-    lists: list[SlateLine]
-    events: list[EventLine]
 
 
-def user_line(number: int, line: Mapping[str, Any]) -> UserLine:
-    """Return the `number`-th line as a user, or raise DataError that says what is wrong."""
-    if line.get("variegate") != FORMAT:
-        given = line.get("variegate")
-        raise DataError(f"user {number}: must be of format {FORMAT}, got {str(given)[:40]!r}")
+Line: TypeAlias = ExportLine | ItemLine | PriorLine | UserLine | HistoryLine
+_KINDS: Final[Mapping[str, TypeAdapter[Any]]] = {
+    "export": TypeAdapter(ExportLine),
+    "item": TypeAdapter(ItemLine),
+    "prior": TypeAdapter(PriorLine),
+    "user": TypeAdapter(UserLine),
+    "history": TypeAdapter(HistoryLine),
+}
+
+
+def parse_line(raw: bytes, max_cost: int = MAX_COST) -> Line:
+    """Return what a line holds, or raise DataError."""
+    plain = _parsed(raw, max_cost)
+    version = plain.get("variegate")
+    if version not in (1, FORMAT) or isinstance(version, bool):
+        raise DataError(f"`variegate` must be 1 or {FORMAT}, got {str(version)[:40]!r}")
+    kind = plain.get("kind") if version == FORMAT else "user"
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise DataError(f"`kind` must be one of {', '.join(_KINDS)}, got {str(kind)[:40]!r}")
     try:
-        found = UserLine.model_validate(line)
+        found: Line = _KINDS[kind].validate_python(plain)
     except ValidationError as error:
-        raise DataError(f"user {number}: not as it was exported: {_first_problem(error)}") from None
-    for one in found.lists:
-        _check_lengths(number, one)
-    lengths = {one.id: one.k for one in found.lists}
-    for event in found.events:
-        _check_taught(number, event, lengths.get(event.slate or "", 0))
+        raise DataError(_first_problem(error)) from None
     return found
 
 
 def _first_problem(error: ValidationError) -> str:
     problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = ".".join(map(str, problem["loc"]))
-    return f"`{place[:80]}`: {problem['msg']}"
+    return f"`{place[:80]}`: {problem['msg'].removeprefix('Value error, ')}"
 
 
-def _check_lengths(number: int, line: SlateLine) -> None:
+def _parsed(raw: bytes, max_cost: int) -> dict[str, Any]:
+    # The text is there three times: as bytes, as text and as what it stands for. An object takes
+    # up to 100 bytes beyond its text, and stands behind one of these characters.
+    cost = 3 * len(raw) + 100 * sum(map(raw.count, (b"[", b"{", b",", b":")))
+    if cost > max_cost:
+        raise DataError(
+            f"must take at most {max_cost} bytes of memory, and would take up to {cost}"
+        )
+    try:
+        plain = json.loads(raw, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise DataError("must be a line of JSON as an export has it") from None
+    if not isinstance(plain, dict):
+        raise DataError(f"must be an object, got {type(plain).__name__}")
+    return plain
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def decoded(name: str, text: str) -> bytes:
+    """Return the bytes of base64, or raise DataError."""
+    try:
+        return b64decode(text, validate=True)
+    except ValueError:
+        raise DataError(f"`{name}` must be base64") from None
+
+
+def _check_slate(line: SlateLine) -> None:
     for name in ("items", "rewards", "taught", "propensities"):
         column = getattr(line, name)
         if column is not None and len(column) != line.k:
             raise DataError(
-                f"user {number}: `{name}` of list {line.id!r} must have {line.k} entries, "
-                f"got {len(column)}"
+                f"`{name}` of list {line.id!r} must have {line.k} entries, got {len(column)}"
             )
+    items = set(line.items)
+    if len(items) != line.k:
+        raise DataError(f"`items` of list {line.id!r} must be distinct")
+    for done, reward in zip(line.taught, line.rewards, strict=True):
+        if done and reward is None:
+            raise DataError(f"`taught` of list {line.id!r} must be false without a reward")
+    for report in line.reports.values():
+        if report.answer.slate_id != line.id or not items.issuperset(report.answer.learnt):
+            raise DataError(f"`reports` of list {line.id!r} must be about that list")
 
 
-def _check_taught(number: int, event: EventLine, k: int) -> None:
-    """Raise DataError for an event that taught something of no list, or of no position."""
-    try:
-        places = _TAUGHT.validate_python(event.body.get("taught", {}))
-    except ValidationError:
-        raise DataError(f"user {number}: `taught` must be rewards by position") from None
-    if any(int(place) >= k for place in places):
-        raise DataError(f"user {number}: an event taught what no list of theirs shows")
+class HistoryCheck:
+    """Compares a user's lists with the events of all of their lines."""
+
+    def __init__(self) -> None:
+        #: Positions that a list says have taught, and that no event above did teach
+        self._taught: dict[str, set[int]] = {}
+        self._lists: set[str] = set()
+        self._requests: set[str] = set()
+
+    def add(self, lists: Sequence[SlateLine], events: Sequence[Any]) -> None:
+        """Take in the lists and events of a line, or raise DataError."""
+        for one in lists:
+            if one.id in self._lists:
+                raise DataError(f"`lists` must have each list once, got {one.id!r} twice")
+            self._lists.add(one.id)
+            if one.request is not None and one.request in self._requests:
+                raise DataError(f"`request` must be distinct, got {one.request!r} twice")
+            self._requests.add(one.request or "")
+            if any(one.taught):
+                self._taught[one.id] = set(np.flatnonzero(one.taught).tolist())
+        for event in events:
+            if event.slate not in self._lists:
+                raise DataError(f"`events` must be about lists above, got {event.slate!r}")
+            if event.kind != "withdraw" and event.body.taught:
+                self._teach(event.slate, set(map(int, event.body.taught)))
+
+    def _teach(self, slate: str, positions: set[int]) -> None:
+        left = self._taught.get(slate, set())
+        if not positions <= left:
+            raise DataError(
+                f"`events` must teach each position of list {slate!r} once, and those that its "
+                "`taught` names"
+            )
+        left -= positions
+        if not left:
+            del self._taught[slate]
+
+    def end(self) -> None:
+        """Raise DataError unless events taught all that the lists say have taught."""
+        for slate in self._taught:
+            raise DataError(f"`taught` of list {slate!r} must be what `events` taught")

@@ -1,187 +1,187 @@
-"""Users as lines of JSON, out of a store and into one: all that is known of each."""
+"""A store's users, items and priors as lines of JSON: a backup that any other store can read."""
 
-from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, Final
 
-import numpy as np
-
-from variegate.errors import ConflictError, DataError, NotFoundError, StateError
+from variegate.errors import StateError
 from variegate.policies import State
-from variegate.service.desk.alone import Done
-from variegate.service.desk.arms import Arms
-from variegate.service.desk.lines import FORMAT, SlateLine, StateLine, UserLine, user_line
-from variegate.service.desk.packing import packed_slate, unpacked_slate
-from variegate.service.desk.relearning import events_of, relearnt
-from variegate.service.desk.shelf import Stock
+from variegate.service.desk.lines import FORMAT
+from variegate.service.desk.relearning import events_of
+from variegate.service.desk.shelf import Shelf, Stock
 from variegate.service.desk.shown import Shown
-from variegate.store import Batch, EventRow, Reader, SlateRow, UserRow
+from variegate.store import (
+    ITEMS_HISTORY,
+    ITEMS_REVISION,
+    EventRow,
+    ItemChange,
+    PriorRow,
+    Reader,
+    SlateRow,
+    Store,
+    UserRow,
+)
 
-_PAGE: Final = 50
+#: How the line of a user begins
+USER: Final = f'{{"variegate":{FORMAT},"kind":"user"'.encode()
+#: Bytes after which a user's history goes on in another line
+_LINE: Final = 500_000
+#: Bytes of users read in one transaction, and held in memory; a larger user goes to a file.
+_CHUNK: Final = 2_000_000
+_USERS: Final = 50
+_LISTS: Final = 20
 
 
-def exported(reader: Reader, stock: Stock, after: str | None) -> list[dict[str, Any]]:
-    """Return the users after one, up to a number, as objects that JSON can hold."""
-    return [exported_user(reader, stock, user) for user in reader.all_users(after, _PAGE)]
+def export_lines(
+    store: Store, shelf: Shelf, now: Callable[[Reader], float] = lambda reader: reader.head().now
+) -> Iterator[bytes]:
+    """Give the lines of an export: a header, items, priors, then users by id.
+
+    Items, with all of their changes, and priors are as of one moment, and so is each user. No
+    transaction spans a pause of whoever reads, and memory is bounded whatever a user's history.
+    """
+    with store.reading() as reader:
+        history, changes, priors = item_history(reader), reader.item_changes(), reader.priors()
+        time = now(reader)
+    catalogue = shelf.base.fingerprint.to_json()
+    yield _line(kind="export", time=time, catalogue=catalogue, items=history)
+    for change in changes:
+        yield _line(kind="item", **_plain_change(change))
+    for prior in priors.values():
+        if prior.data is not None:
+            yield _prior_line(prior)
+    after: str | None = ""
+    while after is not None:
+        with SpooledTemporaryFile(max_size=_CHUNK) as spool:
+            with store.reading() as reader:
+                after = _write_users(reader, shelf.as_of(reader), after, spool)
+            spool.seek(0)
+            yield from spool
 
 
-def exported_user(reader: Reader, stock: Stock, user: UserRow) -> dict[str, Any]:
-    """Return one user: what was learnt, shown, given and answered."""
-    ids = stock.catalogue.ids
+def item_history(reader: Reader, revision: int | None = None) -> dict[str, Any]:
+    """Return what identifies the changes of items up to a revision, the last if none is given."""
+    last = int(reader.meta(ITEMS_REVISION) or 0) if revision is None else revision
+    changes = [one for one in reader.item_changes() if one.revision <= last]
     return {
+        "revision": last,
+        "first": int(reader.meta(ITEMS_HISTORY) or 0),
+        "digest": digest_of(changes),
+    }
+
+
+def digest_of(changes: Iterable[ItemChange]) -> str:
+    """Return a digest of changes of items."""
+    text = "\n".join(_text(_plain_change(one)) for one in changes)
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _plain_change(change: ItemChange) -> dict[str, Any]:
+    row, item, retired, data = change.item
+    return {
+        "revision": change.revision,
+        "row": row,
+        "time": change.time,
+        "id": item,
+        "retired": retired,
+        "data": data,
+    }
+
+
+def _write_users(reader: Reader, stock: Stock, after: str, spool: IO[bytes]) -> str | None:
+    """Write the next users; return the id of the last, or None if there are no more."""
+    last: str | None = None
+    for user in reader.all_users(after or None, _USERS):
+        spool.writelines(user_lines(reader, stock, user))
+        last = user.id
+        if spool.tell() > _CHUNK:
+            break
+    return last
+
+
+def user_lines(reader: Reader, stock: Stock, user: UserRow) -> Iterator[bytes]:
+    """Give the lines of one user: all that was learnt, shown, given and answered."""
+    ids = stock.catalogue.ids
+    head = {
         "variegate": FORMAT,
+        "kind": "user",
         "user": user.id,
         "policy": user.policy,
         "created": user.created,
         "changed": user.changed,
         "slates": user.slates,
-        "state": None if user.state is None else _plain_state(State.from_bytes(user.state)),
+        "state": _plain_state(user.state),
         "shown": [[ids[row], second] for row, second in Shown(user.shown).times()],
-        "lists": [_plain_slate(row) for row in _all_slates(reader, user.id)],
-        "events": [
-            {"time": e.time, "slate": e.slate_id, "kind": e.kind, "body": e.body}
-            for e in events_of(reader, user.id)
-        ],
     }
+    parts: dict[str, list[str]] = {"lists": [], "events": []}
+    size = 0
+    for name, text in _history(reader, user.id):
+        if size > _LINE:
+            yield _with_history(head, parts, more=True)
+            head = {"variegate": FORMAT, "kind": "history", "user": user.id}
+            parts, size = {"lists": [], "events": []}, 0
+        parts[name].append(text)
+        size += len(text)
+    yield _with_history(head, parts, more=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Importing:
-    """Take users in, all of them or none.
-
-    Parameters
-    ----------
-    users
-        What `exported` gave.
-    replace
-        Whether a user that is there already is replaced; else that is a ConflictError.
-    """
-
-    users: Sequence[Mapping[str, Any]]
-    replace: bool = False
-    alone: ClassVar[bool] = True
-    long: ClassVar[bool] = True
-
-    def apply_alone(self, batch: Batch, settler: Any) -> Done:
-        """Keep them all."""
-        lines = [user_line(number, line) for number, line in enumerate(self.users, start=1)]
-        _check_distinct(lines)
-        known = batch.lock_users([line.user for line in lines])
-        stock = settler.shelf.as_of(batch)
-        # By id, as every batch does: two that wait for each other would stand still.
-        for line in sorted(lines, key=lambda line: line.user):
-            if line.user in known:
-                if not self.replace:
-                    raise ConflictError(f"user {line.user!r} is here already: ask to replace them")
-                batch.forget_user(line.user)
-            _take(batch, stock, settler.arms, line)
-        # A policy that is remembered of somebody who was replaced has another state: not found.
-        return Done({"imported": len(lines)})
+def lists_of(reader: Reader, user: str) -> Iterator[SlateRow]:
+    """Give every list of a user, the oldest first."""
+    after = ""
+    while page := reader.lists(user, after, _LISTS):
+        yield from page
+        after = page[-1].id
 
 
-def _check_distinct(lines: Sequence[UserLine]) -> None:
-    seen: set[str] = set()
-    for line in lines:
-        if line.user in seen:
-            raise DataError(f"user {line.user!r} stands in two lines: one must go")
-        seen.add(line.user)
+def _history(reader: Reader, user: str) -> Iterator[tuple[str, str]]:
+    for row in lists_of(reader, user):
+        yield "lists", _text(_plain_slate(row))
+    for event in events_of(reader, user):
+        yield "events", _text(_plain_event(event))
 
 
-def _take(batch: Batch, stock: Stock, arms: Arms, line: UserLine) -> None:
-    user = _user_of(line, stock)
-    slates = [_slate_of(one, line.user, stock) for one in line.lists]
-    batch.ensure_users([user])
-    if batch.lock_users([user.id]).get(user.id) != user:
-        raise ConflictError(f"user {user.id!r} came in by another way at this moment: try again")
-    taken = sorted(batch.owners([row.id for row in slates]))
-    if taken:
-        raise ConflictError(f"list {taken[0]!r} of user {user.id!r} is here as somebody else's")
-    batch.add_slates(slates)
-    batch.add_events(
-        [EventRow(None, one.time, user.id, one.slate, one.kind, one.body) for one in line.events]
-    )
-    moved = any(_bytes_of(old) != new.features for old, new in zip(line.lists, slates, strict=True))
-    if moved and user.policy in arms.lines:
-        # What was learnt may be kept by rows, and these are others here.
-        policy = relearnt(batch, user.id, arms.new_policy(user.policy, stock.catalogue))
-        batch.save_users([user._replace(state=policy.state().to_bytes())])
+def _with_history(head: dict[str, Any], parts: dict[str, list[str]], *, more: bool) -> bytes:
+    # Each row is written once: the pieces are put together as text.
+    history = "".join(f',"{name}":[{",".join(rows)}]' for name, rows in parts.items())
+    return f'{_text(head)[:-1]}{history},"more":{_text(more)}}}\n'.encode()
 
 
-def _user_of(line: UserLine, stock: Stock) -> UserRow:
-    rows = _rows(stock, line.user, [item for item, _second in line.shown])
-    shown = list(zip(rows, [second for _item, second in line.shown], strict=True))
-    return UserRow(
-        id=line.user,
-        policy=line.policy,
-        state=None if line.state is None else _state_of(line.user, line.state).to_bytes(),
-        shown=Shown.of_times(shown).to_bytes(),
-        slates=line.slates,
-        version=0,
-        created=line.created,
-        changed=line.changed,
-    )
+def _line(**content: Any) -> bytes:
+    return _text({"variegate": FORMAT, **content}).encode() + b"\n"
 
 
-def _rows(stock: Stock, user: str, items: Sequence[str]) -> list[int]:
+def _text(content: Any) -> str:
+    return json.dumps(content, allow_nan=False, separators=(",", ":"))
+
+
+def _prior_line(row: PriorRow) -> bytes:
+    data = b64encode(row.data or b"").decode()
+    return _line(kind="prior", policy=row.policy, users=row.users, fitted=row.fitted, data=data)
+
+
+def _plain_state(raw: bytes | None) -> dict[str, Any] | None:
+    """Return what was learnt; None also for what cannot be read, so that it is learnt again."""
+    if raw is None:
+        return None
     try:
-        rows: list[int] = stock.catalogue.rows(items).tolist()
-    except NotFoundError as error:
-        raise DataError(
-            f"user {user!r} was shown an item that is not here ({error}): add it first"
-        ) from None
-    return rows
-
-
-def _plain_state(state: State) -> dict[str, Any]:
-    arrays = {name: array.tolist() for name, array in state.arrays.items()}
+        state = State.from_bytes(raw)
+    except StateError:
+        return None
+    arrays = {
+        name: {"shape": array.shape, "data": b64encode(array.astype("<f8").tobytes()).decode()}
+        for name, array in state.arrays.items()
+    }
     return {"policy": state.policy, "version": state.version, "arrays": arrays}
-
-
-def _state_of(user: str, line: StateLine) -> State:
-    try:
-        arrays = {name: np.array(array, dtype=np.float64) for name, array in line.arrays.items()}
-    except (TypeError, ValueError, OverflowError):
-        raise DataError(f"user {user!r}: `state` must hold arrays of numbers") from None
-    if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise DataError(f"user {user!r}: `state` must hold finite numbers")
-    return State(line.policy, arrays, line.version)
 
 
 def _plain_slate(row: SlateRow) -> dict[str, Any]:
     plain = row._asdict()
     del plain["user_id"]
-    return {**plain, "items": list(row.items), "features": b64encode(row.features).decode()}
+    return {**plain, "features": b64encode(row.features).decode()}
 
 
-def _bytes_of(line: SlateLine) -> bytes:
-    try:
-        return b64decode(line.features, validate=True)
-    except ValueError:
-        raise DataError(f"list {line.id!r}: `features` must be as they were exported") from None
-
-
-def _slate_of(line: SlateLine, user: str, stock: Stock) -> SlateRow:
-    """Return a list with its items in the rows that they have here."""
-    columns = {**line.model_dump(), "user_id": user, "items": tuple(line.items)}
-    row = SlateRow(**{**columns, "features": _bytes_of(line)})
-    try:
-        slate = unpacked_slate(row)
-    except StateError as error:
-        raise DataError(str(error)) from None
-    d, m = stock.catalogue.d, stock.catalogue.m
-    parts = slate.relevance, slate.diversity, slate.coverage, slate.scores
-    fits = slate.relevance.shape == (line.k, d) and slate.diversity.shape == (line.k, m)
-    if not fits or not all(np.isfinite(part).all() for part in parts):
-        raise DataError(f"list {line.id!r} must have the features of {stock.catalogue}")
-    items = np.array(_rows(stock, user, line.items), dtype=np.intp)
-    return row._replace(features=packed_slate(replace(slate, items=items)))
-
-
-def _all_slates(reader: Reader, user: str) -> list[SlateRow]:
-    rows: list[SlateRow] = []
-    before: str | None = None
-    while page := reader.history(user, _PAGE, before):
-        rows += page
-        before = page[-1].id
-    return rows[::-1]
+def _plain_event(row: EventRow) -> dict[str, Any]:
+    return {"time": row.time, "slate": row.slate_id, "kind": row.kind, "body": row.body}

@@ -35,7 +35,7 @@ class Stocking:
 
     def apply_alone(self, batch: Batch, settler: Any) -> Done:
         """Keep all of them, or none."""
-        stock, kept = _with_turn(batch, settler)
+        stock, kept = with_turn(batch, settler)
         ids = [str(wish["id"]) for wish in self.items]
         _check_distinct(ids)
         changed: list[ItemRow] = []
@@ -45,12 +45,12 @@ class Stocking:
             row = stock.row_of(item)
             data = item_data(stock.catalogue, _complete(stock, row, item, wish))
             if row is None:
-                _check_new(item)
+                check_new(item)
                 row, size = size, size + 1
             (changed if item in kept else added).append(ItemRow(row, item, False, data))
         batch.add_items(added)
         batch.change_items(changed)
-        later = _tried(batch, settler)
+        later = tried(batch, settler)
         return Done({"items": ids}, partial(settler.shelf.install, later))
 
 
@@ -63,7 +63,7 @@ class Retiring:
 
     def apply_alone(self, batch: Batch, settler: Any) -> Done:
         """Retire the item, or raise NotFoundError; retiring it again changes nothing."""
-        stock, kept = _with_turn(batch, settler)
+        stock, kept = with_turn(batch, settler)
         row = stock.row_of(self.item)
         if row is None:
             raise NotFoundError(f"no item {self.item!r}")
@@ -77,18 +77,20 @@ class Retiring:
         return Done({"id": self.item, "retired": True})
 
 
-def _with_turn(batch: Batch, settler: Any) -> tuple[Stock, dict[str, ItemRow]]:
+def with_turn(batch: Batch, settler: Any) -> tuple[Stock, dict[str, ItemRow]]:
     """Return the items, and those that the store has, which nobody else can change meanwhile."""
     batch.set_meta(TURN, "")
     return settler.shelf.as_of(batch), {row.id: row for row in batch.items()}
 
 
-def _tried(batch: Batch, settler: Any) -> Stock:
+def tried(batch: Batch, settler: Any) -> Stock:
     """Return the items as they will be, once every policy has given a list of them.
 
     What cannot be served must not be kept: no process could start with it.
     """
     stock: Stock = settler.shelf.built(batch, batch.meta(REVISION) or "0")
+    if not stock.open.any():
+        raise ConflictError("the last item cannot be retired: add another first")
     arms = settler.arms.as_of(stock)
     for name in arms.names:
         policy = arms.new_policy(name, stock.catalogue)
@@ -115,6 +117,7 @@ def _check_distinct(ids: Sequence[str]) -> None:
         seen.add(item)
 
 
-def _check_new(item: str) -> None:
+def check_new(item: str) -> None:
+    """Raise InputError for an id that no new item can have."""
     if not (item.isprintable() and 1 <= len(item) <= 200):
         raise InputError(f"`id` must be 1 to 200 printable characters, got {item[:50]!r}")

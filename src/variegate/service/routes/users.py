@@ -1,15 +1,17 @@
 """What is known of users; their way out, and in."""
 
-import json
-from collections.abc import Iterator
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from itertools import chain
-from typing import Annotated, Any, Final
+from tempfile import mkstemp
+from typing import IO, Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from variegate.errors import InputError
+from variegate.errors import StoreError
 from variegate.service.access import admin_router, call_of, client_router
 from variegate.service.desk import Desk
 from variegate.service.routes.answers import answer_of, answered
@@ -18,7 +20,7 @@ from variegate.service.wire_done import ForgottenAnswer, ImportedAnswer
 
 LINES: Final = "application/x-ndjson"
 #: Bytes of one import; more users go in several.
-MOST_IMPORTED: Final = 64_000_000
+MAX_IMPORT_BYTES: Final = 64_000_000
 _LINES_BODY: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
@@ -27,7 +29,7 @@ _LINES_BODY: Final[dict[str, Any]] = {
 }
 _LINES_ANSWER: Final[dict[int | str, Any]] = {
     200: {
-        "description": "A line of JSON for each user.",
+        "description": "Lines of JSON.",
         "content": {LINES: {"schema": {"type": "string"}}},
     }
 }
@@ -80,42 +82,46 @@ def _admin_routes(desk: Desk) -> APIRouter:
 
     @router.get("/export", response_class=StreamingResponse, responses=_LINES_ANSWER)
     def export() -> StreamingResponse:
-        """Return every user, one line of JSON each: all that is known of them."""
-        lines = _lines(desk)
+        """Return a backup in lines of JSON: a header, changed items, fitted priors, users."""
+        lines = desk.export_lines()
         first = next(lines, b"")  # a store that is away is told by a status, not a broken answer
         return StreamingResponse(chain([first], lines), media_type=LINES)
 
     @router.post(
         "/import",
         response_class=Response,
-        responses=answer_of(ImportedAnswer, "The users are here."),
+        responses=answer_of(ImportedAnswer, "The lines were taken in."),
         openapi_extra=_LINES_BODY,
     )
     async def import_(request: Request, replace: bool = False) -> Response:
-        """Take in users that `/v1/export` gave, all of them or none."""
-        call_of(request).max_body = MOST_IMPORTED
-        users = await run_in_threadpool(_parsed, await request.body())
-        return answered(await desk.import_users(users, replace=replace))
+        """Take in lines that `/v1/export` gave.
+
+        All lines are checked before any is written, then taken in by pieces, each user whole or
+        not at all. What is there already with the same content counts as imported.
+        """
+        call_of(request).max_body = MAX_IMPORT_BYTES
+        async with _spooled(request) as path:
+            return answered(await desk.import_file(path, replace=replace))
 
     return router
 
 
-def _lines(desk: Desk) -> Iterator[bytes]:
-    for user in desk.exported():
-        text = json.dumps(user, allow_nan=False, separators=(",", ":"))
-        yield text.encode() + b"\n"
+@asynccontextmanager
+async def _spooled(request: Request) -> AsyncIterator[str]:
+    """Give the path of a file with the request's body, which is never in memory as a whole."""
+    number, path = mkstemp(prefix="variegate-import-")
+    try:
+        with open(number, "wb") as file:
+            async for piece in request.stream():
+                await run_in_threadpool(_write, file, piece)
+        yield path
+    finally:
+        os.unlink(path)
 
 
-def _parsed(body: bytes) -> list[dict[str, Any]]:
-    users = []
-    for number, line in enumerate(body.split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            user = json.loads(line)
-        except (ValueError, RecursionError):
-            raise InputError(f"line {number} must be JSON as /v1/export gave it") from None
-        if not isinstance(user, dict):
-            raise InputError(f"line {number} must be an object, got {type(user).__name__}")
-        users.append(user)
-    return users
+def _write(file: IO[bytes], piece: bytes) -> None:
+    try:
+        file.write(piece)
+        file.flush()  # here, where a full disk is answered
+    except OSError as error:
+        raise StoreError(f"the import cannot be written to a file: {error.strerror}") from None
