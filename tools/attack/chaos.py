@@ -129,8 +129,10 @@ class Chaos:
         end = monotonic() + START_SECONDS
         while not await asyncio.to_thread(lambda: replica.is_ready):
             if monotonic() > end or not replica.runs:
-                self._facts.problems.append(f"replica {replica.number} does not become ready")
+                what = "does not become ready" if replica.runs else "has ended by itself"
+                self._facts.problems.append(f"replica {replica.number} {what}")
                 replica.kill()
                 replica.start(self._current)
                 return
             await asyncio.sleep(0.2)
+        replica.is_starting = False

@@ -174,7 +174,8 @@ class Client:
         replica = self.replicas[at]
         headers = {} if key is None else {"idempotency-key": key}
         request = request_bytes(method, path, body, headers=headers)
-        start, disturbed = perf_counter(), replica.disturbances
+        # While a replica starts, its port takes connections that nobody answers yet.
+        start, disturbed = perf_counter(), -1 if replica.is_starting else replica.disturbances
         try:
             async with asyncio.timeout(GIVE_UP_SECONDS):
                 status, answer = await self._exchange(at, request, fresh=fresh)

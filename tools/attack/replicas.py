@@ -1,6 +1,5 @@
 """Replicas of the service and their database as processes that can be killed and stopped."""
 
-import json
 import os
 import signal
 import socket
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from variegate.loadtest.server import family_of
+from variegate.service.settings import Settings
+from variegate.service.settings_file import settings_as_toml
 
 #: Seconds to start, and to end after SIGTERM.
 START_SECONDS: Final = 60.0
@@ -35,16 +36,18 @@ class Replica:
         self.port = _free_port()
         #: How often it was killed, stopped or restarted: answers meanwhile may be late
         self.disturbances = 0
+        #: Whether it was started and is not ready yet: its port takes connections already
+        self.is_starting = True
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, settings: dict[str, Any], *, replace: bool = False) -> None:
-        """Start it; `ready` says when it answers."""
+        """Start it; `is_ready` says when it answers."""
         self.disturbances += 1
+        self.is_starting = True
         path = self._folder / f"replica-{self.number}.toml"
         path.touch(0o600)
-        lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
-        path.write_text("\n".join([*lines, f"port = {self.port}"]) + "\n")
+        path.write_text(settings_as_toml(Settings(**settings, port=self.port)))
         command = [sys.executable, "-m", "variegate", "serve", "--config", str(path)]
         command += ["--replace-configuration"] if replace else []
         with (self._folder / f"replica-{self.number}.log").open("ab") as log:
