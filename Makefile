@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check browser bench reproduce docs pictures clean
+.PHONY: run test check browser attack bench reproduce docs pictures clean
 
 run: .venv/ready  ## be the user, in a browser: ten films, your picks, what it learns
 	@mkdir -p out
@@ -21,6 +21,9 @@ browser:  ## get the browser that tests of the page drive, where this may be don
 	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  { echo "Installing chromium"; apt-get update -qq >/dev/null 2>&1; apt-get install -y -qq chromium >/dev/null 2>&1; } || \
 	  echo "chromium could not be installed: the tests of the page will be skipped"
+
+attack: .venv/ready  ## disturb three replicas and PostgreSQL for ten minutes, and check every fact
+	$(BIN)/python -m tools.attack --minutes 10
 
 bench: .venv/ready  ## measure speed against the peers, as ratios in one run
 	$(BIN)/python -m benchmarks

@@ -1,0 +1,81 @@
+"""The attack's audit finds what must not be; the attack itself is a command, not a test."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.service.desk.shop import Shop
+from tools.attack.audit import audit
+from tools.attack.facts import Facts, Given, Report
+from variegate.service.desk.listing import Wish
+from variegate.store import Store
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    with Store.open(f"sqlite:///{tmp_path / 'attack.db'}") as store:
+        yield Shop(store)
+
+
+@pytest.fixture
+def facts(shop: Shop) -> Facts:
+    """Return what a client knows of one list and one report on it."""
+    facts = Facts()
+    answer = shop.do(Wish("ann", request="key"))
+    slate, items = answer["slate_id"], tuple(item["id"] for item in answer["items"])
+    facts.keys["ann"].add("key")
+    facts.by_key["ann", "key"] = slate
+    facts.lists[slate] = Given("ann", items)
+    report = Report(slate, ((items[0], 1.0),), None, None)
+    facts.sent.add(report)
+    facts.reports[report] = shop.tell(slate, {items[0]: 1.0})
+    return facts
+
+
+def found(shop: Shop, facts: Facts) -> list[str]:
+    return audit(shop.store, facts, shop.desk.shelf, shop.arms)
+
+
+def test_a_store_that_agrees_is_in_order(shop: Shop, facts: Facts) -> None:
+    assert found(shop, facts) == []
+
+
+def test_a_lost_list_and_its_report_are_found(shop: Shop, facts: Facts) -> None:
+    shop.forget("ann")
+
+    assert [line.split(" was ")[1][:12] for line in found(shop, facts)] == ["acknowledged"] * 2
+
+
+def test_a_list_that_nobody_asked_for_is_found(shop: Shop, facts: Facts) -> None:
+    shop.do(Wish("ann", request="another"))
+
+    (line,) = found(shop, facts)
+    assert "the key 'another', which nobody sent" in line
+
+
+def test_a_report_that_nobody_sent_is_found(shop: Shop, facts: Facts) -> None:
+    facts.sent.clear()
+
+    (line,) = found(shop, facts)
+    assert line.endswith("is in the log, and nobody sent it")
+
+
+def test_a_state_that_the_log_does_not_give_is_found(shop: Shop, facts: Facts) -> None:
+    user = shop.user("ann")
+    with shop.store.batch() as batch:
+        batch.save_users([user._replace(state=None)])
+
+    assert found(shop, facts) == ["user 'ann': the state is not what the log gives"]
+
+
+def test_a_forgotten_user_who_is_there_is_found(shop: Shop, facts: Facts) -> None:
+    facts.forgotten.add("ann")
+
+    assert found(shop, facts) == ["user 'ann' was forgotten, and is there"]
+
+
+def test_two_answers_to_one_key_are_a_problem(facts: Facts) -> None:
+    facts.add_list("key", b'{"slate_id": "other", "user": "ann", "items": []}')
+
+    assert facts.problems[0].startswith("key key of ann led to")
