@@ -1,6 +1,6 @@
 """The log keeps what happened in its order."""
 
-from tests.store.making import event
+from tests.store.making import add_users, event
 from variegate.store import Store
 
 
@@ -33,6 +33,7 @@ def test_events_of_one_user_come_in_pages(store: Store) -> None:
 
 
 def test_number_of_a_forgotten_event_is_not_given_again(store: Store) -> None:
+    add_users(store, "ada")
     with store.batch() as batch:
         batch.add_events([event("ada")])
         (gone,) = batch.events(limit=9)

@@ -155,8 +155,8 @@ def test_many_writers_at_once_lose_nothing(url: str) -> None:
             for turn in range(10):
                 name = f"u{(number + turn) % 5}"
                 with mine.batch() as batch:
-                    batch.ensure_users([user(name)])
-                    batch.lock_users([name])
+                    while not batch.lock_users([name]):  # another forgot them in between
+                        batch.ensure_users([user(name)])
                     row = slate(f"{number}-{turn}", name, created=NOW)
                     batch.add_slates([row])
                     batch.change_slates([answered(row, [0.5, None, None])])

@@ -101,12 +101,14 @@ class Batch(Reader):
         """Delete a user, their lists and events; return whether there was such a user."""
         check_ids("user", (user,))
         found = self._transaction.change(self._sql.forget_user, user)
+        if not found:  # and nobody has lists without being there
+            return False
         self._sums.forget_user(user)  # now that nobody else can add anything of theirs
         self._sums.add_users(-found)
         for statement in self._sql.forget:
             self._transaction.change(statement, user)
         self._read = {slate: row for slate, row in self._read.items() if row.user_id != user}
-        return found > 0
+        return True
 
     def slates(
         self, ids: Iterable[str], requests: Sequence[tuple[str, str]] = ()
