@@ -68,8 +68,7 @@ class Ledger:
         # The database's clock, after the locks: the same for all replicas, and never before the
         # time of what another one kept of these users.
         self.now: Final = head.now if clock is None else clock()
-        for user in self._new:
-            self._users[user] = self._users[user]._replace(created=self.now)
+        self._users |= {user: self._users[user]._replace(created=self.now) for user in self._new}
         self._as_read = dict(self._users)
         self.stock: Final = shelf.as_of(batch, head.revision)
         self.arms = arms.as_of(self.stock)
