@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from variegate.catalogue import Catalogue
-from variegate.service.app import create_app
+from variegate.service.app import Lifespan, create_app
 from variegate.service.desk import Desk
 from variegate.service.desk.process import EngineProxy, has_process
 from variegate.service.desk.replicas import Replica
@@ -49,6 +49,19 @@ def build_app(settings: Settings) -> FastAPI:
 
     metrics.watch_waiting(lambda: desk.waiting)
 
+    return create_app(
+        settings,
+        store=store,
+        routers=desk_routes(desk),
+        lifespan=_lifespan(store, desk, engine, replica),
+        metrics=metrics,
+        checks=[desk.check],
+    )
+
+
+def _lifespan(store: Store, desk: Desk, engine: EngineProxy | None, replica: Replica) -> Lifespan:
+    """Return what starts the engine with the server, and ends both together."""
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         with store:
@@ -65,14 +78,7 @@ def build_app(settings: Settings) -> FastAPI:
                 else:
                     await engine.close()
 
-    return create_app(
-        settings,
-        store=store,
-        routers=desk_routes(desk),
-        lifespan=lifespan,
-        metrics=metrics,
-        checks=[desk.check],
-    )
+    return lifespan
 
 
 def check_startable(settings: Settings) -> None:
