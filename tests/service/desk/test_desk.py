@@ -12,6 +12,7 @@ import pytest
 from tests.service.desk.shop import LMDH, Clock, catalogue, new_item
 from variegate.errors import ConflictError, InputError, NotFoundError, StoreError
 from variegate.service.desk import Arms, Desk, Report, Rules, Wish, batch_loop, listing
+from variegate.service.desk.kept import KeptPolicies
 from variegate.store import Batch, Store
 
 Work = Callable[[Desk], Coroutine[Any, Any, Any]]
@@ -162,6 +163,25 @@ def test_a_fault_of_ours_costs_only_the_one_who_met_it(
 
     run(store, work)
     assert "each is tried alone" in caplog.text
+
+
+def test_a_fault_of_ours_after_the_commit_does_nothing_twice(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(KeptPolicies, "put", fail)
+    monkeypatch.setattr(KeptPolicies, "drop", fail)
+
+    async def work(desk: Desk) -> None:
+        given = await asyncio.gather(*(desk.recommend(Wish(user)) for user in ("ann", "bob")))
+        assert [answer["user"] for answer in given] == ["ann", "bob"]
+        assert desk.counts()["slates"] == 2
+        assert await desk.forget("ann") == {"user": "ann", "forgotten": True}
+
+    run(store, work)
+    assert "after a commit" in caplog.text
 
 
 def test_time_closes_lists_by_itself(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

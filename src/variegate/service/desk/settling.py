@@ -1,5 +1,6 @@
 """Doing operations in one transaction: each for itself, all of them kept together."""
 
+import logging
 from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, Final
@@ -21,6 +22,7 @@ from variegate.store import Batch, Head, Reader, Store
 #: What an operation can be refused for without harm to the others of its batch.
 REFUSALS: Final = (InputError, DataError, NotFoundError, ConflictError, StateError)
 HOUR: Final = 3600.0
+_log = logging.getLogger(__name__)
 #: Called with the name of a kind of work and the seconds, or the number, that it took.
 Observe = Callable[[str, float], None]
 
@@ -87,7 +89,7 @@ class Settler:
             outcomes = [self._attempt(one, ledger) for one in operations]
             ledger.write()
             self._drop_old_minutes(batch, ledger.now)
-        ledger.remember()
+        _run_after_commit(ledger.remember)
         for name, number in ledger.counts().items():
             self._observe(name, number)
         return outcomes
@@ -135,5 +137,13 @@ class Settler:
                 done: Done = operation.apply_alone(batch, self)
         except REFUSALS as error:
             return error
-        done.then()
+        _run_after_commit(done.then)
         return done.answer
+
+
+def _run_after_commit(work: Callable[[], object]) -> None:
+    """Do what only saves work later: its failure must not make what is kept look undone."""
+    try:
+        work()
+    except Exception:
+        _log.exception("a cache could not be updated after a commit; the store is read again")
