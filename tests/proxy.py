@@ -28,8 +28,8 @@ class Proxy:
         #: The address of the same database, by way of this proxy
         self.url = f"postgresql://{user}@{host}:{port}{parts.path}"
         self.mode = "forward"
-        #: COMMITs that were passed on
-        self.commits = 0
+        #: Servers that were sent a COMMIT whose answer is to be lost
+        self._committing: set[socket.socket] = set()
         self._sockets: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -61,7 +61,8 @@ class Proxy:
             if COMMIT in data:
                 if self.mode == "lose_commit":
                     break
-                self.commits += 1
+                if self.mode != "forward":
+                    self._committing.add(server)
             with suppress(OSError):
                 server.sendall(data)
         _close(client)
@@ -69,9 +70,10 @@ class Proxy:
 
     def _answers(self, client: socket.socket, server: socket.socket) -> None:
         while data := _received(server):
-            if self.mode == "swallow" or (self.mode == "keep_answer" and self.commits):
+            is_to_be_lost = server in self._committing
+            if self.mode == "swallow" or (self.mode == "keep_answer" and is_to_be_lost):
                 continue
-            if self.mode == "lose_answer" and self.commits:
+            if self.mode == "lose_answer" and is_to_be_lost:
                 break
             with suppress(OSError):
                 client.sendall(data)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from variegate.loadtest.soak.process import Process, started
 from variegate.loadtest.soak.run import Looking, settings_of
 from variegate.service.desk import Report, Wish, process
 from variegate.service.desk.process import EngineProxy, has_process
-from variegate.service.desk.queue import CommandQueue
+from variegate.service.desk.queue import CommandQueue, QueuedCommand
 from variegate.service.settings import Settings
 from variegate.store import Store
 
@@ -116,16 +117,24 @@ def test_a_command_for_an_engine_whose_connection_is_closed_is_not_done(
 ) -> None:
     async def work() -> None:
         proxy = EngineProxy(settings, lambda _name, _value: None)
-        queue = CommandQueue(proxy, timeout=settings.timeout_seconds)
         await proxy.open()
+        line, errors = proxy._line, list[Exception]()
+        assert line is not None
+        assert line._transport is not None
+
+        def send(_lost: object) -> None:
+            try:
+                proxy.send(QueuedCommand(1, monotonic(), Wish("ann")))
+            except Exception as error:
+                errors.append(error)
+
+        # Between the end of the connection and the moment in which the proxy hears of it.
+        line.lost.add_done_callback(send)
         try:
-            assert proxy._line is not None
-            assert proxy._line._transport is not None
-            # As it is between the end of the process and the moment in which the loop hears of it.
-            proxy._line._transport.abort()
-            with pytest.raises(StoreError, match="the engine was lost") as caught:
-                await queue.submit(Wish("ann"))
-            assert caught.type is StoreError
+            line._transport.abort()
+            await line.lost
+            await asyncio.sleep(0)
+            assert [type(error) for error in errors] == [StoreError]
         finally:
             await proxy.close()
 

@@ -196,7 +196,6 @@ def test_what_is_not_known_is_told_from_what_was_not_done(
         serving(proxy.url, tmp_path, has_process=has_process) as (_, caller, _settings),
     ):
         assert caller.wish().status == 201
-        proxy.commits = 0
         proxy.mode = mode
 
         answer = caller.wish("bob")

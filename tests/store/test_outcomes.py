@@ -36,7 +36,6 @@ def counted() -> list[str]:
 def store(proxy: Proxy, counted: list[str]) -> Iterator[Store]:
     with Store.open(proxy.url, timeout=LIMIT, count=counted.append) as opened:
         add_users(opened, "ada")
-        proxy.commits = 0
         yield opened
 
 
