@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check browser attack bench reproduce docs pictures clean
+.PHONY: run test check browser attack fuzz bench reproduce docs pictures clean
 
 run: .venv/ready  ## be the user, in a browser: ten films, your picks, what it learns
 	@mkdir -p out
@@ -24,6 +24,9 @@ browser:  ## get the browser that tests of the page drive, where this may be don
 
 attack: .venv/ready  ## disturb three replicas and PostgreSQL for ten minutes, and check every fact
 	$(BIN)/python -m tools.attack --minutes 10
+
+fuzz: .venv/ready  ## call every compiled loop with hostile arrays, with every index checked
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=out/fuzz $(BIN)/python -m tests.kernels.hostile 300
 
 bench: .venv/ready  ## measure speed against the peers, as ratios in one run
 	$(BIN)/python -m benchmarks

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import variegate
 from tests.kernels.hostile import ENTRIES
 
@@ -49,26 +47,16 @@ def test_every_compiled_loop_that_python_calls_is_fuzzed() -> None:
     assert sorted(set(entries())) == sorted(ENTRIES)
 
 
-def fuzz(examples: int, seconds: float, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tests.kernels.hostile", str(examples)],
+def test_no_array_ends_the_process() -> None:
+    """`make fuzz` runs more examples, with every index checked."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.kernels.hostile", "12"],
         cwd=Path(__file__).parents[2],
-        env=os.environ | {"PYTHONPATH": str(SOURCE.parent), **environment},
+        env=os.environ | {"PYTHONPATH": str(SOURCE.parent)},
         capture_output=True,
         text=True,
-        timeout=seconds,
+        timeout=300,
         check=False,
     )
-
-
-def test_no_array_ends_the_process() -> None:
-    done = fuzz(examples=20, seconds=300)
-
-    assert done.returncode == 0, done.stdout + done.stderr[-4000:]
-
-
-@pytest.mark.slow
-def test_no_array_takes_an_index_out_of_range(tmp_path: Path) -> None:
-    done = fuzz(300, 3_000, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
 
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]
