@@ -36,6 +36,8 @@ def own_service(
         finally:
             process.terminate()
             process.wait(timeout=_DRAIN)
+            if process.stdout is not None:
+                process.stdout.close()
 
 
 def resident_bytes(pid: int) -> int | None:

@@ -17,7 +17,7 @@ from variegate.service.desk.choosing import policies_view
 from variegate.service.desk.comparing import comparison
 from variegate.service.desk.forgetting import Forgetting
 from variegate.service.desk.import_file import ImportFile
-from variegate.service.desk.import_plan import plan_import, unfinished
+from variegate.service.desk.import_plan import Pauses, plan_import, unfinished
 from variegate.service.desk.importing import ImportUsers
 from variegate.service.desk.itemdata import item_values, plain_attributes
 from variegate.service.desk.ledger import Clock
@@ -153,7 +153,8 @@ class Desk:
         """Take in the lines of a file that `export_lines` gave; see `import_plan`."""
         file = ImportFile(path)
         async with self._importing:  # one at a time: each takes memory
-            check = partial(plan_import, file, self.store, self.shelf, self.arms, replace=replace)
+            known = file, self.store, self.shelf, self.arms
+            check = partial(plan_import, *known, replace=replace, rest=Pauses())
             plan = await asyncio.to_thread(check)
             done = 0
             for piece in plan.pieces(replace=replace):
