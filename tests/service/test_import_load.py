@@ -106,6 +106,8 @@ def copies(service: Service, size: int) -> list[bytes]:
 @pytest.mark.slow
 def test_lists_go_on_during_a_large_import(service: Service) -> None:
     lines = copies(service, 60_000_000)
+    for number in range(160):  # after so many, the distances of all films are computed, once
+        service.slate(f"waiting-{number % 50}")
     idle = service.forget_peaks()
     waits: list[float] = []
     is_over = threading.Event()
