@@ -140,11 +140,22 @@ class Database:
 
     def crash(self) -> None:
         """Kill the server without warning, and start it again."""
+        killed = self.processes()
         self.signal_all(signal.SIGKILL)
-        time.sleep(0.2)
-        with suppress(FileNotFoundError):
-            (self._folder / "postmaster.pid").unlink()
-        self._server.ensure_postgres_running()
+        end = time.monotonic() + START_SECONDS
+        while any(map(_runs, killed)) and time.monotonic() < end:
+            time.sleep(0.05)
+        (self._folder / "postmaster.pid").unlink(missing_ok=True)
+        while True:
+            try:
+                self._server.ensure_postgres_running()
+            except subprocess.CalledProcessError:
+                # Until the last of the killed processes is gone, their memory is in use.
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.5)
+            else:
+                return
 
     def close(self) -> None:
         """End the server."""
@@ -165,6 +176,14 @@ def attacked(count: int) -> Iterator[tuple[list[Replica], Database, Path]]:
             for replica in replicas:
                 replica.kill()
             database.close()
+
+
+def _runs(pid: int) -> bool:
+    """Whether there is such a process that has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def _free_port() -> int:
