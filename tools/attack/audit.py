@@ -4,19 +4,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tools.attack.facts import Facts, Report
+from variegate.loadtest.soak.audit import slates_of
 from variegate.service.desk import Arms, Shelf
 from variegate.service.desk.rebuilding import checked, each_user
 from variegate.service.desk.relearning import events_of
-from variegate.store import EventRow, Reader, SlateRow, Store
-
-_PAGE = 500
+from variegate.store import EventRow, SlateRow, Store
 
 
 def audit(store: Store, facts: Facts, shelf: Shelf, arms: Arms) -> list[str]:
     """Return what is wrong, a line each; nothing if all is well."""
     with store.reading() as reader:
         users = [row.id for row in each_user(reader)]
-        slates = {row.id: row for user in users for row in _slates_of(reader, user)}
+        slates = {row.id: row for user in users for row in slates_of(reader, user)}
         events = list(events_of(reader, None))
         items = {row.id: row for row in reader.items()}
     titles = {
@@ -31,13 +30,6 @@ def audit(store: Store, facts: Facts, shelf: Shelf, arms: Arms) -> list[str]:
         *_about_items(facts, titles),
         *(f"user {user!r}: the state is not what the log gives" for user in check.wrong),
     ]
-
-
-def _slates_of(reader: Reader, user: str) -> Iterator[SlateRow]:
-    before: str | None = None
-    while page := reader.history(user, _PAGE, before):
-        yield from page
-        before = page[-1].id
 
 
 def _about_lists(facts: Facts, slates: Mapping[str, SlateRow]) -> Iterator[str]:

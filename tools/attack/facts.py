@@ -2,38 +2,13 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
+from variegate.loadtest.soak.notebook import Given
+from variegate.loadtest.soak.notebook import Sent as Report
 
-class Given(NamedTuple):
-    """A list that a client received."""
-
-    user: str
-    items: tuple[str, ...]
-
-
-class Report(NamedTuple):
-    """Feedback on a list, however often it is sent."""
-
-    slate: str
-    rewards: tuple[tuple[str, float], ...]
-    seen: tuple[str, ...] | None
-    event: str | None
-
-    @property
-    def body(self) -> dict[str, Any]:
-        """The body of the request."""
-        seen = None if self.seen is None else list(self.seen)
-        return {"rewards": dict(self.rewards), "seen": seen, "event": self.event}
-
-    @classmethod
-    def of_event(cls, slate: str | None, body: Mapping[str, Any]) -> "Report":
-        """Return the report that an event of the log describes."""
-        seen = None if body["seen"] is None else tuple(body["seen"])
-        rewards = tuple(sorted((item, float(x)) for item, x in body["rewards"].items()))
-        return cls(slate or "", rewards, seen, body["event"])
+__all__ = ["Facts", "Given", "Report"]
 
 
 @dataclass

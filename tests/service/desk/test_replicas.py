@@ -87,7 +87,9 @@ def test_a_process_without_heartbeat_is_in_nobodys_way(
     joined(Shop(any_store))
     monkeypatch.setattr(replicas, "EXPIRY_SECONDS", 0.0)
 
-    joined(Shop(any_store, OTHER))
+    new = joined(Shop(any_store, OTHER))
+
+    assert isinstance(new([Wish("ann")])[0], dict)
 
 
 def test_a_killed_process_of_this_machine_is_in_nobodys_way(store: Store) -> None:

@@ -40,7 +40,7 @@ def audited(store: Store, notebook: Notebook, shelf: Shelf, arms: Arms) -> Audit
     """Compare all that the store has with what was acknowledged, and with itself."""
     with store.reading() as reader:
         users = list(each_user(reader))
-        slates = {row.id: row for user in users for row in _slates_of(reader, user.id)}
+        slates = {row.id: row for user in users for row in slates_of(reader, user.id)}
         events = [event for event in events_of(reader, None) if event.kind == "feedback"]
     log: dict[Sent, list[EventRow]] = defaultdict(list)
     for event in events:
@@ -57,7 +57,8 @@ def audited(store: Store, notebook: Notebook, shelf: Shelf, arms: Arms) -> Audit
     return Audit(len(users), len(slates), len(events), unasked, check.largest, tuple(facts))
 
 
-def _slates_of(reader: Reader, user: str) -> Iterator[SlateRow]:
+def slates_of(reader: Reader, user: str) -> Iterator[SlateRow]:
+    """Give every list of a user, the newest first."""
     before: str | None = None
     while page := reader.history(user, _PAGE, before):
         yield from page
