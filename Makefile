@@ -25,7 +25,8 @@ browser:  ## get the browser that tests of the page drive, where this may be don
 attack: .venv/ready  ## disturb three replicas and PostgreSQL for ten minutes, and check every fact
 	$(BIN)/python -m tools.attack --minutes 10
 
-fuzz: .venv/ready  ## call every compiled loop with hostile arrays, with every index checked
+fuzz: .venv/ready  ## many more made-up cases, and compiled loops with every index checked
+	$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile=long
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=out/fuzz $(BIN)/python -m tests.kernels.hostile 300
 
 bench: .venv/ready  ## measure speed against the peers, as ratios in one run

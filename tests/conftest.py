@@ -5,9 +5,16 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from tests.postgres import Postgres, PostgresUnavailableError, fresh_database, postgres_server
+from tests.postgres import (
+    Postgres,
+    PostgresUnavailableError,
+    emptied,
+    fresh_database,
+    postgres_server,
+)
 
-settings.register_profile("variegate", deadline=None, derandomize=True)
+settings.register_profile("variegate", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("long", deadline=None, max_examples=1000)  # `make fuzz`
 settings.load_profile("variegate")
 
 
@@ -22,9 +29,25 @@ def postgres() -> Iterator[Postgres]:
 
 
 @pytest.fixture
-def postgres_url(postgres: Postgres) -> str:
-    """Return the address of an empty database."""
+def new_postgres_url(postgres: Postgres) -> str:
+    """Return the address of a new database, without any table."""
     return fresh_database(postgres)
+
+
+@pytest.fixture(scope="session")
+def shared_database(postgres: Postgres) -> str:
+    """Return the address of a store's database, made once for all tests of a process."""
+    from variegate.store import Store
+
+    url = fresh_database(postgres)
+    Store.open(url).close()
+    return url
+
+
+@pytest.fixture
+def postgres_url(shared_database: str) -> str:
+    """Return the address of an empty store in the shared database."""
+    return emptied(shared_database)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

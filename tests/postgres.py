@@ -37,6 +37,13 @@ class Postgres:
         """Start the server again."""
         self._server.ensure_postgres_running()
 
+    def kill(self) -> None:
+        """End the server at once, without a checkpoint of data that nobody reads again."""
+        process = self._server.get_postmaster_info().process
+        if process.is_running():
+            process.send_signal(signal.SIGQUIT)
+            process.wait(60)
+
     @contextmanager
     def frozen(self) -> Iterator[list[int]]:
         """Stop all of its processes in their tracks: connections stay, and nobody answers."""
@@ -72,12 +79,13 @@ def postgres_server() -> Iterator[Postgres]:
             server = get_server(Path(folder) / "data", cleanup_mode="stop")
         except (OSError, RuntimeError, subprocess.SubprocessError) as error:
             raise PostgresUnavailableError(f"PostgreSQL does not start here: {error}") from None
+        started = Postgres(server)
         try:
-            started = Postgres(server)
             # No test outlives the machine, and a busy disk takes seconds to be sure of all.
             _run(started.url(), "ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")
             yield started
         finally:
+            started.kill()
             server.cleanup()
 
 
@@ -86,6 +94,32 @@ def fresh_database(server: Postgres) -> str:
     name = f"fresh_{next(_numbers)}"
     _run(server.url(), f"CREATE DATABASE {name}")
     return server.url(name)
+
+
+def emptied(url: str) -> str:
+    """Return the address of a store's database, with its tables empty and nobody connected."""
+    _run(
+        url,
+        "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        _EMPTY_TABLES,
+    )
+    return url
+
+
+#: Deletes rows: to TRUNCATE ten small tables takes three times as long.
+_EMPTY_TABLES: LiteralString = """
+DO $$ DECLARE found record; BEGIN
+    FOR found IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
+        IF found.tablename = 'meta' THEN
+            DELETE FROM meta WHERE key <> 'schema';
+        ELSE
+            EXECUTE format('DELETE FROM %I', found.tablename);
+        END IF;
+    END LOOP;
+    PERFORM setval(format('%I', sequencename), 1, false) FROM pg_sequences;
+END $$
+"""
 
 
 def _run(url: str, *statements: LiteralString) -> None:

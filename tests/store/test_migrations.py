@@ -16,6 +16,13 @@ from variegate.store.migrations import MIGRATIONS, Migration, migrate
 from variegate.store.schema import TABLES
 
 
+@pytest.fixture(params=["sqlite_url", "new_postgres_url"], ids=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest) -> str:
+    """Return the address of a database without any table."""
+    address: str = request.getfixturevalue(request.param)
+    return address
+
+
 def plain_engine(url: str) -> Engine:
     plain = url.partition("?durability")[0]
     return create_engine(plain.replace("postgresql:", "postgresql+psycopg:"))
@@ -235,7 +242,7 @@ with Store.open(sys.argv[1]) as store, store.batch() as batch:
 
 
 def test_processes_that_open_at_once_do_not_clash(url: str) -> None:
-    names = ["first", "second", "third"]
+    names = ["first", "second"]
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", OPENING, url, name],
@@ -249,7 +256,7 @@ def test_processes_that_open_at_once_do_not_clash(url: str) -> None:
     ready = [process.stdout.readline() for process in processes if process.stdout]
     told = [process.communicate("go\n", timeout=60)[1] for process in processes]
 
-    assert ready == ["ready\n"] * 3
-    assert told == [""] * 3
+    assert ready == ["ready\n"] * 2
+    assert told == [""] * 2
     with Store.open(url, create=False) as store, store.reading() as reader:
-        assert [reader.meta(name) for name in names] == ["here"] * 3
+        assert [reader.meta(name) for name in names] == ["here"] * 2

@@ -140,13 +140,13 @@ def test_database_of_another_encoding_is_refused(postgres_url: str) -> None:
         Store.open(postgres_url.replace(name, "latin"))
 
 
-def test_nothing_is_made_where_that_is_not_asked_for(tmp_path: Path, postgres_url: str) -> None:
+def test_nothing_is_made_where_that_is_not_asked_for(tmp_path: Path, new_postgres_url: str) -> None:
     with pytest.raises(StoreError, match="there is no store here"):
         Store.open(str(tmp_path / "file"), create=False)
     assert list(tmp_path.iterdir()) == []
 
     with pytest.raises(StoreError, match="there is no store here"):
-        Store.open(postgres_url, create=False)
+        Store.open(new_postgres_url, create=False)
 
 
 def test_folder_that_is_missing_is_told(tmp_path: Path) -> None:
@@ -193,12 +193,16 @@ def test_closed_store_says_so(store: Store) -> None:
         pass
 
 
-def test_ping_tells_a_store_that_somebody_emptied(store: Store) -> None:
-    store.ping()
-    in_one_batch(store, lambda batch: batch._transaction.change("DELETE FROM meta"))
-
-    with pytest.raises(StoreError, match="has lost what it held: restore it from a copy"):
+@pytest.mark.parametrize("kind", ["sqlite_url", "new_postgres_url"])
+def test_ping_tells_a_store_that_somebody_emptied(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    with Store.open(request.getfixturevalue(kind)) as store:
         store.ping()
+        in_one_batch(store, lambda batch: batch._transaction.change("DELETE FROM meta"))
+
+        with pytest.raises(StoreError, match="has lost what it held: restore it from a copy"):
+            store.ping()
 
 
 @pytest.mark.parametrize(

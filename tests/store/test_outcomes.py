@@ -16,7 +16,9 @@ from variegate.store import Store, connection
 from variegate.store.sqlite import SqliteDatabase
 
 #: Seconds for a statement
-LIMIT = 1.5
+LIMIT = 1.0
+#: Seconds in which a failure comes on a busy machine too; without the limit it would take 30
+SOON = 10.0
 
 
 @pytest.fixture
@@ -75,7 +77,7 @@ def test_commit_whose_answer_is_lost_has_an_unknown_outcome(
     assert kind is OutcomeUnknownError
     assert everybody(postgres_url) == ["ada", "bob"]
     assert counted == ["outcome_unknown"]
-    assert seconds < LIMIT + 1
+    assert seconds < SOON
 
 
 def test_statement_that_nobody_answers_is_given_up_and_nothing_is_done(
@@ -87,7 +89,7 @@ def test_statement_that_nobody_answers_is_given_up_and_nothing_is_done(
 
         assert kind is StoreError
         assert counted == ["timeout"]
-        assert seconds < LIMIT + 5  # a new connection, which takes libpq's least, two seconds
+        assert seconds < SOON
         proxy.mode = "forward"
     assert everybody(postgres_url) == ["ada"]
 
@@ -107,7 +109,7 @@ def test_connection_that_was_idle_and_is_dead_is_given_up_in_time(
     kind, seconds = raised(store.ping)
 
     assert (kind, counted) == (StoreError, ["timeout"])
-    assert seconds < LIMIT + 1
+    assert seconds < SOON
 
 
 def test_database_that_does_not_answer_is_tried_by_one_at_a_time(
@@ -131,7 +133,7 @@ def test_database_that_does_not_answer_is_tried_by_one_at_a_time(
 
 
 def test_statements_may_have_longer_where_a_transaction_asks_for_it(store: Store) -> None:
-    slow = "SELECT pg_sleep(1.6)"
+    slow = "SELECT pg_sleep(1.1)"
     with store._database.looking(5.0) as opened:
         opened.exec_driver_sql(slow)
     timeout = pytest.raises(StoreError, match="statement timeout")
@@ -147,7 +149,7 @@ def test_server_that_is_stopped_in_its_tracks_is_given_up_in_time(
         with postgres.frozen():
             kind, seconds = raised(lambda: add_users(store, "bob"))
         assert kind is StoreError
-        assert seconds < LIMIT + 1
+        assert seconds < SOON
         add_users(store, "bob")
     assert everybody(postgres_url) == ["ada", "bob"]
 

@@ -17,7 +17,6 @@ PEOPLE = {
     "spaces": "  \t\n ",
     "empty": "",
 }
-every_person = pytest.mark.parametrize("name", PEOPLE.values(), ids=PEOPLE)
 
 
 @pytest.mark.parametrize("state", [None, b"", b"\x00\xff" * 5000], ids=["none", "empty", "long"])
@@ -31,7 +30,7 @@ def test_user_comes_back_as_they_were_added(store: Store, state: bytes | None) -
         assert reader.users(["ada", "nobody"]) == {"ada": row}
 
 
-@every_person
+@pytest.mark.parametrize("name", PEOPLE.values(), ids=PEOPLE)
 def test_any_text_is_an_id(store: Store, name: str) -> None:
     with store.batch() as batch:
         batch.ensure_users([user(name)])
@@ -39,6 +38,7 @@ def test_any_text_is_an_id(store: Store, name: str) -> None:
         batch.add_events([event(name)])
 
     with store.batch() as batch:
+        assert batch.known_users([name, "nobody", name]) == {name}
         assert list(batch.lock_users([name])) == [name]
         assert batch.owners(["01A"]) == {"01A": name}
         assert [row.id for row in batch.history(name, 5)] == ["01A"]
@@ -56,18 +56,9 @@ def test_user_who_is_there_stays_as_they_are(store: Store) -> None:
         assert reader.users(["ada", "bob"]) == {"ada": user("ada"), "bob": user("bob")}
 
 
-@every_person
-def test_who_is_known_is_told_by_name(store: Store, name: str) -> None:
-    add_users(store, name, "bob")
-
-    with store.batch() as batch:
-        assert batch.known_users([name, "nobody", name]) == {name}
-        assert batch.known_users([]) == set()
-
-
 def test_asking_for_nobody_gives_nobody(store: Store) -> None:
     with store.batch() as batch:
-        assert (batch.users([]), batch.lock_users([])) == ({}, {})
+        assert (batch.users([]), batch.lock_users([]), batch.known_users([])) == ({}, {}, set())
         assert (batch.slates([]), batch.owners([])) == ({}, {})
 
 
