@@ -39,8 +39,8 @@ docs: .venv/ready  ## make the command reference and the pictures of the documen
 	$(BIN)/python -m variegate.cli.reference docs/cli.md
 	$(BIN)/variegate simulate --rounds 2000 --runs 20 --out docs/pictures/regret.png
 
-pictures: .venv/ready  ## take the pictures of the page anew
-	$(BIN)/variegate screenshots --out docs/pictures/page
+pictures: .venv/ready  ## retake the screenshots of the page
+	$(BIN)/python -m tools.screenshots --out docs/pictures/page
 
 clean:  ## remove the virtual environment and everything made
 	rm -rf .venv out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

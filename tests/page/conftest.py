@@ -7,9 +7,8 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.page.watched import Tab
-from variegate.cli.pictures.browsing import browser as opened_browser
-from variegate.cli.pictures.browsing import found_browser
-from variegate.cli.pictures.serving import Serving
+from tools.screenshots.browser import find_chromium, open_browser
+from tools.screenshots.service import Service
 from variegate.errors import MissingExtraError
 
 #: Makes a tab; options are those of a browser's context.
@@ -20,10 +19,10 @@ NewTab = Callable[..., Tab]
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     try:
-        found_browser()
+        find_chromium()
     except MissingExtraError as error:
         pytest.skip(f"THE PAGE IS NOT TESTED: {error}")
-    with opened_browser() as opened:
+    with open_browser() as opened:
         yield opened
 
 
@@ -31,7 +30,7 @@ def browser() -> Iterator[Browser]:
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return where a service with the bundled films answers; tests share it, not their users."""
     folder = tmp_path_factory.mktemp("page")
-    service = Serving("--store", f"sqlite:///{folder}/page.db?durability=normal")
+    service = Service("--store", f"sqlite:///{folder}/page.db?durability=normal")
     service.start()
     yield service.address
     service.stop()
@@ -59,9 +58,9 @@ def tab(new_tab: NewTab) -> Tab:
 
 
 @pytest.fixture
-def mortal(tmp_path: Path) -> Iterator[Serving]:
+def mortal(tmp_path: Path) -> Iterator[Service]:
     """Return a service that may be killed."""
-    service = Serving("--store", f"sqlite:///{tmp_path}/mortal.db")
+    service = Service("--store", f"sqlite:///{tmp_path}/mortal.db")
     service.start()
     yield service
     service.stop()

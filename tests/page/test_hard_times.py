@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Route
 
 from tests.page.watched import LISTS_READY, Tab
+from tools.screenshots.service import Service
 from variegate import Catalogue
-from variegate.cli.pictures.serving import Serving, serving
 from variegate.distances import jaccard
 from variegate.service.keys import make_key
 from variegate.store import Store
@@ -25,7 +25,7 @@ def history(tab: Tab) -> list[dict[str, object]]:
 
 
 def test_nothing_is_lost_or_doubled_when_the_service_dies(
-    browser: Browser, mortal: Serving
+    browser: Browser, mortal: Service
 ) -> None:
     tab = Tab(browser, mortal.address)
     page = tab.open()
@@ -47,7 +47,7 @@ def test_nothing_is_lost_or_doubled_when_the_service_dies(
     tab.context.close()
 
 
-def test_an_answer_that_was_lost_on_the_way_counts_once(browser: Browser, mortal: Serving) -> None:
+def test_an_answer_that_was_lost_on_the_way_counts_once(browser: Browser, mortal: Service) -> None:
     tab = Tab(browser, mortal.address)
     page = tab.open()
     before = tab.titles()
@@ -73,7 +73,7 @@ def test_an_answer_that_was_lost_on_the_way_counts_once(browser: Browser, mortal
 
 
 def test_picks_outlive_a_tab_that_is_closed_while_the_service_is_away(
-    browser: Browser, mortal: Serving
+    browser: Browser, mortal: Service
 ) -> None:
     tab = Tab(browser, mortal.address)
     page = tab.open()
@@ -112,7 +112,7 @@ def evil(tmp_path: Path) -> str:
 
 def test_text_of_a_catalogue_is_only_text(browser: Browser, evil: str, tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/evil.db"
-    with serving(["--catalogue", evil, "--store", store]) as service:
+    with Service("--catalogue", evil, "--store", store) as service:
         tab = Tab(browser, service.address)
         page = tab.open()
         assert tab.titles()[0].startswith(EVIL)
@@ -138,7 +138,7 @@ def test_a_key_is_asked_for_once(browser: Browser, tmp_path: Path) -> None:
     with Store.open(url) as store:
         text, _ = make_key(store, "client", "page")
         admin, _ = make_key(store, "admin", "me")
-    with serving(["--store", url]) as service:
+    with Service("--store", url) as service:
         tab = Tab(browser, service.address)
         tab.page.goto(service.address)
         tab.page.get_by_label("Key", exact=True).fill(text)

@@ -1,41 +1,41 @@
-"""`variegate screenshots`: pictures without a person."""
+"""`python -m tools.screenshots`."""
 
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from playwright.sync_api import Browser
 
-from tests.cli.running import fail
-from variegate.cli.pictures.taking import SCREENS, THEMES, VIEWS, take
+from tools.screenshots.__main__ import main
+from tools.screenshots.take import SCREENS, THEMES, VIEWS, take_screenshots
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def test_a_person_plays_and_a_picture_is_taken(
-    browser: Browser, address: str, tmp_path: Path
-) -> None:
-    pictures = take(browser, address, tmp_path)
-    first = next(pictures)
-    pictures.close()
+def test_first_screenshot_shows_the_list(browser: Browser, address: str, tmp_path: Path) -> None:
+    screenshots = take_screenshots(browser, address, tmp_path)
+    first = next(screenshots)
+    screenshots.close()
 
     assert first == tmp_path / "try-light-desktop.png"
     assert first.read_bytes().startswith(PNG)
     assert first.stat().st_size > 50_000
 
 
-def test_every_view_is_among_them() -> None:
+def test_every_view_is_included() -> None:
     views = {view.partition("-")[0] for view in VIEWS}
 
     assert views == {"try", "beside", "map", "watch", "operator"}
     assert len(VIEWS) * len(THEMES) * len(SCREENS) == 24
 
 
-def test_without_a_browser_it_says_what_to_install(
+def test_missing_browser_is_reported_before_anything_is_created(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("shutil.which", lambda _name: None)
 
-    said = fail("screenshots", "--out", tmp_path / "pictures")
+    result = CliRunner().invoke(main, ["--out", str(tmp_path / "images")])
 
-    assert "chromium" in said
-    assert not (tmp_path / "pictures").exists()
+    assert result.exit_code == 1
+    assert "chromium" in result.stderr
+    assert not (tmp_path / "images").exists()

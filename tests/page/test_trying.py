@@ -5,7 +5,7 @@ from itertools import pairwise
 from urllib.request import urlopen
 
 from tests.page.watched import Tab
-from variegate.cli.pictures.browsing import Person
+from tools.screenshots.browser import ScriptedUser
 
 
 def weights(tab: Tab, panel: str) -> dict[str, str]:
@@ -22,7 +22,7 @@ def known(tab: Tab) -> dict[str, object]:
 
 def test_five_lists_teach_and_the_preferences_are_seen_to_move(tab: Tab) -> None:
     tab.open()
-    person = Person(tab.page)
+    person = ScriptedUser(tab.page)
     seen = []
     for _ in range(5):
         assert person.answer() > 0

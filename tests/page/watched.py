@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
-from variegate.cli.pictures.browsing import READY
+from tools.screenshots.browser import LIST_READY as READY
 
 LISTS_READY = READY
 

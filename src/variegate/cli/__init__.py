@@ -12,7 +12,6 @@ from variegate.cli.loadtest import loadtest
 from variegate.cli.priors import fit_prior
 from variegate.cli.ratios import ratios
 from variegate.cli.rebuild import rebuild
-from variegate.cli.screenshots import screenshots
 from variegate.cli.serve import serve
 from variegate.cli.simulate import simulate
 from variegate.cli.soak import soak
@@ -47,7 +46,6 @@ for _command in (
     inspect,
     fit_prior,
     serve,
-    screenshots,
     loadtest,
     soak,
     keys,

@@ -1,16 +1,15 @@
-"""A service in a process of its own, on a store that is thrown away."""
+"""`variegate serve` in a process of its own."""
 
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from typing import Final, Self
 
 from variegate.errors import StateError
 
 
-class Serving:
-    """A service that can be killed and started anew at the same address.
+class Service:
+    """A service that can be killed and started again at the same address.
 
     Parameters
     ----------
@@ -19,13 +18,20 @@ class Serving:
     """
 
     def __init__(self, *flags: str) -> None:
-        self._flags = flags
+        self._flags: Final = flags
         self._port = "0"
         self.address = ""
         self._process: subprocess.Popen[str] | None = None
 
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.stop()
+
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start it, and wait until it accepts requests."""
         command = [sys.executable, "-m", "variegate", "serve", "--log-level", "error"]
         self._process = subprocess.Popen(  # noqa: S603 - this package, by this Python
             [*command, "--port", self._port, *self._flags], stdout=subprocess.PIPE, text=True
@@ -38,11 +44,11 @@ class Serving:
         self._port = self.address.rpartition(":")[2]
 
     def kill(self) -> None:
-        """End it as a loss of power would."""
+        """End it without warning (SIGKILL)."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """End it in peace."""
+        """End it in order (SIGTERM)."""
         self._end(signal.SIGTERM)
 
     def _end(self, how: signal.Signals) -> None:
@@ -53,14 +59,3 @@ class Serving:
         if self._process.stdout:
             self._process.stdout.close()
         self._process = None
-
-
-@contextmanager
-def serving(flags: Sequence[str]) -> Iterator[Serving]:
-    """Give a service that answers, and stop it."""
-    service = Serving(*flags)
-    service.start()
-    try:
-        yield service
-    finally:
-        service.stop()

@@ -1,1 +1,0 @@
-"""Pictures of the page, taken with a real browser."""

@@ -1,0 +1,62 @@
+"""One hour of simulated users in a store: data for the operator view."""
+
+import numpy as np
+
+from variegate.catalogue import Catalogue
+from variegate.service.desk import Arms, Report, Rules, Shelf, Wish
+from variegate.service.desk.packing import current_time
+from variegate.service.desk.settling import Settler
+from variegate.store import Store
+
+MINUTES = 60
+USERS = 48
+
+
+def simulate_hour(
+    store: Store, catalogue: Catalogue, policies: dict[str, str], *, seed: int = 0
+) -> None:
+    """Store lists and feedback of simulated users of several policies over the last hour."""
+    rng = np.random.default_rng(seed)
+    now, end = [0.0], current_time()
+    shelf = Shelf(catalogue)
+    with store.batch() as batch:
+        shelf.tie(batch)
+    settler = Settler(store, shelf, Arms(policies), Rules(), clock=lambda: now[0])
+    likes = {f"user-{n}": _liked_items(catalogue, rng) for n in range(USERS)}
+    for minute in range(MINUTES):
+        now[0] = end - 60.0 * (MINUTES - minute) + float(rng.uniform(0, 30))
+        expected = 4 + 6 * np.sin(np.pi * minute / MINUTES)
+        users = rng.choice(list(likes), int(rng.poisson(expected)) % USERS, replace=False)
+        slates = settler([Wish(str(user)) for user in users])
+        settler(
+            [
+                Report(slate["slate_id"], _rewards(catalogue, slate, likes[str(user)], rng))
+                for user, slate in zip(users, slates, strict=True)
+                if rng.random() < 0.9
+            ]
+        )
+
+
+def _liked_items(catalogue: Catalogue, rng: np.random.Generator) -> np.ndarray:
+    """Return a mask of the items that a user who prefers a few features likes."""
+    theta = np.zeros(catalogue.d)
+    chosen = rng.choice(catalogue.d, min(4, catalogue.d), replace=False)
+    theta[chosen] = rng.uniform(0.5, 1.5, len(chosen))
+    scores = catalogue.features @ theta
+    liked: np.ndarray = scores > np.quantile(scores, 0.75)
+    return liked
+
+
+def _rewards(
+    catalogue: Catalogue,
+    slate: dict[str, list[dict[str, str]]],
+    liked: np.ndarray,
+    rng: np.random.Generator,
+) -> dict[str, float]:
+    ids = [item["id"] for item in slate["items"]]
+    chances = np.where(liked[catalogue.rows(ids)], 0.7, 0.08)
+    return {
+        item: 1.0
+        for item, is_picked in zip(ids, rng.random(len(ids)) < chances, strict=True)
+        if is_picked
+    }
