@@ -15,8 +15,8 @@ from tests.cli.serving import Place, placed
 from tests.cli.world import FIXED, ITEMS, LMDH, MIX, K, Served, catalogue, clicks_of, serve
 from tests.service.desk.shop import NOON, Clock, Shop, new_item
 from variegate import Catalogue
+from variegate.engine.new_catalogue import relearn
 from variegate.policies import Dial, parse_policy
-from variegate.service.desk.new_catalogue import relearn
 from variegate.slate import slate_of
 from variegate.store import ITEMS_HISTORY, ITEMS_REVISION, Store
 

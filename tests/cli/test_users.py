@@ -9,11 +9,11 @@ from click.testing import CliRunner
 from tests.cli.running import fail, run
 from tests.cli.serving import Place, placed
 from variegate.cli import commands
+from variegate.engine import import_plan
+from variegate.engine.alone import Done
+from variegate.engine.importing import ImportUsers
+from variegate.engine.settling import Settler
 from variegate.errors import ConflictError
-from variegate.service.desk import import_plan
-from variegate.service.desk.alone import Done
-from variegate.service.desk.importing import ImportUsers
-from variegate.service.desk.settling import Settler
 from variegate.store import Batch
 
 USERS = ("ann", "bob", "cyd")

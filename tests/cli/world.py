@@ -9,7 +9,7 @@ from tests.cli.serving import Place
 from tests.service.desk.shop import Clock, Shop
 from variegate import Catalogue
 from variegate.arrays import FloatArray, IndexArray
-from variegate.service.desk import Report, Wish
+from variegate.engine import Report, Wish
 from variegate.store import Store
 
 ITEMS, K, MIX = 5, 2, 0.3

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from pydantic import BaseModel
 
 from tests.service.shell import problem
-from variegate.service.desk import Desk
+from variegate.engine import Desk
 from variegate.service.keys import make_key
 
 Json = dict[str, Any]

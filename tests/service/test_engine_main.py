@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from variegate.engine.batch_loop import MAX_BATCH, BatchLoop
+from variegate.engine.frames import Frames, framed
+from variegate.engine.queue import QueuedCommand
 from variegate.errors import InputError
-from variegate.service.desk.batch_loop import MAX_BATCH, BatchLoop
-from variegate.service.desk.frames import Frames, framed
-from variegate.service.desk.queue import QueuedCommand
 from variegate.service.engine_main import MetricsBuffer, SocketChannel
 
 

@@ -14,13 +14,13 @@ import pytest
 import uvloop
 
 from tests.service.asking import Caller
+from variegate.engine import Report, Wish, process
+from variegate.engine.process import EngineProxy, has_process
+from variegate.engine.queue import CommandQueue, QueuedCommand
 from variegate.errors import DataError, InputError, NotFoundError, StoreError
 from variegate.loadtest.server import family_of
 from variegate.loadtest.soak.process import Process, started
 from variegate.loadtest.soak.run import Looking, settings_of
-from variegate.service.desk import Report, Wish, process
-from variegate.service.desk.process import EngineProxy, has_process
-from variegate.service.desk.queue import CommandQueue, QueuedCommand
 from variegate.service.settings import Settings
 from variegate.store import Store
 

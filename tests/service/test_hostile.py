@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from tests.service.shell import problem
 from tests.service.whole import service
-from variegate.service.desk import Wish
+from variegate.engine import Wish
 
 JSON = {"Content-Type": "application/json"}
 LINES = {"Content-Type": "application/x-ndjson"}

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from tests.service.shell import problem
 from tests.service.whole import ITEMS, service, shop
-from variegate.service.desk.watching import MOST_POINTS, Person
+from variegate.engine.watching import MOST_POINTS, Person
 from variegate.service.keys import make_key
 from variegate.utility import Utility
 

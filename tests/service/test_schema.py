@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.service.whole import service
-from variegate.service.desk import Report, Wish
+from variegate.engine import Report, Wish
 
 #: For each route and kind of request: a quick run, the same requests every time.
 EXAMPLES = 30

@@ -10,9 +10,9 @@ from fastapi import FastAPI
 
 from variegate import Catalogue
 from variegate.distances import difference, hamming, jaccard
+from variegate.engine import Desk
 from variegate.service.app import create_app
 from variegate.service.assembly import desk_of
-from variegate.service.desk import Desk
 from variegate.service.metrics import Metrics
 from variegate.service.routes import desk_routes
 from variegate.service.settings import Settings

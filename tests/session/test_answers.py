@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from variegate.demo import Answer, Wish, read_answer
 from variegate.errors import InputError
-from variegate.session import Answer, Wish, read_answer
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import pytest
 
 from tests.session.making import boxes, many_boxes
 from variegate import LMDH, make_policy
+from variegate.demo import Session
 from variegate.errors import InputError
-from variegate.session import Session
 
 
 def test_lists_never_repeat_an_item_and_the_last_is_what_is_left() -> None:

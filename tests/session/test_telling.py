@@ -5,7 +5,7 @@ import pytest
 
 from tests.session.making import boxes, many_boxes
 from variegate import LMDH, Catalogue, make_policy
-from variegate.session import (
+from variegate.demo import (
     Belief,
     Contrast,
     Session,
@@ -17,7 +17,7 @@ from variegate.session import (
     typical_distances,
     varieties,
 )
-from variegate.session.variety import contrast
+from variegate.demo.variety import contrast
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.session.making import boxes, many_boxes
 from variegate import LMDH, make_policy
-from variegate.session import (
+from variegate.demo import (
     Belief,
     Session,
     Taste,

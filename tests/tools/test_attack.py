@@ -8,7 +8,7 @@ import pytest
 from tests.service.desk.shop import Shop
 from tools.attack.audit import audit
 from tools.attack.facts import Facts, Given, Report
-from variegate.service.desk.listing import Wish
+from variegate.engine.listing import Wish
 from variegate.store import Store
 
 

@@ -15,7 +15,7 @@ from tools.attack.clients import Client
 from tools.attack.facts import Facts
 from tools.attack.replicas import Database, Replica, attacked
 from variegate import Catalogue
-from variegate.service.desk import Arms, Shelf
+from variegate.engine import Arms, Shelf
 from variegate.store import Store
 
 ITEMS = 80

@@ -3,11 +3,11 @@
 from typing import Final
 
 from variegate.cli.console import Progress
+from variegate.engine.import_file import ImportFile
+from variegate.engine.import_plan import plan_import, unfinished
+from variegate.engine.importing import ImportUsers
+from variegate.engine.settling import Settler
 from variegate.errors import VariegateError
-from variegate.service.desk.import_file import ImportFile
-from variegate.service.desk.import_plan import plan_import, unfinished
-from variegate.service.desk.importing import ImportUsers
-from variegate.service.desk.settling import Settler
 
 #: Bytes for one parsed line: a process of its own may take more than a service.
 _MAX_COST: Final = 2**31

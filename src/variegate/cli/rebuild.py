@@ -11,7 +11,7 @@ from variegate.cli.served import of_a_service, served, settings_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from variegate.service.desk.rebuilding import Check, Rebuilding, Recounting
+    from variegate.engine.rebuilding import Check, Rebuilding, Recounting
     from variegate.service.settings import Settings
 
 
@@ -62,7 +62,7 @@ def rebuild(
 
 def _held_against_log(settings: Settings, console: Console, check: bool) -> None:
     from variegate.cli.console import progress_bar, say
-    from variegate.service.desk.rebuilding import checked
+    from variegate.engine.rebuilding import checked
 
     with served(settings) as settler, progress_bar(console, "Users") as (tell, _):
         with settler.store.reading() as reader:
@@ -91,7 +91,7 @@ def _held_against_log(settings: Settings, console: Console, check: bool) -> None
 
 def _repairs(found: Check) -> list[Rebuilding | Recounting]:
     """Return what puts right what was found."""
-    from variegate.service.desk.rebuilding import Rebuilding, Recounting
+    from variegate.engine.rebuilding import Rebuilding, Recounting
 
     sums = [Recounting()] if found.wrong_sums else []
     return [*map(Rebuilding, found.wrong), *sums]
@@ -99,7 +99,7 @@ def _repairs(found: Check) -> list[Rebuilding | Recounting]:
 
 def _relearnt(settings: Settings, console: Console) -> str:
     from variegate.cli.console import progress_bar
-    from variegate.service.desk.new_catalogue import relearn
+    from variegate.engine.new_catalogue import relearn
 
     with (
         served(settings, tie=False) as settler,
@@ -121,7 +121,7 @@ def _relearnt(settings: Settings, console: Console) -> str:
 
 
 def _accepted(settings: Settings, _console: Console) -> str:
-    from variegate.service.desk.new_catalogue import accept
+    from variegate.engine.new_catalogue import accept
 
     with served(settings, tie=False) as settler:
         is_new = accept(settler.store, settler.shelf.base)

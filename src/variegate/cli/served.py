@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from variegate.service.desk.settling import Settler
+    from variegate.engine.settling import Settler
     from variegate.service.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -48,8 +48,8 @@ def served(settings: "Settings", *, create: bool = False, tie: bool = True) -> "
     tie
         Whether the store must be of the catalogue.
     """
-    from variegate.service.desk import Shelf
-    from variegate.service.desk.settling import Settler
+    from variegate.engine import Shelf
+    from variegate.engine.settling import Settler
     from variegate.service.parts import arms_of, catalogue_of, rules_of
     from variegate.store import Store
     from variegate.store.notes import CATALOGUE

@@ -11,18 +11,18 @@ import numpy as np
 
 from variegate.arrays import IndexArray, MaskArray
 from variegate.catalogue import Catalogue
+from variegate.engine.listing import normalising_weights
+from variegate.engine.packing import has_features, rows_of, unpacked_slate
+from variegate.engine.rebuilding import each_user
+from variegate.engine.relearning import events_of
+from variegate.engine.settling import Settler
+from variegate.engine.shelf import Shelf, Stock
+from variegate.engine.shown import Shown
+from variegate.engine.terms import Terms, terms_of
 from variegate.errors import NotFoundError
 from variegate.evaluation.offpolicy import Lesson, LoggedSlate, LogSource, SlateTerms, UserLog
 from variegate.gains import NORMALISERS, Normaliser
 from variegate.policies import parse_policy
-from variegate.service.desk.listing import normalising_weights
-from variegate.service.desk.packing import has_features, rows_of, unpacked_slate
-from variegate.service.desk.rebuilding import each_user
-from variegate.service.desk.relearning import events_of
-from variegate.service.desk.settling import Settler
-from variegate.service.desk.shelf import Shelf, Stock
-from variegate.service.desk.shown import Shown
-from variegate.service.desk.terms import Terms, terms_of
 from variegate.slate import Slate
 from variegate.store import ITEMS_HISTORY, ITEMS_REVISION, EventRow, Reader, SlateRow
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from variegate.catalogue import Catalogue
+    from variegate.demo import Session
     from variegate.policies import Policy
-    from variegate.session import Session
 
 #: On features no longer than 1, such as those of the bundled films, the paper's 50 outweighs
 #: dozens of lists, and nothing that a person does would be seen to matter.
@@ -63,8 +63,8 @@ def try_(
     """
     from variegate.catalogue import Catalogue
     from variegate.cli.console import plain_console
+    from variegate.demo import Session
     from variegate.films import film_catalogue
-    from variegate.session import Session
 
     console = plain_console()
     given = {"ridge": ridge, "exploration": exploration}
@@ -117,8 +117,8 @@ class Conversation:
 
     def _asked(self) -> tuple[int, ...] | None:
         """Show the list and return the picks, or None where there are no more to come."""
+        from variegate.demo import Wish, read_answer
         from variegate.errors import InputError
-        from variegate.session import Wish, read_answer
 
         self.screen.show_slate()
         while (line := self._line()) is not None:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from variegate.session import Belief, Session
+    from variegate.demo import Belief, Session
 
 #: Up to so many distances have a column each under `why`; more are summed.
 MOST_COLUMNS: Final = 4
@@ -26,7 +26,7 @@ class Screen:
     """Prints a session: lists, reasons, what was learnt."""
 
     def __init__(self, console: "Console", session: "Session") -> None:
-        from variegate.session import shown_attributes, typical_distances
+        from variegate.demo import shown_attributes, typical_distances
 
         self.console, self.session = console, session
         self._attributes = shown_attributes(session.catalogue)
@@ -51,7 +51,7 @@ class Screen:
         """Print the list that waits for an answer."""
         from rich.table import Table
 
-        from variegate.session import new_in
+        from variegate.demo import new_in
 
         catalogue, slate = self.session.catalogue, self.session.slate()
         table = Table(box=None, pad_edge=False, header_style="dim")
@@ -128,7 +128,7 @@ class Screen:
         self.console.print(f"By list: {' '.join(map(str, self.session.hits))}", style="dim")
 
     def _show_taste(self) -> None:
-        from variegate.session import taste_of
+        from variegate.demo import taste_of
 
         taste = taste_of(self.session.policy)
         groups = (
@@ -143,7 +143,7 @@ class Screen:
             self._row("taste", "nothing to say of it yet")
 
     def _show_variety(self) -> None:
-        from variegate.session import varieties, wish_in_words
+        from variegate.demo import varieties, wish_in_words
 
         found = varieties(self.session)
         if not found:
@@ -179,7 +179,7 @@ class Screen:
         """Return an attribute's values down the list; what was there above is dim."""
         from rich.text import Text
 
-        from variegate.session import in_short
+        from variegate.demo import in_short
 
         values, above, cells = self.session.catalogue.attributes[name], set[str](), []
         for row in self.session.slate().items:

@@ -38,8 +38,8 @@ def export(store: str | None, catalogue: str | None, config: str | None, out: st
         variegate users export > users.jsonl
         variegate users export --store sqlite:///shop.db --catalogue shop.npz --out users.jsonl
     """
+    from variegate.engine.moving import USER, export_lines
     from variegate.files import written_whole
-    from variegate.service.desk.moving import USER, export_lines
 
     is_screen, written = out == "-", 0
     with served(settings_of(store, catalogue, config)) as settler:

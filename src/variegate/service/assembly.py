@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from variegate.catalogue import Catalogue
+from variegate.engine import Desk
+from variegate.engine.process import EngineProxy, has_process
+from variegate.engine.replicas import Replica
 from variegate.service.app import Lifespan, create_app
-from variegate.service.desk import Desk
-from variegate.service.desk.process import EngineProxy, has_process
-from variegate.service.desk.replicas import Replica
 from variegate.service.metrics import ERROR_KINDS, Metrics
 from variegate.service.parts import (
     arms_of,

@@ -1,6 +1,6 @@
 """The engine's process: ``python -m variegate.service.engine_main SOCKET MEMORY``.
 
-`variegate.service.desk.process` runs it with two file descriptors: a socket, through which settings
+`variegate.engine.process` runs it with two file descriptors: a socket, through which settings
 and commands come and outcomes go, and memory in which to note what was begun.
 """
 
@@ -17,14 +17,14 @@ from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import Any, Final
 
+from variegate.engine.batch_loop import MAX_BATCH, BatchLoop
+from variegate.engine.frames import Frames, framed
+from variegate.engine.process import BEAT
+from variegate.engine.queue import Outcome, Progress, QueuedCommand
+from variegate.engine.replicas import Replica
+from variegate.engine.settling import Settler
+from variegate.engine.shelf import Shelf
 from variegate.errors import VariegateError
-from variegate.service.desk.batch_loop import MAX_BATCH, BatchLoop
-from variegate.service.desk.frames import Frames, framed
-from variegate.service.desk.process import BEAT
-from variegate.service.desk.queue import Outcome, Progress, QueuedCommand
-from variegate.service.desk.replicas import Replica
-from variegate.service.desk.settling import Settler
-from variegate.service.desk.shelf import Shelf
 from variegate.service.logs import configure_logs
 from variegate.service.memory import keep_for_good
 from variegate.service.parts import (

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Final
 
 from variegate.catalogue import Catalogue
+from variegate.engine import Arms, Rules
+from variegate.engine.replicas import Replica, configuration_of
 from variegate.errors import DataError, InputError
 from variegate.policies.warming import warm_policy
-from variegate.service.desk import Arms, Rules
-from variegate.service.desk.replicas import Replica, configuration_of
 from variegate.service.ids import check_id
 from variegate.service.settings import Settings
 from variegate.store import Store

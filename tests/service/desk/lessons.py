@@ -1,8 +1,8 @@
 """What a list teaches by the library alone, to hold the service's state against."""
 
 from tests.service.desk.shop import Shop
+from variegate.engine.packing import unpacked_slate
 from variegate.policies import State
-from variegate.service.desk.packing import unpacked_slate
 
 
 def state_of(shop: Shop, user: str = "ann") -> State:

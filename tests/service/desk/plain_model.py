@@ -8,9 +8,9 @@ import numpy as np
 
 from variegate.catalogue import Catalogue
 from variegate.distances import difference, euclidean, hamming, jaccard
+from variegate.engine import Arms
 from variegate.errors import ConflictError
 from variegate.policies import Policy
-from variegate.service.desk import Arms
 from variegate.slate import Slate
 
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from variegate.catalogue import Catalogue
 from variegate.distances import difference, euclidean, hamming, jaccard
-from variegate.service.desk import Arms, Desk, Report, Rules, Wish
-from variegate.service.desk.forgetting import Forgetting
-from variegate.service.desk.import_file import ImportFile
-from variegate.service.desk.import_plan import plan_import
-from variegate.service.desk.rebuilding import Check, checked
-from variegate.service.desk.settling import Settler
-from variegate.service.desk.stocking import Retiring, Stocking
+from variegate.engine import Arms, Desk, Report, Rules, Wish
+from variegate.engine.forgetting import Forgetting
+from variegate.engine.import_file import ImportFile
+from variegate.engine.import_plan import plan_import
+from variegate.engine.rebuilding import Check, checked
+from variegate.engine.settling import Settler
+from variegate.engine.stocking import Retiring, Stocking
 from variegate.store import EventRow, SlateRow, Store, UserRow
 
 NOON = 1_700_000_000.0

@@ -9,9 +9,9 @@ import pytest
 from tests.service.desk.conftest import Opening
 from tests.service.desk.plain_model import PlainModel
 from tests.service.desk.shop import GENRES, LMDH, Shop
+from variegate.engine import Report, Wish
 from variegate.errors import ConflictError
 from variegate.policies import State
-from variegate.service.desk import Report, Wish
 from variegate.store import Store
 
 SEVERAL = {

@@ -7,11 +7,11 @@ import pytest
 
 from tests.service.desk.conftest import Opening
 from tests.service.desk.shop import Shop, catalogue, new_item
+from variegate.engine import moving
+from variegate.engine.arms import prior_of
 from variegate.errors import ConflictError, DataError
 from variegate.policies import Dial, State
 from variegate.prior import Prior
-from variegate.service.desk import moving
-from variegate.service.desk.arms import prior_of
 from variegate.service.keys import make_key
 from variegate.store import PriorRow, Store
 

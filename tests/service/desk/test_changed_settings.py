@@ -130,7 +130,7 @@ def test_terms_say_what_a_list_could_be_chosen_from(any_store: Store) -> None:
 
 @pytest.fixture
 def said(caplog: pytest.LogCaptureFixture) -> Any:
-    caplog.set_level(logging.WARNING, "variegate.service.desk")
+    caplog.set_level(logging.WARNING, "variegate.engine")
     return lambda: [record.getMessage() for record in caplog.records]
 
 

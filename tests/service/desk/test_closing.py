@@ -1,8 +1,8 @@
 """Closing many lists: all of them, in turns, whatever is wrong with one."""
 
 from tests.service.desk.shop import Shop
-from variegate.service.desk.batch_loop import MAX_BATCH
-from variegate.service.desk.closing import Closing
+from variegate.engine.batch_loop import MAX_BATCH
+from variegate.engine.closing import Closing
 from variegate.store import Store
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.service.desk.shop import LMDH, Clock, catalogue, new_item
+from variegate.engine import Arms, Desk, Report, Rules, Wish, batch_loop, listing
+from variegate.engine.kept import KeptPolicies
 from variegate.errors import ConflictError, InputError, NotFoundError, StoreError
-from variegate.service.desk import Arms, Desk, Report, Rules, Wish, batch_loop, listing
-from variegate.service.desk.kept import KeptPolicies
 from variegate.store import Batch, Store
 
 Work = Callable[[Desk], Coroutine[Any, Any, Any]]

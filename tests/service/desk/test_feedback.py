@@ -7,9 +7,9 @@ import pytest
 
 from tests.service.desk.lessons import expected, given, state_of
 from tests.service.desk.shop import Shop
+from variegate.engine import Report
+from variegate.engine.reporting import MOST_REPORTS, check_rewards
 from variegate.errors import ConflictError, InputError, NotFoundError
-from variegate.service.desk import Report
-from variegate.service.desk.reporting import MOST_REPORTS, check_rewards
 from variegate.store import Store
 
 

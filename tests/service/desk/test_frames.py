@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from variegate.engine import Report, Wish
+from variegate.engine.frames import Frames, framed
 from variegate.errors import NotFoundError
 from variegate.policies import Dial
-from variegate.service.desk import Report, Wish
-from variegate.service.desk.frames import Frames, framed
 
 MESSAGES: list[Any] = [
     None,

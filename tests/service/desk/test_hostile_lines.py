@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.service.desk.conftest import Opening
 from tests.service.desk.shop import Shop, catalogue, new_item
 from variegate.cli.store_log import log_source
+from variegate.engine import Arms
+from variegate.engine.packing import packed_slate
+from variegate.engine.rebuilding import Rebuilding
 from variegate.errors import ConflictError, DataError
-from variegate.service.desk import Arms
-from variegate.service.desk.packing import packed_slate
-from variegate.service.desk.rebuilding import Rebuilding
 from variegate.slate import Slate
 
 ITEMS = catalogue()

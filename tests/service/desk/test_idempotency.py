@@ -6,10 +6,10 @@ import pytest
 
 from tests.service.desk.shop import Shop
 from tests.store.making import threads
+from variegate.engine import Wish
+from variegate.engine.settling import Settler
 from variegate.errors import ConflictError
 from variegate.policies import Dial
-from variegate.service.desk import Wish
-from variegate.service.desk.settling import Settler
 from variegate.store import Store
 
 

@@ -8,10 +8,10 @@ import pytest
 from tests.service.desk.shop import Shop, catalogue, new_item
 from variegate.catalogue import Catalogue
 from variegate.distances import jaccard
+from variegate.engine.shelf import Shelf
+from variegate.engine.stocking import Retiring, Stocking
 from variegate.errors import ConflictError, DataError, InputError, NotFoundError
 from variegate.policies import Dial
-from variegate.service.desk.shelf import Shelf
-from variegate.service.desk.stocking import Retiring, Stocking
 from variegate.store import Store
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from tests.service.desk.conftest import Opening
 from tests.service.desk.shop import LMDH, Shop
+from variegate.engine import Wish
+from variegate.engine.listing import spread_of
+from variegate.engine.packing import unpacked_slate
+from variegate.engine.rules import DAY
+from variegate.engine.shown import Shown
 from variegate.errors import InputError, NotFoundError
 from variegate.policies import POLICIES, Dial, make_policy, mixed_slate
-from variegate.service.desk import Wish
-from variegate.service.desk.listing import spread_of
-from variegate.service.desk.packing import unpacked_slate
-from variegate.service.desk.rules import DAY
-from variegate.service.desk.shown import Shown
 from variegate.store import Store
 
 EVERY = {name: name for name in POLICIES}

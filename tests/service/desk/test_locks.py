@@ -8,7 +8,7 @@ import pytest
 
 from tests.service.desk.conftest import Opening
 from tests.service.desk.shop import Shop, new_item
-from variegate.service.desk import Report, Wish
+from variegate.engine import Report, Wish
 from variegate.store import Batch, Store, UserRow
 
 ROUNDS = 15

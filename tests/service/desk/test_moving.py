@@ -7,8 +7,8 @@ import pytest
 
 from tests.service.desk.conftest import Opening
 from tests.service.desk.shop import Shop, new_item
+from variegate.engine.rules import DAY
 from variegate.errors import ConflictError, DataError, InputError
-from variegate.service.desk.rules import DAY
 from variegate.store import Store
 
 Lines = list[dict[str, Any]]

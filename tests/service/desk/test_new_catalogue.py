@@ -10,10 +10,10 @@ import pytest
 from tests.service.desk.shop import Shop, catalogue, new_item
 from tests.service.desk.test_known_catalogue import retrained
 from variegate import Catalogue
+from variegate.engine.new_catalogue import Relearning, relearn
+from variegate.engine.packing import unpacked_slate
+from variegate.engine.shown import Shown
 from variegate.errors import DataError
-from variegate.service.desk.new_catalogue import Relearning, relearn
-from variegate.service.desk.packing import unpacked_slate
-from variegate.service.desk.shown import Shown
 from variegate.store import Store
 from variegate.store.notes import RELEARNING
 
@@ -173,8 +173,8 @@ def test_users_of_a_policy_that_is_gone_are_learnt_by_one_that_is_served(store: 
 _KILLED = """
 import os, signal, sys
 from variegate import Catalogue
-from variegate.service.desk import Arms
-from variegate.service.desk.new_catalogue import relearn
+from variegate.engine import Arms
+from variegate.engine.new_catalogue import relearn
 from variegate.store import Store
 url, file, *lines = sys.argv[1:]
 arms = Arms(dict(line.split("=", 1) for line in lines))

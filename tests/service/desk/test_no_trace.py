@@ -7,10 +7,10 @@ import pytest
 
 from tests.service.desk.conftest import Opening
 from tests.service.desk.shop import LMDH, Shop, new_item
+from variegate.engine import Report, Wish, stocking
+from variegate.engine.stocking import Stocking
 from variegate.errors import ConflictError, InputError, NotFoundError, StoreError
 from variegate.policies import State
-from variegate.service.desk import Report, Wish, stocking
-from variegate.service.desk.stocking import Stocking
 from variegate.store import Batch, Store, UserRow
 
 

@@ -5,8 +5,8 @@ import struct
 import numpy as np
 import pytest
 
+from variegate.engine.packing import packed_slate, unpacked_slate
 from variegate.errors import StateError
-from variegate.service.desk.packing import packed_slate, unpacked_slate
 from variegate.slate import Slate
 from variegate.store import SlateRow
 

@@ -7,9 +7,9 @@ import pytest
 
 from tests.service.desk.crowd import LMDP, MEAN, answer, fill, kiosk, kiosk_shop
 from tests.service.desk.shop import Shop
+from variegate.engine import refitting
 from variegate.errors import ConflictError, DataError, NotFoundError
 from variegate.prior import vague_prior
-from variegate.service.desk import refitting
 from variegate.store import PriorRow, Store
 
 

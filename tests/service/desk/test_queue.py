@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from variegate.engine import Report, Wish, batch_loop, queue
+from variegate.engine.batch_loop import BatchLoop, EngineThread
+from variegate.engine.queue import CommandQueue, Progress, QueuedCommand, approximate_size
 from variegate.errors import OutcomeUnknownError, StoreError
-from variegate.service.desk import Report, Wish, batch_loop, queue
-from variegate.service.desk.batch_loop import BatchLoop, EngineThread
-from variegate.service.desk.queue import CommandQueue, Progress, QueuedCommand, approximate_size
 
 
 class Engine:

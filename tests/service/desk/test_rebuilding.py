@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tests.service.desk.shop import LMDH, Shop
+from variegate.engine import Report
+from variegate.engine.rebuilding import Rebuilding, checked
+from variegate.engine.relearning import lessons
 from variegate.policies import State
-from variegate.service.desk import Report
-from variegate.service.desk.rebuilding import Rebuilding, checked
-from variegate.service.desk.relearning import lessons
 from variegate.store import EventRow, Store
 
 

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 import pytest
 
 from tests.service.desk.shop import LMDH, Shop
+from variegate.engine import replicas
+from variegate.engine.listing import Wish
+from variegate.engine.replicas import Replica, configuration_of
+from variegate.engine.settling import Settler
 from variegate.errors import ConflictError, StoreError
-from variegate.service.desk import replicas
-from variegate.service.desk.listing import Wish
-from variegate.service.desk.replicas import Replica, configuration_of
-from variegate.service.desk.settling import Settler
 from variegate.store import ReplicaRow, Store
 
 OTHER = {"a": "lmdh:ridge=2"}
@@ -137,7 +137,7 @@ def test_operations_that_are_alone_are_held_to_it_too(any_store: Store) -> None:
 
 
 def _forgetting(user: str) -> object:
-    from variegate.service.desk.forgetting import Forgetting
+    from variegate.engine.forgetting import Forgetting
 
     return Forgetting(user)
 

@@ -9,9 +9,9 @@ import pytest
 
 from tests.service.desk.scanning import Scan
 from tests.service.desk.shop import Shop
+from variegate.engine.overview import overview
+from variegate.engine.rebuilding import Recounting
 from variegate.errors import ConflictError, NotFoundError
-from variegate.service.desk.overview import overview
-from variegate.service.desk.rebuilding import Recounting
 from variegate.store import Store
 
 POLICIES = {"a": "lmdh:ridge=1", "b": "mmr"}
@@ -161,7 +161,7 @@ def test_an_imported_number_without_measure_leaves_reports_to_everyone(any_store
 def test_pages_that_ask_at_once_cost_one_overview(shop: Shop, monkeypatch: Any) -> None:
     shop.click()
     now = [100.0]
-    monkeypatch.setattr("variegate.service.desk.desk.monotonic", lambda: now[0])
+    monkeypatch.setattr("variegate.engine.desk.monotonic", lambda: now[0])
     first = shop.desk.overview(15)
     shop.click()
     assert shop.desk.overview(15) is first

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tests.service.desk.shop import Shop
+from variegate.engine import Arms
 from variegate.errors import NotFoundError
-from variegate.service.desk import Arms
 from variegate.store import Store
 
 AB = {"a": "lmdh:ridge=1", "b": "mmr"}

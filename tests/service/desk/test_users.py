@@ -8,10 +8,10 @@ from sqlalchemy import inspect, text
 
 from tests.service.desk.conftest import Opening
 from tests.service.desk.shop import LMDH, NOON, Shop
+from variegate.engine import Report
+from variegate.engine.packing import unpacked_slate
 from variegate.errors import NotFoundError
 from variegate.policies import State
-from variegate.service.desk import Report
-from variegate.service.desk.packing import unpacked_slate
 from variegate.store import Store
 
 

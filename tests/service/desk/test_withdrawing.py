@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.service.desk.shop import Clock, Shop
+from variegate.engine import Wish
+from variegate.engine.shown import Shown
 from variegate.errors import ConflictError
-from variegate.service.desk import Wish
-from variegate.service.desk.shown import Shown
 from variegate.store import Store
 
 

@@ -7,7 +7,7 @@ from variegate.errors import InputError
 
 if TYPE_CHECKING:
     from variegate.catalogue import Catalogue
-    from variegate.service.desk import Arms
+    from variegate.engine import Arms
 
 
 def refit_store(
@@ -19,8 +19,8 @@ def refit_store(
     """
     from variegate.cli.console import one_line, plain_console, say
     from variegate.cli.served import served, settings_of
-    from variegate.service.desk.packing import current_time
-    from variegate.service.desk.refitting import refit
+    from variegate.engine.packing import current_time
+    from variegate.engine.refitting import refit
 
     console, settings = plain_console(), settings_of(store, catalogue, config)
     with served(settings) as settler:
@@ -49,7 +49,7 @@ def refit_store(
 
 def _with_prior(arms: "Arms", catalogue: "Catalogue") -> list[str]:
     """Return the policies that begin with a prior."""
-    from variegate.service.desk.arms import prior_of
+    from variegate.engine.arms import prior_of
 
     return [name for name in arms.names if prior_of(arms.new_policy(name, catalogue)) is not None]
 

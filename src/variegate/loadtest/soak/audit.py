@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from variegate.engine import Arms, Shelf
+from variegate.engine.rebuilding import checked, each_user
+from variegate.engine.relearning import events_of
 from variegate.loadtest.soak.notebook import Notebook, Sent
-from variegate.service.desk import Arms, Shelf
-from variegate.service.desk.rebuilding import checked, each_user
-from variegate.service.desk.relearning import events_of
 from variegate.store import EventRow, Reader, SlateRow, Store, UserRow
 
 _PAGE: Final = 500

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from variegate.service.desk import Desk
+from variegate.engine import Desk
 from variegate.service.routes.items import item_routes
 from variegate.service.routes.page import page_routes
 from variegate.service.routes.priors import prior_routes

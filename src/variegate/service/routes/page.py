@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
+from variegate.engine import Desk
 from variegate.service.access import admin_router, client_router
-from variegate.service.desk import Desk
 from variegate.service.metrics import Metrics
 from variegate.service.routes.answers import worked_out
 from variegate.service.small_pool import SmallPool

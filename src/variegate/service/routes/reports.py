@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter, Request, Response
 
+from variegate.engine import Desk
 from variegate.service.access import admin_router
-from variegate.service.desk import Desk
 from variegate.service.routes.answers import answer_of, worked_out
 from variegate.service.small_pool import SmallPool
 from variegate.service.wire import ReportAnswer

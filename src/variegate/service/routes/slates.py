@@ -4,8 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Header, Path, Response
 
+from variegate.engine import Desk, Report, Wish
 from variegate.policies import Dial
-from variegate.service.desk import Desk, Report, Wish
 from variegate.service.lean import lean_router
 from variegate.service.routes.answers import answer_of, answered
 from variegate.service.wire import (

@@ -11,9 +11,9 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
+from variegate.engine import Desk
 from variegate.errors import StoreError
 from variegate.service.access import admin_router, call_of, client_router
-from variegate.service.desk import Desk
 from variegate.service.routes.answers import answer_of, answered
 from variegate.service.wire import HistoryAnswer, UserAnswer, UserId
 from variegate.service.wire_done import ForgottenAnswer, ImportedAnswer

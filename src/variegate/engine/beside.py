@@ -1,0 +1,114 @@
+"""What another policy, taught by the same answers, would have shown in a list's place."""
+
+from typing import Any, Final
+from zlib import crc32
+
+import numpy as np
+
+from variegate.arrays import MaskArray
+from variegate.engine.arms import Arms
+from variegate.engine.choosing import any_policy, label_of
+from variegate.engine.itemdata import plain_attributes
+from variegate.engine.listing import spread_of
+from variegate.engine.relearning import lessons
+from variegate.engine.shelf import Stock
+from variegate.engine.terms import Terms, terms_of
+from variegate.engine.withdrawing import WITHDRAWN, known_rows
+from variegate.errors import NotFoundError
+from variegate.policies import Policy
+from variegate.store import Reader, SlateRow
+
+_PAGE: Final = 100
+
+
+def beside_view(
+    reader: Reader, stock: Stock, arms: Arms, asked: tuple[str, str, str]
+) -> dict[str, Any]:
+    """Return the list of a policy in place of one that was given.
+
+    Parameters
+    ----------
+    asked
+        The user, the id of their list, and the policy's name.
+    """
+    user, slate, name = asked
+    row = reader.slates([slate]).get(slate)
+    if row is None or row.user_id != user:
+        raise NotFoundError(f"no slate {slate!r} of user {user!r}")
+    policy = any_policy(name, stock.catalogue, arms)
+    _teach(policy, reader, row)
+    terms = terms_of(row)
+    free = _free(reader, stock, terms, row)
+    k = min(row.k, int(np.count_nonzero(free)))
+    other = policy.recommend(k, candidates=free, rng=crc32(row.id.encode()), dial=terms.dial)
+    titles = stock.catalogue.titles
+    return {
+        "policy": name,
+        "label": label_of(name, policy),
+        "items": [
+            {
+                "id": item,
+                "title": titles[place],
+                "score": score,
+                "attributes": plain_attributes(stock.catalogue, place),
+            }
+            for item, place, score in zip(
+                other.ids, other.items.tolist(), other.scores.tolist(), strict=True
+            )
+        ],
+        "spread": spread_of(policy, other),
+    }
+
+
+def _teach(policy: Policy, reader: Reader, before: SlateRow) -> None:
+    """Teach a policy all that was answered before a list was given."""
+    for row, rewards in lessons(reader, before.user_id, until=before.created):
+        items = policy.catalogue.rows_or_none(row.items)
+        if row.id != before.id and (items >= 0).all():
+            earned = [rewards.get(place, 0.0) for place in range(row.k)]
+            # As this policy would have shown them: it learns from no other list.
+            slate = policy.as_slate(items, np.zeros(row.k))
+            policy.update(slate, earned, seen=sorted(rewards))
+
+
+def _free(reader: Reader, stock: Stock, terms: Terms, before: SlateRow) -> MaskArray:
+    """Return the items that a list could be chosen from when it was given.
+
+    Where fewer are left than it has, those shown longest ago come back.
+    """
+    allowed = _allowed(stock, terms)
+    if terms.allow_repeats:
+        return allowed
+    free = allowed.copy()
+    rows = known_rows(stock.catalogue, _shown_before(reader, terms, before))
+    free[rows] = False
+    missing = before.k - int(np.count_nonzero(free))
+    if missing > 0:
+        back = [row for row in rows[::-1].tolist() if allowed[row]]
+        free[back[:missing]] = True
+    return free
+
+
+def _allowed(stock: Stock, terms: Terms) -> MaskArray:
+    allowed = stock.open.copy()
+    if terms.candidates is not None:
+        among = np.zeros_like(allowed)
+        among[known_rows(stock.catalogue, terms.candidates)] = True
+        allowed &= among
+    allowed[known_rows(stock.catalogue, terms.exclude)] = False
+    return allowed
+
+
+def _shown_before(reader: Reader, terms: Terms, before: SlateRow) -> list[str]:
+    """Return the items of the lists before one, the latest first, as far as they are remembered."""
+    seen: dict[str, None] = {}
+    last = before.id
+    since = before.created - terms.memory_seconds
+    while page := reader.history(before.user_id, _PAGE, last):
+        for row in page:
+            if row.created <= since or len(seen) >= terms.memory:
+                return list(seen)
+            if WITHDRAWN not in row.reports:
+                seen.update(dict.fromkeys(row.items))
+        last = page[-1].id
+    return list(seen)

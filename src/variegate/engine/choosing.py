@@ -1,0 +1,47 @@
+"""Policies by any name: those that are served, and all others that fit the catalogue."""
+
+from typing import Any
+
+from variegate.arrays import check_choice
+from variegate.catalogue import Catalogue
+from variegate.engine.arms import Arms
+from variegate.errors import InputError
+from variegate.policies import POLICIES, Policy
+from variegate.policies.spec import parse_policy
+from variegate.service.policy_lines import line_of
+
+
+def any_policy(name: str, catalogue: Catalogue, arms: Arms) -> Policy:
+    """Return a policy that has learnt nothing, served or not.
+
+    Raises NotFoundError for a name that nobody has, InputError where it does not fit.
+    """
+    if name in arms.lines:
+        return arms.new_policy(name, catalogue)
+    known = [*arms.names, *(name for name in POLICIES if name not in arms.lines)]
+    return parse_policy(line_of(check_choice("policy", name, known)))(catalogue)
+
+
+def label_of(name: str, policy: Policy) -> str:
+    """Return what to call a policy; one with a name of the operator's own is told apart by it."""
+    return policy.label if name in POLICIES else f"{policy.label} ({name})"
+
+
+def policies_view(catalogue: Catalogue, arms: Arms) -> list[dict[str, Any]]:
+    """Return every policy that can work on this catalogue, those that are served first."""
+    found = []
+    for name in dict.fromkeys([*arms.names, *POLICIES]):
+        try:
+            policy = any_policy(name, catalogue, arms)
+            policy.recommend(1, rng=0)
+        except InputError:
+            continue
+        found.append(
+            {
+                "name": name,
+                "label": label_of(name, policy),
+                "served": name in arms.lines,
+                "learns": bool(policy.state().arrays),
+            }
+        )
+    return found

@@ -1,0 +1,314 @@
+"""All that the service can do, told without HTTP."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from time import monotonic
+from typing import Any, Final, TypeVar
+
+from variegate.catalogue import Catalogue
+from variegate.engine.arms import Arms
+from variegate.engine.batch_loop import MAX_BATCH, BatchLoop, EngineThread
+from variegate.engine.beside import beside_view
+from variegate.engine.changed_settings import note_settings
+from variegate.engine.choosing import policies_view
+from variegate.engine.comparing import comparison
+from variegate.engine.forgetting import Forgetting
+from variegate.engine.import_file import ImportFile
+from variegate.engine.import_plan import Pauses, plan_import, unfinished
+from variegate.engine.importing import ImportUsers
+from variegate.engine.itemdata import item_values, plain_attributes
+from variegate.engine.ledger import Clock
+from variegate.engine.listing import Wish
+from variegate.engine.mapping import map_view
+from variegate.engine.moving import export_lines
+from variegate.engine.overview import overview
+from variegate.engine.priors import Priors
+from variegate.engine.queue import CommandQueue, Worker
+from variegate.engine.remembered import Remembered
+from variegate.engine.replicas import Replica
+from variegate.engine.reporting import Report, check_rewards
+from variegate.engine.rules import Rules
+from variegate.engine.settling import Observe, Settler
+from variegate.engine.shelf import Shelf, Stock
+from variegate.engine.stocking import Retiring, Stocking
+from variegate.engine.viewing import known_user, slate_view, titles_of, user_view
+from variegate.engine.watching import watch_view
+from variegate.errors import NotFoundError, VariegateError
+from variegate.store import Reader, Store
+
+Answer = dict[str, Any]
+_T = TypeVar("_T")
+#: How old an overview may be: pages that ask every few seconds cost one between them.
+OVERVIEW_SECONDS: Final = 2.0
+_log = logging.getLogger(__name__)
+
+
+class Desk:
+    """Gives lists, takes feedback and answers questions, over one catalogue and one store.
+
+    What changes something is awaited and done by the engine, in a thread of its own or in another
+    process; what only reads is a plain method, which blocks: call it from a thread.
+
+    Parameters
+    ----------
+    catalogue
+        The items as their file has them.
+    timeout
+        Seconds after which what still waits is answered with an error.
+    clock
+        Gives seconds since 1970 in place of the database's clock.
+    observe
+        Is told how long the work itself took; see `Settler`.
+    replica
+        The process as one of those that share the store.
+    worker
+        Does what changes something, in place of a thread; it is started elsewhere.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        store: Store,
+        arms: Arms,
+        rules: Rules,
+        *,
+        timeout: float = 10.0,
+        clock: Clock | None = None,
+        observe: Observe = lambda _name, _value: None,
+        replica: Replica | None = None,
+        worker: Worker | None = None,
+    ) -> None:
+        self.shelf: Final = Shelf(catalogue)
+        self.arms, self.rules, self.store = arms, rules, store
+        with store.batch() as batch:
+            self.shelf.tie(batch)
+            stock = self.shelf.as_of(batch)
+        for name in arms.names:  # a policy that does not fit is found here, not later
+            arms.as_of(stock).new_policy(name, stock.catalogue)
+        for change in note_settings(store, rules, arms, stock.catalogue):
+            _log.warning("%s", change)
+        self._replica = replica
+        self._settler: Final = Settler(
+            store, self.shelf, arms, rules, clock=clock, observe=observe, replica=replica
+        )
+        self.priors: Final = Priors(store, self.shelf, arms, rules, clock=clock)
+        self._policies, self._map, self._stories = Remembered(1), Remembered(1), Remembered(32)
+        self._overviews = Remembered(4)
+        self._thread: EngineThread | None = None
+        if worker is None:
+            loop = BatchLoop(self._settler, self._close_some, timeout=timeout)
+            worker = self._thread = EngineThread(loop)
+        self._queue: Final = CommandQueue(
+            worker, timeout=timeout, count_error=lambda kind: observe(f"store_error {kind}", 1)
+        )
+        self._importing: Final = asyncio.Lock()
+
+    @property
+    def waiting(self) -> int:
+        """How many commands were given and are not answered yet."""
+        return len(self._queue)
+
+    def check(self) -> None:
+        """Raise StoreError where the engine does not answer, or must not write any more."""
+        self._queue.check()
+        if self._replica is not None:
+            self._replica.check_now()
+
+    def start(self) -> None:
+        """Begin to answer."""
+        if self._thread is not None:
+            self._thread.start()
+        self.priors.start()
+
+    def stop(self) -> None:
+        """Answer what waits, and end."""
+        self.priors.stop()
+        if self._thread is not None:
+            self._thread.stop()
+
+    async def recommend(self, wish: Wish) -> Answer:
+        """Give a user a list."""
+        return await self._done(wish)
+
+    async def feedback(self, report: Report) -> Answer:
+        """Learn what a user made of a list."""
+        check_rewards(report.rewards)
+        return await self._done(report)
+
+    async def forget(self, user: str) -> Answer:
+        """Delete all that is known of a user."""
+        return await self._done(Forgetting(user))
+
+    async def stock(self, items: Sequence[Mapping[str, Any]]) -> Answer:
+        """Add or change items."""
+        return await self._done(Stocking(items))
+
+    async def retire(self, item: str) -> Answer:
+        """Take an item off the shelf."""
+        return await self._done(Retiring(item))
+
+    async def import_file(self, path: str, *, replace: bool = False) -> Answer:
+        """Take in the lines of a file that `export_lines` gave; see `import_plan`."""
+        file = ImportFile(path)
+        async with self._importing:  # one at a time: each takes memory
+            known = file, self.store, self.shelf, self.arms
+            check = partial(plan_import, *known, replace=replace, rest=Pauses())
+            plan = await asyncio.to_thread(check)
+            done = 0
+            for piece in plan.pieces(replace=replace):
+                try:
+                    await self._done(piece)
+                except VariegateError as error:
+                    raise unfinished(error, done) from None
+                done += len(piece.entries) if isinstance(piece, ImportUsers) else 0
+        return {"imported": len(plan.users), "items": plan.items_and_priors}
+
+    def close_due(self) -> None:
+        """Close the lists whose waiting is over."""
+        while self._close_some():
+            pass
+
+    def user(self, user: str) -> Answer:
+        """Return what was learnt of a user."""
+        with self.store.reading() as reader:
+            return user_view(reader, user, self.shelf, self.arms)
+
+    def history(self, user: str, limit: int, before: str | None) -> Answer:
+        """Return a user's last lists, the newest first."""
+        with self.store.reading() as reader:
+            catalogue = self.shelf.as_of(reader).catalogue
+            known_user(reader, user)
+            rows = reader.history(user, limit + 1, before)
+        is_more, rows = len(rows) > limit, rows[:limit]
+        titles = titles_of(catalogue, rows)
+        return {
+            "user": user,
+            "slates": [slate_view(row, titles) for row in rows],
+            "next": rows[-1].id if is_more else None,
+        }
+
+    def items(self, search: str, limit: int, after: int) -> Answer:
+        """Return items whose title or id has `search` in it, from the row `after` on."""
+        stock, wanted = self._stock(), search.casefold()
+        catalogue = stock.catalogue
+        found = []
+        for row in range(after, len(catalogue)):
+            if (
+                wanted in catalogue.titles[row].casefold()
+                or wanted in catalogue.ids[row].casefold()
+            ):
+                found.append(row)
+                if len(found) > limit:
+                    break
+        more = found.pop() if len(found) > limit else None
+        return {
+            "items": [_short(stock, row) for row in found],
+            "total": len(catalogue),
+            "next": more,
+        }
+
+    def item(self, item: str) -> Answer:
+        """Return all that is known of an item."""
+        stock = self._stock()
+        row = stock.row_of(item)
+        if row is None:
+            raise NotFoundError(f"no item {item!r}")
+        return {**_short(stock, row), **item_values(stock.catalogue, row)}
+
+    def comparison(self) -> Answer:
+        """Return the policies side by side."""
+        with self.store.reading() as reader:
+            return comparison(reader, self.arms)
+
+    def beside(self, user: str, slate: str, policy: str) -> Answer:
+        """Return what another policy would have shown in place of a list."""
+        with self.store.reading() as reader:
+            stock = self.shelf.as_of(reader)
+            arms = self.arms.as_of(stock)
+            return beside_view(reader, stock, arms, (user, slate, policy))
+
+    def policies(self) -> list[Answer]:
+        """Return the policies that can work on these items."""
+        stock = self._stock()
+        asked = ("policies", stock.revision)
+        found: list[Answer] = self._policies.get(
+            asked, lambda: policies_view(stock.catalogue, self.arms)
+        )
+        return found
+
+    def map(self) -> Answer:
+        """Return the items in two dimensions."""
+        stock = self._stock()
+        found: Answer = self._map.get(("map", stock.revision), lambda: map_view(stock))
+        return found
+
+    def watch(self, policy: str | None, rounds: int, seed: int) -> Answer:
+        """Return how a policy, the first if none is named, learns what a simulated person wants."""
+        stock, name = self._stock(), policy or self.arms.names[0]
+        asked = ("watch", seed, rounds, name, stock.revision)
+        found: Answer = self._stories.get(
+            asked, lambda: watch_view(stock, self.arms.as_of(stock), name, rounds, seed)
+        )
+        return found
+
+    def overview(self, minutes: int) -> Answer:
+        """Return what an operator wants to see of the last minutes."""
+        asked = (minutes, monotonic() // OVERVIEW_SECONDS)
+        found: Answer = self._overviews.get(asked, lambda: self._overview(minutes))
+        return found
+
+    def counts(self) -> dict[str, int]:
+        """Return how much there is of everything."""
+        with self.store.reading() as reader:
+            return reader.counts()
+
+    def export_lines(self) -> Iterator[bytes]:
+        """Give all that was learnt and changed as lines of JSON: a backup."""
+        return export_lines(self.store, self.shelf, self._settler.now)
+
+    def catalogue(self) -> Answer:
+        """Return what items are described by."""
+        stock = self._stock()
+        catalogue = stock.catalogue
+        return {
+            "items": int(stock.open.sum()),
+            "features": list(catalogue.feature_names),
+            "distances": [h.name for h in catalogue.distances],
+            "attributes": list(catalogue.attributes),
+            "policies": dict(self.arms.lines),
+            "k": self.rules.k,
+        }
+
+    def reading(self, ask: Callable[[Reader], _T]) -> _T:
+        """Return what `ask` finds in the store."""
+        with self.store.reading() as reader:
+            return ask(reader)
+
+    async def _done(self, operation: Any) -> Answer:
+        answer: Answer = await self._queue.submit(operation)
+        return answer
+
+    def _stock(self) -> Stock:
+        with self.store.reading() as reader:
+            return self.shelf.as_of(reader)
+
+    def _overview(self, minutes: int) -> Answer:
+        with self.store.reading() as reader:
+            stock = self.shelf.as_of(reader)
+            arms = self.arms.as_of(stock)
+            now = self._settler.now(reader)
+            return overview(reader, stock, arms, now=now, minutes=minutes)
+
+    def _close_some(self) -> bool:
+        return self._settler.close_due(MAX_BATCH) == MAX_BATCH
+
+
+def _short(stock: Stock, row: int) -> Answer:
+    return {
+        "id": stock.catalogue.ids[row],
+        "title": stock.catalogue.titles[row],
+        "attributes": plain_attributes(stock.catalogue, row),
+        "retired": not bool(stock.open[row]),
+    }

@@ -1,0 +1,187 @@
+"""A store's users, items and priors as lines of JSON: a backup that any other store can read."""
+
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, Final
+
+from variegate.engine.lines import FORMAT
+from variegate.engine.relearning import events_of
+from variegate.engine.shelf import Shelf, Stock
+from variegate.engine.shown import Shown
+from variegate.errors import StateError
+from variegate.policies import State
+from variegate.store import (
+    ITEMS_HISTORY,
+    ITEMS_REVISION,
+    EventRow,
+    ItemChange,
+    PriorRow,
+    Reader,
+    SlateRow,
+    Store,
+    UserRow,
+)
+
+#: How the line of a user begins
+USER: Final = f'{{"variegate":{FORMAT},"kind":"user"'.encode()
+#: Bytes after which a user's history goes on in another line
+_LINE: Final = 500_000
+#: Bytes of users read in one transaction, and held in memory; a larger user goes to a file.
+_CHUNK: Final = 2_000_000
+_USERS: Final = 50
+_LISTS: Final = 20
+
+
+def export_lines(
+    store: Store, shelf: Shelf, now: Callable[[Reader], float] = lambda reader: reader.head().now
+) -> Iterator[bytes]:
+    """Give the lines of an export: a header, items, priors, then users by id.
+
+    Items, with all of their changes, and priors are as of one moment, and so is each user. No
+    transaction spans a pause of whoever reads, and memory is bounded whatever a user's history.
+    """
+    with store.reading() as reader:
+        history, changes, priors = item_history(reader), reader.item_changes(), reader.priors()
+        time = now(reader)
+    catalogue = shelf.base.fingerprint.to_json()
+    yield _line(kind="export", time=time, catalogue=catalogue, items=history)
+    for change in changes:
+        yield _line(kind="item", **_plain_change(change))
+    for prior in priors.values():
+        if prior.data is not None:
+            yield _prior_line(prior)
+    after: str | None = ""
+    while after is not None:
+        with SpooledTemporaryFile(max_size=_CHUNK) as spool:
+            with store.reading() as reader:
+                after = _write_users(reader, shelf.as_of(reader), after, spool)
+            spool.seek(0)
+            yield from spool
+
+
+def item_history(reader: Reader, revision: int | None = None) -> dict[str, Any]:
+    """Return what identifies the changes of items up to a revision, the last if none is given."""
+    last = int(reader.meta(ITEMS_REVISION) or 0) if revision is None else revision
+    changes = [one for one in reader.item_changes() if one.revision <= last]
+    return {
+        "revision": last,
+        "first": int(reader.meta(ITEMS_HISTORY) or 0),
+        "digest": digest_of(changes),
+    }
+
+
+def digest_of(changes: Iterable[ItemChange]) -> str:
+    """Return a digest of changes of items."""
+    text = "\n".join(_text(_plain_change(one)) for one in changes)
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _plain_change(change: ItemChange) -> dict[str, Any]:
+    row, item, retired, data = change.item
+    return {
+        "revision": change.revision,
+        "row": row,
+        "time": change.time,
+        "id": item,
+        "retired": retired,
+        "data": data,
+    }
+
+
+def _write_users(reader: Reader, stock: Stock, after: str, spool: IO[bytes]) -> str | None:
+    """Write the next users; return the id of the last, or None if there are no more."""
+    last: str | None = None
+    for user in reader.all_users(after or None, _USERS):
+        spool.writelines(user_lines(reader, stock, user))
+        last = user.id
+        if spool.tell() > _CHUNK:
+            break
+    return last
+
+
+def user_lines(reader: Reader, stock: Stock, user: UserRow) -> Iterator[bytes]:
+    """Give the lines of one user: all that was learnt, shown, given and answered."""
+    ids = stock.catalogue.ids
+    head = {
+        "variegate": FORMAT,
+        "kind": "user",
+        "user": user.id,
+        "policy": user.policy,
+        "created": user.created,
+        "changed": user.changed,
+        "slates": user.slates,
+        "state": _plain_state(user.state),
+        "shown": [[ids[row], second] for row, second in Shown(user.shown).times()],
+    }
+    parts: dict[str, list[str]] = {"lists": [], "events": []}
+    size = 0
+    for name, text in _history(reader, user.id):
+        if size > _LINE:
+            yield _with_history(head, parts, more=True)
+            head = {"variegate": FORMAT, "kind": "history", "user": user.id}
+            parts, size = {"lists": [], "events": []}, 0
+        parts[name].append(text)
+        size += len(text)
+    yield _with_history(head, parts, more=False)
+
+
+def lists_of(reader: Reader, user: str) -> Iterator[SlateRow]:
+    """Give every list of a user, the oldest first."""
+    after = ""
+    while page := reader.lists(user, after, _LISTS):
+        yield from page
+        after = page[-1].id
+
+
+def _history(reader: Reader, user: str) -> Iterator[tuple[str, str]]:
+    for row in lists_of(reader, user):
+        yield "lists", _text(_plain_slate(row))
+    for event in events_of(reader, user):
+        yield "events", _text(_plain_event(event))
+
+
+def _with_history(head: dict[str, Any], parts: dict[str, list[str]], *, more: bool) -> bytes:
+    # Each row is written once: the pieces are put together as text.
+    history = "".join(f',"{name}":[{",".join(rows)}]' for name, rows in parts.items())
+    return f'{_text(head)[:-1]}{history},"more":{_text(more)}}}\n'.encode()
+
+
+def _line(**content: Any) -> bytes:
+    return _text({"variegate": FORMAT, **content}).encode() + b"\n"
+
+
+def _text(content: Any) -> str:
+    return json.dumps(content, allow_nan=False, separators=(",", ":"))
+
+
+def _prior_line(row: PriorRow) -> bytes:
+    data = b64encode(row.data or b"").decode()
+    return _line(kind="prior", policy=row.policy, users=row.users, fitted=row.fitted, data=data)
+
+
+def _plain_state(raw: bytes | None) -> dict[str, Any] | None:
+    """Return what was learnt; None also for what cannot be read, so that it is learnt again."""
+    if raw is None:
+        return None
+    try:
+        state = State.from_bytes(raw)
+    except StateError:
+        return None
+    arrays = {
+        name: {"shape": array.shape, "data": b64encode(array.astype("<f8").tobytes()).decode()}
+        for name, array in state.arrays.items()
+    }
+    return {"policy": state.policy, "version": state.version, "arrays": arrays}
+
+
+def _plain_slate(row: SlateRow) -> dict[str, Any]:
+    plain = row._asdict()
+    del plain["user_id"]
+    return {**plain, "features": b64encode(row.features).decode()}
+
+
+def _plain_event(row: EventRow) -> dict[str, Any]:
+    return {"time": row.time, "slate": row.slate_id, "kind": row.kind, "body": row.body}

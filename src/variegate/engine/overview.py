@@ -1,0 +1,80 @@
+"""The service at work, for whoever runs it: traffic, rewards, and what was learnt over users."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from variegate.arrays import FloatArray
+from variegate.engine.arms import Arms
+from variegate.engine.comparing import comparison
+from variegate.engine.shelf import Stock
+from variegate.errors import StateError
+from variegate.store import PeriodSums, Reader, Recent
+
+MINUTE: Final = 60.0
+#: Points of a series of rewards, at most.
+MOST_BUCKETS: Final = 60
+#: Users whose wishes are counted: those who were here last.
+MOST_USERS: Final = 1000
+BARS: Final = 20
+
+
+def overview(
+    reader: Reader, stock: Stock, arms: Arms, *, now: float, minutes: int
+) -> dict[str, Any]:
+    """Return what an operator wants to see of the last minutes."""
+    first = int(now // MINUTE) - minutes + 1
+    found = reader.recent(first * MINUTE, -(-minutes // MOST_BUCKETS))
+    return {
+        "counts": reader.counts(),
+        "per_minute": _traffic(found, first, minutes),
+        "by_policy": [_bucket(row) for row in found.rewards],
+        "beta": _wishes(reader, stock, arms),
+        "report": comparison(reader, arms),
+    }
+
+
+def _traffic(found: Recent, first: int, minutes: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "minute": int(MINUTE) * minute,
+            "lists": found.lists[minute],
+            "feedback": found.feedback[minute],
+        }
+        for minute in range(first, first + minutes)
+    ]
+
+
+def _bucket(row: PeriodSums) -> dict[str, Any]:
+    return {
+        "policy": row.policy,
+        "minute": int(MINUTE) * row.first,
+        "reward": row.earned / max(row.positions, 1),
+        "diversity": {name: total / row.answered for name, total in row.spread.items()},
+    }
+
+
+def _wishes(reader: Reader, stock: Stock, arms: Arms) -> dict[str, Any]:
+    """Return how the learnt weights of variety lie over users, by policy and distance."""
+    learnt: dict[str, list[FloatArray]] = defaultdict(list)
+    for user in reader.users(reader.last_users(MOST_USERS)).values():
+        if user.policy not in arms.lines or user.state is None:
+            continue
+        try:
+            policy = arms.policy_of(user, stock.catalogue)
+        except StateError:  # it will be learnt anew when the user comes back
+            continue
+        if policy.takes_dial:  # others learn no wish for variety
+            learnt[user.policy].append(policy.preferences.diversity)
+    names = [h.name for h in stock.catalogue.distances]
+    return {
+        policy: dict(zip(names, map(_histogram, np.transpose(weights)), strict=True))
+        for policy, weights in sorted(learnt.items())
+    }
+
+
+def _histogram(weights: Sequence[float] | FloatArray) -> dict[str, Any]:
+    counts, edges = np.histogram(weights, bins=BARS)
+    return {"edges": np.round(edges, 9).tolist(), "counts": counts.tolist()}

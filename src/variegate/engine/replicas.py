@@ -1,0 +1,204 @@
+"""Processes that share a store agree on settings, on the version of the tables and on the time.
+
+Each process that writes is a row of the table `replicas`, with a heartbeat by the database's clock.
+The settings that decide what lists users get are one entry of the store, `configuration`. Every
+transaction reads that entry, the version of the tables and the time in one statement: a process
+whose settings were replaced, or whose code is older than the tables, writes nothing more.
+"""
+
+import json
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from secrets import token_hex
+from typing import Final
+
+from variegate.engine.arms import Arms
+from variegate.engine.rules import Rules
+from variegate.errors import ConflictError, StoreError
+from variegate.store import CONFIGURATION, Batch, Head, ReplicaRow, Store
+
+#: Seconds between two heartbeats.
+BEAT_SECONDS: Final = 2.0
+#: A process without a heartbeat for so long has ended.
+EXPIRY_SECONDS: Final = 10.0
+#: A machine whose clock is further from the database's than this is named in the log.
+MAX_SKEW_SECONDS: Final = 2.0
+
+_log = logging.getLogger(__name__)
+
+
+def configuration_of(arms: Arms, rules: Rules) -> str:
+    """Return the settings that all replicas must share, as JSON."""
+    shared = {"policies": dict(arms.lines), "split": dict(arms.split), "seed": arms.seed}
+    return json.dumps({**asdict(rules), **shared}, sort_keys=True)
+
+
+def changed_settings(before: str, after: str) -> dict[str, tuple[object, object]]:
+    """Return the settings in which two configurations differ, each with both values."""
+    old, new = json.loads(before), json.loads(after)
+    return {
+        name: (old.get(name), new.get(name))
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    }
+
+
+class Replica:
+    """The present process as one of those that write to a store.
+
+    Parameters
+    ----------
+    configuration
+        What `configuration_of` gives.
+    replace
+        Whether to take the place of replicas with other settings: they stop writing at once.
+    """
+
+    def __init__(self, store: Store, configuration: str, *, replace: bool = False) -> None:
+        self._store, self._configuration, self._replace = store, configuration, replace
+        self._id, self._host = token_hex(8), _host()
+        self._last_beat = float("-inf")
+        self._is_skewed = False
+
+    def join(self, sleep: Callable[[float], None] = time.sleep) -> None:
+        """Register this process; wait for one with other settings that may just have ended.
+
+        Raises ConflictError where one with other settings goes on.
+        """
+        waited = 0.0
+        while (other := self._joined()) is not None:
+            if waited > EXPIRY_SECONDS + BEAT_SECONDS:
+                raise ConflictError(self._refusal(other))
+            if waited == 0.0:
+                _log.warning(
+                    "waiting to see whether replica %s (process %d), which has other settings, "
+                    "has ended",
+                    other.host,
+                    other.pid,
+                )
+            sleep(BEAT_SECONDS)
+            waited += BEAT_SECONDS
+
+    def __enter__(self) -> "Replica":
+        self.join()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.leave_quietly()
+
+    def leave_quietly(self) -> None:
+        """Leave, or log why that was not possible: the row goes stale by itself."""
+        try:
+            self.leave()
+        except StoreError as error:
+            _log.warning("this replica could not be signed off: %s", error)
+
+    def check(self, head: Head) -> None:
+        """Raise StoreError where this process must not write any more."""
+        if head.schema > self._store.schema:
+            raise StoreError(
+                f"the store was upgraded by a later version of variegate (tables {head.schema}, "
+                f"this process knows {self._store.schema}): restart it with that version"
+            )
+        if head.configuration not in (None, self._configuration):
+            raise StoreError(
+                "the store is served with other settings by now: restart this process with the "
+                "settings of the other replicas"
+            )
+
+    def check_now(self) -> None:
+        """Raise StoreError where this process must not write any more."""
+        with self._store.reading() as reader:
+            head = reader.head()
+        self.check(head)
+
+    def beat(self) -> None:
+        """Keep the heartbeat, where it is due."""
+        now = time.monotonic()
+        if now - self._last_beat < BEAT_SECONDS:
+            return
+        with self._store.batch() as batch:
+            head = batch.head()
+            self.check(head)
+            batch.save_replica(self._row(head.now))
+        self._last_beat = now
+        self._compare_clocks(head.now)
+
+    def leave(self) -> None:
+        """Remove this process and those that ended long ago."""
+        with self._store.batch() as batch:
+            batch.drop_replicas(self._id, batch.head().now - 60 * EXPIRY_SECONDS)
+
+    def _joined(self) -> ReplicaRow | None:
+        """Register this process, or return one that is in its way."""
+        with self._store.batch() as batch:
+            # Writing the entry first makes those who join at once wait for each other.
+            known = batch.exchange_meta(CONFIGURATION, self._configuration)
+            head = batch.head()
+            if known is not None and known != self._configuration and not self._replace:
+                other = self._live_other(batch, head.now)
+                if other is not None:
+                    batch.set_meta(CONFIGURATION, known)
+                    return other
+            batch.save_replica(self._row(head.now))
+        self._last_beat = time.monotonic()
+        self._compare_clocks(head.now)
+        return None
+
+    def _live_other(self, batch: Batch, now: float) -> ReplicaRow | None:
+        """Return a replica with other settings that has not ended as far as can be known."""
+        for row in batch.replicas():
+            is_recent = now - row.seen < EXPIRY_SECONDS
+            if is_recent and row.configuration != self._configuration and self._may_run(row):
+                return row
+        return None
+
+    def _may_run(self, row: ReplicaRow) -> bool:
+        """Whether a process may still run; on this machine that is known."""
+        if row.host != self._host:
+            return True
+        try:
+            os.kill(row.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass  # another user's process: it runs
+        return True
+
+    def _refusal(self, other: ReplicaRow) -> str:
+        changes = changed_settings(other.configuration, self._configuration)
+        details = "; ".join(
+            f"`{name}` {old!r} there, {new!r} here" for name, (old, new) in changes.items()
+        )
+        return (
+            f"replica {other.host} (process {other.pid}) serves this store with other settings "
+            f"({details}): give this one the same, stop the other first, or start this one with "
+            "--replace-configuration, after which the other writes nothing more"
+        )
+
+    def _row(self, now: float) -> ReplicaRow:
+        return ReplicaRow(self._id, self._host, os.getpid(), self._configuration, now)
+
+    def _compare_clocks(self, now: float) -> None:
+        skew = time.time() - now
+        is_skewed = abs(skew) > MAX_SKEW_SECONDS
+        if is_skewed and not self._is_skewed:
+            _log.warning(
+                "this machine's clock is %+.1f s from the database's: lists and deadlines go by "
+                "the database's",
+                skew,
+            )
+        self._is_skewed = is_skewed
+
+
+def _host() -> str:
+    """Return this machine and its namespace of process ids: a container has its own."""
+    try:
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        namespace = ""
+    return f"{socket.gethostname()} {namespace}".strip()

@@ -1,0 +1,159 @@
+"""Taking feedback: each position of a slate teaches at most once, whatever is sent again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final
+
+from variegate.engine.ledger import Ledger
+from variegate.engine.terms import terms_of
+from variegate.engine.withdrawing import check_stands
+from variegate.errors import ConflictError, InputError, NotFoundError
+from variegate.store import SlateRow
+
+#: Reports on one slate: no list of a hundred items needs more.
+MOST_REPORTS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a user made of a slate.
+
+    Parameters
+    ----------
+    rewards
+        From 0 to 1, by the item's id.
+    seen
+        Items that the user looked at; None means all. Those without a reward earned 0.
+    event
+        Names this report: sent again, it is the same report. Without one, what it says does.
+    """
+
+    slate: str
+    rewards: Mapping[str, float]
+    seen: tuple[str, ...] | None = None
+    event: str | None = None
+
+    def apply(self, ledger: Ledger) -> dict[str, Any]:
+        """Take the report in, and return the answer."""
+        return take_report(ledger, self)
+
+
+def take_report(ledger: Ledger, report: Report) -> dict[str, Any]:
+    """Learn from a report, put it down, and return the answer; the same again answers the same."""
+    row = ledger.slate(report.slate)
+    check_stands(row)
+    places = {item: place for place, item in enumerate(row.items)}
+    said = {_place(places, item): float(reward) for item, reward in report.rewards.items()}
+    looked = _looked(report, places)
+    content = _content(said, looked)
+    key = f"#{content}" if report.event is None else f"={report.event}"
+    known = row.reports.get(key)
+    if known is not None:
+        if known["content"] != content:
+            raise ConflictError(
+                f"`event` {report.event!r} reported something else of slate {row.id!r} before"
+            )
+        answer: dict[str, Any] = known["answer"]
+        return answer
+    if len(row.reports) >= MOST_REPORTS:
+        raise ConflictError(f"slate {row.id!r} has {MOST_REPORTS} reports: it takes no more")
+    changed, taught, status = _outcome(ledger, row, said, looked)
+    if taught and not ledger.teach(row, taught):
+        changed, taught, status = row, {}, "late"
+    answer = {
+        "slate_id": row.id,
+        "status": status,
+        "learnt": [row.items[place] for place in sorted(taught)],
+    }
+    reports = {**row.reports, key: {"content": content, "answer": answer}}
+    body = {
+        "rewards": dict(report.rewards),
+        "seen": None if report.seen is None else list(report.seen),
+        "event": report.event,
+        "status": status,
+        "taught": {str(place): reward for place, reward in sorted(taught.items())},
+    }
+    ledger.take(changed._replace(reports=reports), "feedback", body)
+    return answer
+
+
+def _outcome(
+    ledger: Ledger, row: SlateRow, said: Mapping[int, float], looked: frozenset[int]
+) -> tuple[SlateRow, dict[int, float], str]:
+    """Return the slate with the report in it, the rewards to learn now, and what to call that."""
+    terms = terms_of(row)
+    late = row.closed or (row.deadline is not None and ledger.now > row.deadline)
+    if late and terms.late == "drop":
+        return row, {}, "late"
+    if terms.aggregation == "sum" and not row.closed:
+        return with_rewards(row, _summed(row, said, looked)), {}, "kept"
+    if not row.closed:  # what was learnt from silence does not contradict what is said of it later
+        _check_agrees(row, said)
+    fresh = {
+        place: said.get(place, 0.0)
+        for place in sorted(looked | said.keys())
+        if row.rewards[place] is None
+    }
+    if row.closed and not fresh:
+        return row, {}, "late"
+    rewards = [fresh.get(place, reward) for place, reward in enumerate(row.rewards)]
+    taught = [place in fresh or done for place, done in enumerate(row.taught)]
+    return with_rewards(row, rewards, taught), fresh, "learnt" if fresh else "known"
+
+
+def with_rewards(
+    row: SlateRow, rewards: list[float | None], taught: list[bool] | None = None
+) -> SlateRow:
+    """Return the slate with these rewards, and what they come to; and what has taught, if given."""
+    told = [reward for reward in rewards if reward is not None]
+    return row._replace(
+        rewards=rewards,
+        taught=row.taught if taught is None else taught,
+        earned=sum(told, 0.0),
+        answered=bool(told),
+    )
+
+
+def _check_agrees(row: SlateRow, said: Mapping[int, float]) -> None:
+    for place, reward in said.items():
+        known = row.rewards[place]
+        if known is not None and known != reward:
+            raise ConflictError(
+                f"item {row.items[place]!r} of slate {row.id!r} has earned {known} already, got "
+                f"{reward}: the first counts; name only what was looked at in `seen`, or let "
+                "the service sum (its setting `aggregation`)"
+            )
+
+
+def _summed(row: SlateRow, said: Mapping[int, float], looked: frozenset[int]) -> list[float | None]:
+    return [
+        min((reward or 0.0) + said.get(place, 0.0), 1.0)
+        if place in said or place in looked
+        else reward
+        for place, reward in enumerate(row.rewards)
+    ]
+
+
+def _looked(report: Report, places: Mapping[str, int]) -> frozenset[int]:
+    if report.seen is None:
+        return frozenset(places.values())
+    return frozenset(_place(places, item) for item in report.seen)
+
+
+def _place(places: Mapping[str, int], item: str) -> int:
+    if item not in places:
+        raise NotFoundError(f"no item {item!r} in this slate: it has {', '.join(places)}"[:500])
+    return places[item]
+
+
+def _content(said: Mapping[int, float], looked: frozenset[int]) -> str:
+    text = f"{sorted(said.items())}{sorted(looked)}"
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def check_rewards(rewards: Mapping[str, float]) -> None:
+    """Raise InputError for a reward that is not from 0 to 1."""
+    for item, reward in rewards.items():
+        if not 0.0 <= reward <= 1.0:
+            raise InputError(f"`rewards` must be from 0 to 1, got {reward} for {item!r}")

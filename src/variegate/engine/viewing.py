@@ -1,0 +1,93 @@
+"""What is known of a user, in words and numbers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from variegate.catalogue import Catalogue
+from variegate.demo.beliefs import Belief, taste_of, variety_of
+from variegate.demo.words import likes_in_words, variety_in_words
+from variegate.engine.arms import Arms
+from variegate.engine.relearning import served_user
+from variegate.engine.shelf import Shelf
+from variegate.errors import NotFoundError
+from variegate.policies import Policy
+from variegate.store import Reader, SlateRow, UserRow
+
+
+def known_user(reader: Reader, user: str) -> UserRow:
+    """Return the user, or raise NotFoundError."""
+    found = reader.users([user]).get(user)
+    if found is None:
+        raise NotFoundError(f"no user {user!r}: nobody has asked for a list for them")
+    return found
+
+
+def user_view(reader: Reader, user: str, shelf: Shelf, arms: Arms) -> dict[str, Any]:
+    """Return what was learnt of a user, under the policy that the next list will be by."""
+    stock = shelf.as_of(reader)
+    row = known_user(reader, user)
+    row, policy = served_user(reader, row, stock.catalogue, arms.as_of(stock))
+    return {
+        "user": row.id,
+        "policy": row.policy,
+        "slates": row.slates,
+        "created": row.created,
+        "changed": row.changed,
+        "learnt": learnt_view(policy),
+    }
+
+
+def learnt_view(policy: Policy) -> dict[str, Any]:
+    """Return a policy's beliefs: words, and every weight with its 95% interval."""
+    taste, wanted = taste_of(policy), policy.preferences
+    varieties = variety_of(policy)
+    low, high = wanted.relevance_interval
+    return {
+        "words": {"likes": likes_in_words(taste), "variety": variety_in_words(varieties)},
+        "relevance": [
+            {"name": name, "weight": weight, "low": least, "high": most}
+            for name, weight, least, most in zip(
+                policy.catalogue.feature_names,
+                wanted.relevance.tolist(),
+                low.tolist(),
+                high.tolist(),
+                strict=True,
+            )
+        ],
+        "diversity": [_belief(belief) for belief in varieties],
+        "floor": policy.least_variety,
+    }
+
+
+def slate_view(row: SlateRow, titles: Mapping[str, str]) -> dict[str, Any]:
+    """Return a list that was given, and what came of it."""
+    return {
+        "slate_id": row.id,
+        "policy": row.policy,
+        "created": row.created,
+        "deadline": row.deadline,
+        "closed": row.closed,
+        "answered": row.answered,
+        "earned": row.earned,
+        "spread": row.spread,
+        "items": [
+            {"id": item, "title": titles.get(item, item), "reward": reward, "learnt": taught}
+            for item, reward, taught in zip(row.items, row.rewards, row.taught, strict=True)
+        ],
+    }
+
+
+def titles_of(catalogue: Catalogue, rows: Sequence[SlateRow]) -> dict[str, str]:
+    """Return the title of each item in these lists that is still here."""
+    items = sorted({item for row in rows for item in row.items})
+    places = zip(items, catalogue.rows_or_none(items).tolist(), strict=True)
+    return {item: catalogue.titles[at] for item, at in places if at >= 0}
+
+
+def _belief(belief: Belief) -> dict[str, Any]:
+    return {
+        "name": belief.name,
+        "weight": belief.weight,
+        "low": belief.low,
+        "high": belief.high,
+    }
