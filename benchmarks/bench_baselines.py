@@ -8,7 +8,7 @@ from benchmarks.markdown import duration, table, times
 from benchmarks.results import Part, Shape
 from benchmarks.timing import alternated, compared
 from benchmarks.workloads import catalogue
-from variegate.catalogue import Catalogue
+from variegate.model.catalogue import Catalogue
 from variegate.policies import POLICIES, Policy, make_policy
 
 #: The job of a policy that has no loops of its own.

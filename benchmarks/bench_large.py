@@ -21,8 +21,8 @@ from benchmarks.timing import alternated
 from benchmarks.workloads import one_pass
 from variegate import LMDH, Catalogue
 from variegate.arrays import FloatArray
-from variegate.embeddings import normalised
-from variegate.shortlist import Shortlist
+from variegate.data.embeddings import normalised
+from variegate.model.shortlist import Shortlist
 
 K: Final = 10
 D: Final = 64

@@ -14,8 +14,8 @@ from benchmarks.timing import Times, compared
 from benchmarks.workloads import EXPLORATION, RIDGE, distances_from, listed_by
 from variegate import LMDH
 from variegate.arrays import IndexArray
-from variegate.datasets import DATASETS, find
-from variegate.embeddings import cache_folder
+from variegate.data.bpr import cache_folder
+from variegate.data.registry import DATASETS, find
 from variegate.errors import DataError, MissingExtraError
 from variegate.evaluation.replay import ReplayTask, replay
 from variegate.evaluation.tasks import rated_task

@@ -13,7 +13,9 @@ from cornac.data import Dataset as Pairs
 from cornac.models import BPR
 
 from variegate.arrays import FloatArray, MaskArray
-from variegate.datasets import Dataset, load_movielens_100k, split_users
+from variegate.data.dataset import Dataset
+from variegate.data.movielens import load_movielens_100k
+from variegate.data.splits import split_users
 
 SETTINGS = (
     (100, 0.01, 0.01),

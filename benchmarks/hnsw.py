@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from variegate import Catalogue
 from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.kernels import lmdh_list
-from variegate.ridge import Estimate
-from variegate.shortlist import layout_of_rows
+from variegate.model.ridge import Estimate
+from variegate.model.shortlist import layout_of_rows
 
 #: Unknown directions that are asked for, each both ways.
 DIRECTIONS: Final = 4
@@ -29,7 +29,7 @@ LONGEST: Final = 256
 
 
 class GraphShortlist:
-    """Does what `variegate.shortlist.Shortlist` does, by a graph."""
+    """Does what `variegate.model.shortlist.Shortlist` does, by a graph."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         lengths = np.linalg.norm(catalogue.features, axis=1)

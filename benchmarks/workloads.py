@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from benchmarks.results import Shape
 from variegate import LMDH, Catalogue
 from variegate.arrays import FloatArray
-from variegate.distances import Distance, cosine
-from variegate.gains import Normaliser, normalising_factor
+from variegate.model.distances import Distance, cosine
+from variegate.model.gains import Normaliser, normalising_factor
 from variegate.reference.algorithm2 import BlockLMDH, Chosen
 
 #: Observations that every measured model has learnt from, lists of ten.

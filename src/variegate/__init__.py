@@ -4,8 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from variegate.catalogue import Catalogue
     from variegate.errors import VariegateError
+    from variegate.model.catalogue import Catalogue
+    from variegate.model.reranking import diversify
+    from variegate.model.search import SEARCHES
+    from variegate.model.slate import Slate
+    from variegate.model.theory import Confidence, confidence_width, regret_bound
+    from variegate.model.utility import Preferences, Utility
     from variegate.policies import (
         LMDH,
         LMDP,
@@ -26,11 +31,6 @@ if TYPE_CHECKING:
         with_popularity,
         with_tastes,
     )
-    from variegate.reranking import diversify
-    from variegate.search import SEARCHES
-    from variegate.slate import Slate
-    from variegate.theory import Confidence, confidence_width, regret_bound
-    from variegate.utility import Preferences, Utility
 
 __version__ = "0.1.0"
 
@@ -67,7 +67,7 @@ __all__ = [
 #: Where each public name lives. It is imported when it is asked for, so that `variegate --help`
 #: does not wait for NumPy and SciPy.
 _PLACES = {
-    "Catalogue": "catalogue",
+    "Catalogue": "model.catalogue",
     "VariegateError": "errors",
     **dict.fromkeys(
         (
@@ -88,11 +88,11 @@ _PLACES = {
         ("Prior", "fit_prior", "vague_prior", "with_crowd", "with_popularity", "with_tastes"),
         "prior",
     ),
-    "diversify": "reranking",
-    "SEARCHES": "search",
-    "Slate": "slate",
-    **dict.fromkeys(("Confidence", "confidence_width", "regret_bound"), "theory"),
-    **dict.fromkeys(("Preferences", "Utility"), "utility"),
+    "diversify": "model.reranking",
+    "SEARCHES": "model.search",
+    "Slate": "model.slate",
+    **dict.fromkeys(("Confidence", "confidence_width", "regret_bound"), "model.theory"),
+    **dict.fromkeys(("Preferences", "Utility"), "model.utility"),
 }
 
 

@@ -114,3 +114,13 @@ def generator(rng: Any) -> np.random.Generator:
 
 def _is_real(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def unit_rows(rows: FloatArray) -> FloatArray:
+    """Return the rows at length 1; a zero row has no direction and stays zero."""
+    # Scaled first: the squares of 1e200 or 1e-200 are outside the range of floats.
+    sizes = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    rows = rows / np.where(sizes > 0, sizes, 1.0)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    units: FloatArray = rows / np.where(lengths > 0, lengths, 1.0)
+    return units

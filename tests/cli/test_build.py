@@ -7,10 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.cli.running import TINY, archive, fail, in_a_process, run
-from variegate.catalogue import Catalogue
 from variegate.cli.builds.known import NAMES
-from variegate.datasets import DATASETS
-from variegate.embeddings import embeddings_of
+from variegate.data.embeddings import embeddings_of
+from variegate.data.registry import DATASETS
+from variegate.model.catalogue import Catalogue
 
 SHOP = """sku,name,tags,price,brand,note
 a,Axe,tool|garden,30,Oak,a heavy axe for wood

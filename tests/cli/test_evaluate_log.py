@@ -16,8 +16,8 @@ from tests.cli.world import FIXED, ITEMS, LMDH, MIX, K, Served, catalogue, click
 from tests.service.desk.shop import NOON, Clock, Shop, new_item
 from variegate import Catalogue
 from variegate.engine.new_catalogue import relearn
+from variegate.model.slate import slate_of
 from variegate.policies import Dial, parse_policy
-from variegate.slate import slate_of
 from variegate.store import ITEMS_HISTORY, ITEMS_REVISION, Store
 
 USERS, ROUNDS = 50, 24

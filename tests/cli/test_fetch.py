@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import TINY, archive, fail, in_a_process, run
-from variegate.datasets import DATASETS
+from variegate.data.registry import DATASETS
 
 
 def tiny_zip() -> bytes:
@@ -42,7 +42,7 @@ def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     address = f"http://127.0.0.1:{server.server_address[1]}/ml-100k.zip"
     known = replace(DATASETS["ml-100k"], url=address, checksums={})
-    monkeypatch.setattr(import_module("variegate.datasets.fetch"), "DATASETS", {"ml-100k": known})
+    monkeypatch.setattr(import_module("variegate.data.registry"), "DATASETS", {"ml-100k": known})
     monkeypatch.setenv("no_proxy", "*")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

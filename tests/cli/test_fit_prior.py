@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tests.cli.running import fail, run
-from variegate.catalogue import Catalogue
 from variegate.evaluation.choosing import Chosen, LearnerSettings
+from variegate.model.catalogue import Catalogue
 from variegate.policies import parse_policy
 from variegate.prior import Prior
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.running import fail, in_a_process, run
-from variegate.catalogue import Catalogue
 from variegate.cli import looking
 from variegate.cli.looking import by_fame, found_items, nearest, spread_of
-from variegate.distances import difference, jaccard
+from variegate.model.catalogue import Catalogue
+from variegate.model.distances import difference, jaccard
 
 TITLES = ("Alien [1]", "Aliens", "Heat :fire:", "Amélie\nin \x1b[31mParis")
 GENRES = [["horror", "scifi"], ["scifi", "action"], ["crime"], []]

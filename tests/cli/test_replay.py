@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.running import archive, fail, in_a_process, run
 from variegate.cli.experiments.replay import DEFAULT_POLICIES
-from variegate.datasets import load_table
+from variegate.data.loaders import load_table
 from variegate.evaluation.comparing import MEASURES
 from variegate.evaluation.tasks import rated_task
 
@@ -26,7 +26,7 @@ import numpy as np
 
 from variegate import Policy
 from variegate.policies import Explanation
-from variegate.search import FixedScores
+from variegate.model.search import FixedScores
 
 
 class InOrder(Policy):

@@ -8,7 +8,8 @@ import pytest
 
 from tests.cli.running import TINY, archive, fail, in_a_process, run
 from variegate.cli.stats import PAPER_COUNTS, Counts, verdict
-from variegate.datasets import DATASETS, load_movielens_100k
+from variegate.data.movielens import load_movielens_100k
+from variegate.data.registry import DATASETS
 
 
 def row(output: str, name: str) -> list[str]:

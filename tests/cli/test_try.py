@@ -13,7 +13,7 @@ from tests.cli.running import fail
 from tests.session.making import boxes
 from variegate import POLICIES, Catalogue
 from variegate.cli import commands
-from variegate.distances import cosine
+from variegate.model.distances import cosine
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from variegate.datasets.items import ItemTable
+from variegate.model.item_table import ItemTable
 
 
 @pytest.fixture

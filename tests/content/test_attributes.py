@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from variegate import Catalogue
-from variegate.building import content_catalogue, rated_catalogue
-from variegate.datasets import Dataset
-from variegate.datasets.items import ItemTable
-from variegate.embeddings import embeddings_of
+from variegate.data.build import content_catalogue, rated_catalogue
+from variegate.data.dataset import Dataset
+from variegate.data.embeddings import embeddings_of
 from variegate.errors import InputError, NotFoundError
+from variegate.model.item_table import ItemTable
 
 
 def by_name(catalogue: Catalogue, item: int) -> dict[str, list[float]]:

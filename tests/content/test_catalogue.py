@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from variegate import LMDH, Catalogue
-from variegate.building.content import content_catalogue, with_new_items
-from variegate.content import content_features, in_words, said
-from variegate.datasets.items import ItemTable
+from variegate.data.build import content_catalogue, with_new_items
 from variegate.errors import InputError, NotFoundError
+from variegate.model.encoder import content_features, in_words, said
+from variegate.model.item_table import ItemTable
 
 
 def test_every_column_has_a_distance(shop: ItemTable) -> None:

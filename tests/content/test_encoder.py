@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from variegate.content import content_features, encoder_from_json, encoder_to_json
-from variegate.datasets.items import ItemTable
 from variegate.errors import DataError, InputError
+from variegate.model.encoder import content_features, encoder_from_json, encoder_to_json
+from variegate.model.item_table import ItemTable
 
 
 def new_item(**columns: dict[str, object]) -> ItemTable:

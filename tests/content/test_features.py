@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from variegate.content import content_features
-from variegate.datasets.items import ItemTable
 from variegate.errors import InputError, NotFoundError
+from variegate.model.encoder import content_features
+from variegate.model.item_table import ItemTable
 
 
 def table_of(count: int, **columns: dict[str, object]) -> ItemTable:

@@ -5,9 +5,9 @@ import sys
 import numpy as np
 import pytest
 
-from variegate.content import content_features
-from variegate.datasets.items import ItemTable
 from variegate.errors import MissingExtraError
+from variegate.model.encoder import content_features
+from variegate.model.item_table import ItemTable
 
 
 def shelf(*texts: str) -> ItemTable:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from variegate.content import in_words, said
 from variegate.errors import InputError
+from variegate.model.encoder import in_words, said
 
 
 def test_the_strongest_weights_come_first_whatever_their_sign() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from variegate import Catalogue, Policy, Slate
 from variegate.arrays import FloatArray
-from variegate.distances import Distance, difference, hamming, jaccard
+from variegate.model.distances import Distance, difference, hamming, jaccard
 
 #: Makes a new policy over a catalogue.
 Make: TypeAlias = Callable[..., Policy]

@@ -8,7 +8,8 @@ import pytest
 
 from variegate import Catalogue
 from variegate.arrays import FloatArray
-from variegate.distances import (
+from variegate.errors import InputError
+from variegate.model.distances import (
     Distance,
     angular,
     cosine,
@@ -18,7 +19,6 @@ from variegate.distances import (
     hamming,
     jaccard,
 )
-from variegate.errors import InputError
 
 
 def constant(point: FloatArray, points: FloatArray) -> FloatArray:  # noqa: ARG001

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from variegate.arrays import FloatArray
-from variegate.distances import (
+from variegate.model.distances import (
     FORMULAS,
     Distance,
     angular,

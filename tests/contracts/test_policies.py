@@ -5,7 +5,7 @@ import pytest
 
 from tests.contracts.making import Make, catalogue_of, played, shown
 from variegate import POLICIES, Catalogue, Dial
-from variegate.gains import Normaliser, normalising_factor
+from variegate.model.gains import Normaliser, normalising_factor
 
 #: Policies that draw; the others give one list whatever the seed.
 DRAWING = {"lmdt", "epsilon-greedy", "dc2b", "comblints", "uniform"}

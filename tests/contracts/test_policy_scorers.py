@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.contracts.making import Make, catalogue_of, played
-from variegate.search import SEARCHES, Scorer
+from variegate.model.search import SEARCHES, Scorer
 
 
 @pytest.fixture(params=[0, 1, 4], ids=lambda m: f"m={m}")

@@ -3,7 +3,7 @@
 import zipfile
 from pathlib import Path
 
-from variegate.datasets import Dataset
+from variegate.data.dataset import Dataset
 
 
 def zipped(folder: Path, target: Path, inner: str = "") -> Path:

@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 
 from tests.data_loading.making import pairs, zipped
-from variegate.datasets import (
-    DATASETS,
-    load_anime,
-    load_movielens_1m,
-    load_movielens_100k,
-)
+from variegate.data.anime import load_anime
+from variegate.data.movielens import load_movielens_1m, load_movielens_100k
+from variegate.data.registry import DATASETS
 from variegate.errors import DataError, InputError
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from variegate.datasets import DATASETS, data_folder, find
+from variegate.data.registry import DATASETS, data_folder, find
 from variegate.errors import DataError, MissingExtraError
 
 

@@ -14,8 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.data_loading.making import pairs, zipped
-from variegate.datasets import DATASETS, Dataset, ItemTable, load_items, load_table
+from variegate.data.dataset import Dataset
+from variegate.data.loaders import load_items, load_table
+from variegate.data.registry import DATASETS
 from variegate.errors import VariegateError
+from variegate.model.item_table import ItemTable
 
 TINY = Path(__file__).parents[1] / "data"
 ENCODINGS = ["utf-8", "latin-1", "utf-16", "utf-7", "cp1252", "shift_jis", "idna", "punycode"]

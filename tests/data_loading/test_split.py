@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from variegate.datasets import Dataset, ItemTable, Split, split_users
+from variegate.data.dataset import Dataset
+from variegate.data.splits import Split, split_users
 from variegate.errors import InputError
+from variegate.model.item_table import ItemTable
 
 
 def made(users: int, *, seed: int = 0) -> Dataset:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from variegate.datasets import Dataset, ItemTable
+from variegate.data.dataset import Dataset
+from variegate.model.item_table import ItemTable
 
 GROUPS = 4
 ITEMS_A_GROUP = 12

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from variegate.datasets import Dataset
-from variegate.distances import cosine
-from variegate.embeddings import Embeddings, fit_bpr
+from variegate.data.bpr import fit_bpr
+from variegate.data.dataset import Dataset
+from variegate.data.embeddings import Embeddings
 from variegate.errors import InputError, MissingExtraError, NotFoundError
+from variegate.model.distances import cosine
 
 pytest.importorskip("cornac", reason="cornac is not installed")
 

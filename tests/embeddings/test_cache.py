@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from variegate.datasets import Dataset
-from variegate.embeddings import Embeddings, cache_folder, embeddings_of, fit_bpr
+from variegate.data.bpr import cache_folder, fit_bpr
+from variegate.data.dataset import Dataset
+from variegate.data.embeddings import Embeddings, embeddings_of
 from variegate.errors import DataError, MissingExtraError
 
 pytest.importorskip("cornac", reason="cornac is not installed")

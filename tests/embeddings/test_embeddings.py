@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from variegate.embeddings import Embeddings, embeddings_of
+from variegate.data.embeddings import Embeddings, embeddings_of
 from variegate.errors import DataError, InputError
 
 SMALL = Embeddings(

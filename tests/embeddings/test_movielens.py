@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from variegate.building import rated_catalogue
-from variegate.catalogue import Catalogue
-from variegate.datasets import Dataset, load_movielens_100k
-from variegate.embeddings import Embeddings, fit_bpr
+from variegate.data.bpr import fit_bpr
+from variegate.data.build import rated_catalogue
+from variegate.data.dataset import Dataset
+from variegate.data.embeddings import Embeddings
+from variegate.data.movielens import load_movielens_100k
+from variegate.model.catalogue import Catalogue
 from variegate.policies import LogRank
 
 pytest.importorskip("cornac", reason="cornac is not installed")

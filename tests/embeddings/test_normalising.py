@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from variegate.arrays import FloatArray
-from variegate.embeddings import NORMALISATIONS, normalised
+from variegate.data.embeddings import NORMALISATIONS, normalised
 from variegate.errors import InputError, NotFoundError
 
 matrices = arrays(

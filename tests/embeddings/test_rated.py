@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from variegate.building import rated_catalogue
-from variegate.catalogue import Catalogue
-from variegate.datasets import Dataset
-from variegate.embeddings import Embeddings, embeddings_of
+from variegate.data.build import rated_catalogue
+from variegate.data.dataset import Dataset
+from variegate.data.embeddings import Embeddings, embeddings_of
 from variegate.errors import InputError, NotFoundError
+from variegate.model.catalogue import Catalogue
 from variegate.policies import LMDH, LogRank, Popular
 
 EVERY = ("cosine", "angular", "euclidean", "genres", "years")

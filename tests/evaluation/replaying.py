@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from variegate import Catalogue
-from variegate.datasets import Dataset, ItemTable
+from variegate.data.dataset import Dataset
 from variegate.evaluation.replay import ReplayTask
 from variegate.evaluation.reproduction.plan import Plan
+from variegate.model.item_table import ItemTable
 
 
 def ranked_task(*likes: Sequence[int], items: int = 7) -> ReplayTask:

@@ -11,7 +11,7 @@ from variegate.evaluation import (
     draw_world,
     simulated_policies,
 )
-from variegate.gains import Normaliser
+from variegate.model.gains import Normaliser
 from variegate.users import SimulatedUser
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from tests.evaluation.replaying import made_dataset, taste_pairs
-from variegate.datasets import Dataset, split_users
+from variegate.data.dataset import Dataset
+from variegate.data.splits import split_users
 from variegate.errors import InputError
 from variegate.evaluation.replay import ReplayTask
 from variegate.evaluation.tasks import PROTOCOLS, Protocol, rated_task

@@ -3,7 +3,7 @@
 import pytest
 
 from variegate import Catalogue
-from variegate.films import film_catalogue
+from variegate.data.films import film_catalogue
 
 
 @pytest.fixture(scope="session")

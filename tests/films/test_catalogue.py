@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from variegate import LMDH, Catalogue
-from variegate.content import in_words, said
-from variegate.distances import distance_of_values
+from variegate.data.films import film_catalogue
 from variegate.errors import InputError
-from variegate.films import film_catalogue
+from variegate.model.distances import distance_of_values
+from variegate.model.encoder import in_words, said
 
 
 def nearest(films: Catalogue, title: str, distance: str, n: int) -> list[int]:

@@ -8,10 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from variegate.data.films import (
+    Film,
+    actors,
+    all_films,
+    best_known,
+    bundled_file,
+    countries,
+    directors,
+    fame,
+)
 from variegate.errors import DataError, MissingExtraError
-from variegate.films.choice import best_known, fame
-from variegate.films.labels import actors, countries, directors
-from variegate.films.source import Film, all_films, bundled_file
 
 ALIEN = Film(
     "tt1",
@@ -98,7 +105,7 @@ def test_a_file_that_is_no_database_is_refused_with_its_path(tmp_path: Path) -> 
 
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("variegate.films.source.find_spec", lambda _name: None)
+    monkeypatch.setattr("variegate.data.films.find_spec", lambda _name: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'variegate\[films\]'"):
         bundled_file()
 

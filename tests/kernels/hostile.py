@@ -19,9 +19,7 @@ from hypothesis import strategies as st
 
 from variegate import Catalogue, Policy, make_policy
 from variegate.arrays import FloatArray, IndexArray, MaskArray
-from variegate.distances import Distance, jaccard
 from variegate.errors import VariegateError
-from variegate.gains import normalising_factors
 from variegate.kernels import lists, lmdh_list, upper_bounds
 from variegate.kernels.baselines import (
     Linear,
@@ -37,11 +35,13 @@ from variegate.kernels.baselines import (
 from variegate.kernels.cells import add_distances, bound_parts
 from variegate.kernels.layout import Layout
 from variegate.kernels.units import units_of
+from variegate.model.distances import Distance, jaccard
+from variegate.model.gains import normalising_factors
+from variegate.model.ridge import Estimate, Ridge, check_sums
+from variegate.model.shortlist import Shortlist
 from variegate.policies.registry import POLICIES
 from variegate.policies.state import State
 from variegate.prior import Prior
-from variegate.ridge import Estimate, Ridge, check_sums
-from variegate.shortlist import Shortlist
 
 #: Numbers at which arithmetic ends, or single precision does.
 ODD = (

@@ -5,8 +5,8 @@ import pytest
 
 from tests.kernels.making import assert_same, catalogue_of, played
 from variegate import LMDH, Dial, Policy
-from variegate.distances import difference, jaccard
 from variegate.kernels import lists
+from variegate.model.distances import difference, jaccard
 
 DIALS = (
     Dial(scale=0.0),

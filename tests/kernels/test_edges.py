@@ -19,8 +19,8 @@ from tests.kernels.making import (
     reference_list,
 )
 from variegate import Catalogue
-from variegate.distances import custom
 from variegate.errors import InputError
+from variegate.model.distances import custom
 from variegate.policies import LSB, MMR, LogRank, Popular
 
 SEED = 3

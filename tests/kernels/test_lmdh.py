@@ -10,8 +10,8 @@ import pytest
 
 from variegate import LMDH, Catalogue, Policy, Slate
 from variegate.arrays import FloatArray, MaskArray
-from variegate.distances import cosine, custom, difference, hamming, jaccard
 from variegate.kernels import large, lists, room
+from variegate.model.distances import cosine, custom, difference, hamming, jaccard
 
 RNG = np.random.default_rng(5)
 

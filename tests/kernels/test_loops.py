@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from variegate import Catalogue
-from variegate.distances import Distance, hamming, jaccard
-from variegate.gains import Normaliser, normalising_factors
 from variegate.kernels.baselines import gains_of, top_of
 from variegate.kernels.layout import BLOCK
 from variegate.kernels.loops.choosing import (
@@ -20,7 +18,9 @@ from variegate.kernels.loops.choosing import (
 )
 from variegate.kernels.loops.curves import block_log, block_sigmoid, sigmoid
 from variegate.kernels.units import units_of
-from variegate.slate import slate_of
+from variegate.model.distances import Distance, hamming, jaccard
+from variegate.model.gains import Normaliser, normalising_factors
+from variegate.model.slate import slate_of
 
 WIDTHS = pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 6, 7, 8, 10, 13])
 

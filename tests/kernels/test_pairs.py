@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from variegate.catalogue import Catalogue
-from variegate.gains import normalising_factors
 from variegate.kernels import lmdh_list, pairs
 from variegate.kernels.layout import Layout, layout_of
 from variegate.kernels.pairs import LEAST_WIDTH
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import normalising_factors
 
 K = 6
 

@@ -10,8 +10,8 @@ import numpy as np
 from variegate import Catalogue, Policy, make_policy
 from variegate.arrays import FloatArray, IndexArray
 from variegate.evaluation.offpolicy import SlateLog, slate_log
+from variegate.model.slate import slate_of
 from variegate.policies import mixed_chances, mixed_slate
-from variegate.slate import slate_of
 
 ITEMS: Final = 5
 K: Final = 3

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from variegate.arrays import FloatArray
-from variegate.catalogue import Catalogue
-from variegate.distances import Distance, difference
-from variegate.gains import Gains, Normaliser
+from variegate.model.catalogue import Catalogue
+from variegate.model.distances import Distance, difference
+from variegate.model.gains import Gains, Normaliser
 from variegate.policies import LMDH, CombLinUCB
 from variegate.reference import BlockLMDH, RankOneLMDH
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from variegate.arrays import FloatArray
-from variegate.catalogue import Catalogue
-from variegate.utility import Utility
+from variegate.model.catalogue import Catalogue
+from variegate.model.utility import Utility
 
 CATALOGUES, USERS = 50, 20
 SEARCHES = ("exhaustive", "greedy", "local")

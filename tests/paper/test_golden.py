@@ -9,17 +9,17 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
-from variegate.arrays import FloatArray
-from variegate.catalogue import Catalogue
-from variegate.distances import custom, unit_rows
+from variegate.arrays import FloatArray, unit_rows
+from variegate.model.catalogue import Catalogue
+from variegate.model.distances import custom
+from variegate.model.ridge import unpacked
+from variegate.model.search import greedy
+from variegate.model.utility import Utility
 from variegate.policies import C2UCB, LMDH, LSB, Policy
 from variegate.policies.dpp import Determinant, similarity_root
 from variegate.policies.logistic import Belief, learnt
 from variegate.policies.mmr import MarginalRelevance
 from variegate.reference import BlockLMDH
-from variegate.ridge import unpacked
-from variegate.search import greedy
-from variegate.utility import Utility
 
 ITEMS = np.array([[0.9, 0.1], [0.8, 0.3], [0.1, 0.9], [-0.5, 0.6], [0.4, -0.7]])
 TOPICS = np.array([[0.9, 0.1], [0.8, 0.3], [0.1, 0.9], [0.5, 0.6], [0.4, 0.7]])

@@ -8,14 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from variegate.arrays import FloatArray
-from variegate.catalogue import Catalogue
-from variegate.distances import unit_rows
+from variegate.arrays import FloatArray, unit_rows
+from variegate.model.catalogue import Catalogue
+from variegate.model.search import greedy
 from variegate.policies import C2UCB, POLICIES
 from variegate.policies.dpp import Determinant, similarity_root
 from variegate.policies.logistic import Belief, evidence_bound, learnt
 from variegate.policies.lsb import coverage_gains
-from variegate.search import greedy
 
 seeds = st.integers(0, 2**32 - 1)
 deviations = st.floats(0.3, 3.0)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from variegate.arrays import FloatArray
-from variegate.catalogue import Catalogue
-from variegate.distances import Distance, angular, cosine, custom
-from variegate.search import SEARCHES
-from variegate.utility import Utility
+from variegate.model.catalogue import Catalogue
+from variegate.model.distances import Distance, angular, cosine, custom
+from variegate.model.search import SEARCHES
+from variegate.model.utility import Utility
 
 N = 7
 # Rounding of sums in another order; the ratios themselves have no tolerance.

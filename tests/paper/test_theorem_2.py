@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from variegate.catalogue import Catalogue
-from variegate.gains import Normaliser
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Normaliser
+from variegate.model.theory import Confidence, confidence_width, regret_bound
 from variegate.policies import LMDH
-from variegate.theory import Confidence, confidence_width, regret_bound
 
 DELTA = 0.1
 

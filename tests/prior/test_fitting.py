@@ -11,8 +11,8 @@ from scipy.stats import multivariate_normal
 from tests.prior.making import made_catalogue, made_likes
 from variegate import Catalogue
 from variegate.arrays import FloatArray, IndexArray
-from variegate.distances import cosine, difference
 from variegate.errors import InputError
+from variegate.model.distances import cosine, difference
 from variegate.prior import Prior, fit_prior, vague_prior
 from variegate.prior.fitting import fitted
 from variegate.prior.likes import like_sums

@@ -8,9 +8,11 @@ import pytest
 
 from variegate import Catalogue
 from variegate.arrays import FloatArray, IndexArray
-from variegate.building import rated_catalogue
-from variegate.datasets import Dataset, load_movielens_100k, split_users
-from variegate.embeddings import fit_bpr
+from variegate.data.bpr import fit_bpr
+from variegate.data.build import rated_catalogue
+from variegate.data.dataset import Dataset
+from variegate.data.movielens import load_movielens_100k
+from variegate.data.splits import split_users
 from variegate.policies import LogRank
 from variegate.prior import Prior, fit_prior, with_popularity
 

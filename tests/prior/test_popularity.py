@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from variegate import LMDH, Catalogue
-from variegate.distances import cosine, euclidean, jaccard
 from variegate.errors import InputError
+from variegate.model.distances import cosine, euclidean, jaccard
 from variegate.prior import with_popularity
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.prior.making import made_catalogue, plain_prior, population
 from variegate import Catalogue
-from variegate.distances import cosine, difference
 from variegate.errors import InputError
+from variegate.model.distances import cosine, difference
 from variegate.prior import Prior
 
 

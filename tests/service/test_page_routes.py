@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 from tests.service.shell import problem
 from tests.service.whole import ITEMS, service, shop
 from variegate.engine.watching import MOST_POINTS, Person
+from variegate.model.utility import Utility
 from variegate.service.keys import make_key
-from variegate.utility import Utility
 
 
 @pytest.fixture

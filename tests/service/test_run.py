@@ -17,8 +17,8 @@ import pytest
 import uvicorn
 from fastapi import Request
 
-from variegate.catalogue import Catalogue
 from variegate.errors import InputError
+from variegate.model.catalogue import Catalogue
 from variegate.service.access import client_router
 from variegate.service.app import create_app
 from variegate.service.keys import make_key, revoke_key

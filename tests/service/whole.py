@@ -9,8 +9,8 @@ import numpy as np
 from fastapi import FastAPI
 
 from variegate import Catalogue
-from variegate.distances import difference, hamming, jaccard
 from variegate.engine import Desk
+from variegate.model.distances import difference, hamming, jaccard
 from variegate.service.app import create_app
 from variegate.service.assembly import desk_of
 from variegate.service.metrics import Metrics

@@ -3,7 +3,7 @@
 import numpy as np
 
 from variegate import Catalogue
-from variegate.distances import difference, jaccard
+from variegate.model.distances import difference, jaccard
 
 #: Six boxes: three red, three blue, of falling size.
 COLOURS = ("red", "red", "red", "blue", "blue", "blue")

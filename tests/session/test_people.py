@@ -7,8 +7,8 @@ import pytest
 
 from variegate import LMDH, Catalogue
 from variegate.cli.try_ import EXPLORATION, RIDGE
+from variegate.data.films import film_catalogue
 from variegate.demo import Contrast, Session, taste_of, varieties
-from variegate.films import film_catalogue
 
 #: Whether a person picks the film in this row, given the rows above it.
 Person = Callable[[Catalogue, int, list[int]], bool]

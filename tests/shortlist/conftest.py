@@ -4,7 +4,7 @@ import pytest
 
 from tests.shortlist.making import EFFORT, clustered, shop_of
 from variegate import Catalogue
-from variegate.shortlist import Shortlist
+from variegate.model.shortlist import Shortlist
 
 
 @pytest.fixture(scope="package")

@@ -6,9 +6,9 @@ import numpy as np
 
 from variegate import LMDH, Catalogue
 from variegate.arrays import FloatArray, IndexArray, MaskArray
-from variegate.distances import Distance
-from variegate.gains import normalising_factors
-from variegate.shortlist import Shortlist
+from variegate.model.distances import Distance
+from variegate.model.gains import normalising_factors
+from variegate.model.shortlist import Shortlist
 
 #: So small that 5,000 items are many.
 EFFORT = 0.05

@@ -7,16 +7,6 @@ from hypothesis import strategies as st
 
 from tests.shortlist.making import clustered, shop_of
 from variegate.arrays import FloatArray
-from variegate.distances import (
-    Distance,
-    angular,
-    cosine,
-    custom,
-    difference,
-    euclidean,
-    hamming,
-    jaccard,
-)
 from variegate.kernels.cells import (
     CellItems,
     View,
@@ -26,9 +16,19 @@ from variegate.kernels.cells import (
     item_scores_reference,
     light_rows,
 )
-from variegate.ridge import Ridge
-from variegate.shortlist import Shortlist
-from variegate.shortlist.opening import Opening
+from variegate.model.cells import Opening
+from variegate.model.distances import (
+    Distance,
+    angular,
+    cosine,
+    custom,
+    difference,
+    euclidean,
+    hamming,
+    jaccard,
+)
+from variegate.model.ridge import Ridge
+from variegate.model.shortlist import Shortlist
 
 
 def single(array: FloatArray) -> np.ndarray:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.shortlist.making import EFFORT, candidates, clustered, exact, played, shop_of
 from variegate import LMDH, Catalogue
-from variegate.distances import (
+from variegate.model.distances import (
     Distance,
     angular,
     cosine,
@@ -17,8 +17,8 @@ from variegate.distances import (
     hamming,
     jaccard,
 )
-from variegate.gains import Normaliser
-from variegate.shortlist import Shortlist
+from variegate.model.gains import Normaliser
+from variegate.model.shortlist import Shortlist
 
 COLOURS = ["red", "blue", "green", "black", "white"]
 

@@ -5,7 +5,7 @@ import pytest
 
 from tests.shortlist.making import exact, played
 from variegate import LMDH, Catalogue
-from variegate.shortlist import Shortlist
+from variegate.model.shortlist import Shortlist
 
 
 def test_candidates_hold(shop: Catalogue, shortlist: Shortlist) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.shortlist.making import EFFORT, candidates, clustered, played, shop_of
 from variegate import LMDH, Catalogue
 from variegate.errors import DataError, InputError
-from variegate.shortlist import Shortlist
+from variegate.model.shortlist import Shortlist
 
 
 def test_the_same_seed_gives_the_same_cells_and_lists(

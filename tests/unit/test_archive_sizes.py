@@ -15,8 +15,8 @@ import pytest
 from variegate import Catalogue, Prior
 from variegate.cli.builds.vector_file import read_vectors
 from variegate.cli.priors.telling import is_prior
-from variegate.datasets.sources import read_member
-from variegate.embeddings import Embeddings
+from variegate.data.download import read_member
+from variegate.data.embeddings import Embeddings
 from variegate.errors import DataError
 from variegate.files import stored_arrays
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from variegate import Catalogue
-from variegate.distances import cosine, euclidean, hamming, jaccard
 from variegate.errors import InputError, NotFoundError
+from variegate.model.distances import cosine, euclidean, hamming, jaccard
 
 Options = dict[str, Any]
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from variegate import LMDH, Catalogue, Policy, make_policy
 from variegate.arrays import FloatArray
-from variegate.distances import (
+from variegate.errors import InputError, NotFoundError
+from variegate.kernels.layout import layout_of
+from variegate.model.distances import (
     Distance,
     cosine,
     custom,
@@ -18,8 +20,6 @@ from variegate.distances import (
     hamming,
     jaccard,
 )
-from variegate.errors import InputError, NotFoundError
-from variegate.kernels.layout import layout_of
 
 Item = tuple[list[float], set[str], float, str, list[float]]
 LABELS = ("a", "b", "c", "d")

@@ -11,7 +11,8 @@ import pytest
 
 from variegate import Catalogue
 from variegate.arrays import FloatArray
-from variegate.distances import (
+from variegate.errors import DataError, InputError
+from variegate.model.distances import (
     angular,
     cosine,
     custom,
@@ -20,7 +21,6 @@ from variegate.distances import (
     hamming,
     jaccard,
 )
-from variegate.errors import DataError, InputError
 
 
 def city_block(point: FloatArray, points: FloatArray) -> FloatArray:

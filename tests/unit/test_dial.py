@@ -13,7 +13,7 @@ from tests.contracts.making import catalogue_of, played, shown
 from variegate import LMDH, Catalogue, Dial, Slate
 from variegate.arrays import FloatArray
 from variegate.errors import InputError, NotFoundError
-from variegate.shortlist import Shortlist
+from variegate.model.shortlist import Shortlist
 
 NAMES = ("cosine", "genres", "year")
 weights = st.floats(-2.0, 2.0)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from variegate import Catalogue
 from variegate.arrays import FloatArray
-from variegate.distances import (
+from variegate.errors import InputError
+from variegate.model.distances import (
     Distance,
     angular,
     cosine,
@@ -21,7 +22,6 @@ from variegate.distances import (
     hamming,
     jaccard,
 )
-from variegate.errors import InputError
 
 
 def far(point: FloatArray, points: FloatArray) -> FloatArray:

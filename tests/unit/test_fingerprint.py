@@ -11,12 +11,12 @@ import pytest
 
 from tests.service.desk.shop import catalogue
 from variegate import Catalogue
-from variegate.building import content_catalogue
-from variegate.catalogue import Fingerprint
-from variegate.datasets.items import ItemTable
-from variegate.distances import difference, hamming, jaccard
+from variegate.data.build import content_catalogue
+from variegate.data.films import film_catalogue
 from variegate.errors import DataError
-from variegate.films import film_catalogue
+from variegate.model.distances import difference, hamming, jaccard
+from variegate.model.fingerprint import Fingerprint
+from variegate.model.item_table import ItemTable
 
 
 def table() -> ItemTable:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from variegate import Catalogue
-from variegate.gains import Gains, Normaliser, normalising_factor
+from variegate.model.gains import Gains, Normaliser, normalising_factor
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 
 from variegate import LMDH, Catalogue
 from variegate.arrays import FloatArray
-from variegate.distances import cosine
 from variegate.errors import InputError
+from variegate.model.distances import cosine
 
 NAMES = ["cosine", "angular", "euclidean"]
 

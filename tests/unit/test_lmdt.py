@@ -9,11 +9,11 @@ import pytest
 from tests.contracts.making import catalogue_of, played, shown
 from variegate import LMDP, LMDT, Catalogue, Dial, Policy, vague_prior
 from variegate.arrays import FloatArray
-from variegate.distances import custom
 from variegate.errors import InputError
 from variegate.evaluation.simulation import Simulation
+from variegate.model.distances import custom
+from variegate.model.search import SEARCHES
 from variegate.policies import PolicySpec
-from variegate.search import SEARCHES
 
 
 def taught(m: int = 1, **options: Any) -> LMDT:

@@ -8,8 +8,8 @@ import pytest
 from tests.contracts.making import catalogue_of, played
 from variegate import LMDH, POLICIES, Catalogue, make_policy
 from variegate.errors import InputError
+from variegate.model.shortlist import Shortlist
 from variegate.policies import mixed_chances, mixed_slate
-from variegate.shortlist import Shortlist
 
 STEADY = [name for name in POLICIES if not make_policy(name, catalogue_of(1)).draws]
 each_steady = pytest.mark.parametrize("name", STEADY)

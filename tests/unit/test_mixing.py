@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from tests.contracts.making import catalogue_of, played, shown
 from variegate import LMDH, POLICIES, Catalogue, Dial, Policy, make_policy
-from variegate.distances import custom
 from variegate.errors import InputError
+from variegate.model.distances import custom
+from variegate.model.shortlist import Shortlist
 from variegate.policies import mixed_slate
 from variegate.policies.mixing import Walk
-from variegate.shortlist import Shortlist
 
 STEADY = [name for name in POLICIES if not make_policy(name, catalogue_of(1)).draws]
 each_steady = pytest.mark.parametrize("name", STEADY)

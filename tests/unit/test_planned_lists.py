@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tests.contracts.making import catalogue_of, played, shown
 from variegate import LMDP, LMDT, Catalogue, Dial, Policy
 from variegate.arrays import FloatArray
-from variegate.distances import custom
 from variegate.errors import InputError
 from variegate.evaluation.offpolicy import slate_log
+from variegate.model.distances import custom
+from variegate.model.shortlist import Shortlist
 from variegate.policies import mixed_chances, mixed_slate
-from variegate.shortlist import Shortlist
 
 SIZES = pytest.mark.parametrize("m", [0, 1, 4])
 

@@ -8,9 +8,9 @@ import pytest
 
 from variegate import Catalogue, Policy, make_policy
 from variegate.errors import DataError, InputError
+from variegate.model.theory import Confidence
 from variegate.policies import parse_policy
 from variegate.prior import Prior, vague_prior
-from variegate.theory import Confidence
 
 LINEAR = ("lmdh", "lmdp", "c2ucb", "comblinucb", "comblints")
 each_policy = pytest.mark.parametrize("name", LINEAR)

@@ -6,9 +6,10 @@ from types import MappingProxyType
 import pytest
 
 import variegate
-from variegate import catalogue, distances, errors, kernels, policies, search
+from variegate import errors, kernels, policies
+from variegate.model.distances import FORMULAS
 
-MODULES = [variegate, catalogue, distances, errors, kernels, policies, search]
+MODULES = [variegate, errors, kernels, policies]
 
 
 def ruffs_order(name: str) -> tuple[int, str]:
@@ -46,7 +47,7 @@ def test_the_version_is_that_of_the_distribution() -> None:
 def test_registries_are_for_reading_only() -> None:
     assert isinstance(variegate.POLICIES, MappingProxyType)
     assert isinstance(variegate.SEARCHES, MappingProxyType)
-    assert isinstance(distances.FORMULAS, MappingProxyType)
+    assert isinstance(FORMULAS, MappingProxyType)
 
 
 def test_the_registry_holds_the_paper_and_its_relatives() -> None:

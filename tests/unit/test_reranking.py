@@ -8,8 +8,8 @@ from pyversity import diversify as theirs
 
 from variegate import SEARCHES, diversify
 from variegate.arrays import FloatArray
-from variegate.distances import difference, hamming, jaccard
 from variegate.errors import InputError, NotFoundError, VariegateError
+from variegate.model.distances import difference, hamming, jaccard
 
 VECTORS = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [-1.0, 0.0]]
 SCORES = [0.9, 0.8, 0.5, 0.1]

@@ -5,7 +5,7 @@ import pytest
 
 from variegate.arrays import FloatArray
 from variegate.errors import InputError
-from variegate.ridge import Ridge, packed, unpacked
+from variegate.model.ridge import Ridge, packed, unpacked
 
 
 def observed(n: int, size: int, *, seed: int = 0) -> tuple[FloatArray, FloatArray]:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from variegate import LMDH, LMDP, Catalogue
 from variegate.arrays import FloatArray
 from variegate.errors import InputError
+from variegate.model.ridge import SMALL, Ridge
 from variegate.prior import Prior
-from variegate.ridge import SMALL, Ridge
 
 #: Sizes whose solutions are compiled, and whose are LAPACK's.
 SIZES = (1, 4, SMALL, SMALL + 1, 60)
@@ -212,7 +212,7 @@ def test_compiled_loops_find_what_lapack_finds(
             features, rewards = observed(n, size, seed=seed)
             compiled.learn(features[rows], rewards[rows])
         fast = compiled.estimate()
-        patch.setattr("variegate.ridge.SMALL", 0)
+        patch.setattr("variegate.model.ridge.SMALL", 0)
         plain = Ridge(size, 1.0, prior, forgetting=forgetting)
         for rows in np.array_split(np.arange(n), 3):
             plain.learn(features[rows], rewards[rows])

@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 from variegate import LMDH, SEARCHES, Catalogue, Utility
 from variegate.arrays import FloatArray, IndexArray
 from variegate.errors import InputError
-from variegate.search import FixedScores, Scorer, exhaustive, greedy, local_search
-from variegate.search.greedy import non_oblivious_greedy
+from variegate.model.search import (
+    FixedScores,
+    Scorer,
+    exhaustive,
+    greedy,
+    local_search,
+    non_oblivious_greedy,
+)
 
 
 class Table(Scorer):

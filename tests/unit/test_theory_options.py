@@ -6,7 +6,7 @@ import pytest
 
 from variegate import Confidence, confidence_width, regret_bound
 from variegate.errors import InputError, NotFoundError
-from variegate.theory import checked_exploration
+from variegate.model.theory import checked_exploration
 
 
 @pytest.mark.parametrize(

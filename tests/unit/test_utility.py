@@ -7,8 +7,8 @@ import pytest
 
 from variegate import SEARCHES, Catalogue, Utility
 from variegate.errors import InputError, NotFoundError
-from variegate.gains import Normaliser
-from variegate.utility import known_preferences
+from variegate.model.gains import Normaliser
+from variegate.model.utility import known_preferences
 
 
 def square() -> Catalogue:

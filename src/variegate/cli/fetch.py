@@ -21,8 +21,8 @@ def fetch(name: str, to: str | None, url: str | None) -> None:
         variegate fetch ml-1m --to data
     """
     from variegate.cli.console import plain_console, progress_bar, say, size_of
-    from variegate.datasets import DATASETS
-    from variegate.datasets import fetch as fetched
+    from variegate.data.registry import DATASETS
+    from variegate.data.registry import fetch as fetched
 
     console = plain_console()
     with progress_bar(console, f"Fetching {name}", in_bytes=True) as (progress, received):

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from variegate.arrays import IndexArray
-    from variegate.catalogue import Catalogue
     from variegate.cli.looking import Spread
-    from variegate.distances import Distance
+    from variegate.model.catalogue import Catalogue
+    from variegate.model.distances import Distance
 
 #: Other items named when a part of a title fits several
 ALSO: Final = 3
@@ -58,9 +58,9 @@ def _inspect_catalogue(
     file: str, item: str | None, neighbours: int, features: int, seed: int
 ) -> None:
     from variegate.arrays import check_count
-    from variegate.catalogue import Catalogue
     from variegate.cli.console import plain_console, say
     from variegate.cli.looking import by_fame, found_items, spread_of
+    from variegate.model.catalogue import Catalogue
 
     check_count(neighbours, 1000, name="neighbours", of="the most that make sense")
     check_count(features, 10_000, name="features", of="the most that make sense")

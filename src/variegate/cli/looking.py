@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 
 from variegate.arrays import IndexArray, generator
-from variegate.catalogue import Catalogue
-from variegate.distances import Distance
 from variegate.errors import NotFoundError
+from variegate.model.catalogue import Catalogue
+from variegate.model.distances import Distance
 
 #: Multiplications that one distance may cost: about a second
 MOST_WORK: Final = 500_000_000

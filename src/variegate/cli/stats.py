@@ -11,7 +11,8 @@ import click
 from variegate.errors import DataError
 
 if TYPE_CHECKING:
-    from variegate.datasets import Dataset, KnownDataset
+    from variegate.data.dataset import Dataset
+    from variegate.data.registry import KnownDataset
 
 
 class Counts(NamedTuple):
@@ -96,7 +97,7 @@ def _cells(counts: Counts) -> list[str]:
 
 
 def _at_hand() -> "list[tuple[KnownDataset, Path]]":
-    from variegate.datasets import DATASETS, data_folder, find
+    from variegate.data.registry import DATASETS, data_folder, find
 
     found = []
     for name, known in DATASETS.items():
@@ -111,7 +112,7 @@ def _at_hand() -> "list[tuple[KnownDataset, Path]]":
 
 
 def _asked_for(names_or_paths: tuple[str, ...]) -> "list[tuple[KnownDataset, Path]]":
-    from variegate.datasets import DATASETS, find
+    from variegate.data.registry import DATASETS, find
 
     return [
         (DATASETS[text], find(text)) if text in DATASETS else (recognised(Path(text)), Path(text))
@@ -121,7 +122,7 @@ def _asked_for(names_or_paths: tuple[str, ...]) -> "list[tuple[KnownDataset, Pat
 
 def recognised(path: Path) -> "KnownDataset":
     """Return the known data set whose files a zip or folder has, or raise DataError."""
-    from variegate.datasets import DATASETS
+    from variegate.data.registry import DATASETS
 
     if not path.exists():
         raise DataError(

@@ -10,7 +10,6 @@ from typing import Final, TypeAlias, cast
 import numpy as np
 
 from variegate.arrays import IndexArray, MaskArray
-from variegate.catalogue import Catalogue
 from variegate.engine.listing import normalising_weights
 from variegate.engine.packing import has_features, rows_of, unpacked_slate
 from variegate.engine.rebuilding import each_user
@@ -21,9 +20,10 @@ from variegate.engine.shown import Shown
 from variegate.engine.terms import Terms, terms_of
 from variegate.errors import NotFoundError
 from variegate.evaluation.offpolicy import Lesson, LoggedSlate, LogSource, SlateTerms, UserLog
-from variegate.gains import NORMALISERS, Normaliser
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import NORMALISERS, Normaliser
+from variegate.model.slate import Slate
 from variegate.policies import parse_policy
-from variegate.slate import Slate
 from variegate.store import ITEMS_HISTORY, ITEMS_REVISION, EventRow, Reader, SlateRow
 
 _PAGE: Final = 200

@@ -9,8 +9,8 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from variegate.catalogue import Catalogue
     from variegate.demo import Session
+    from variegate.model.catalogue import Catalogue
     from variegate.policies import Policy
 
 #: On features no longer than 1, such as those of the bundled films, the paper's 50 outweighs
@@ -61,10 +61,10 @@ def try_(
         variegate try --policy lmdh
         printf '1 4\\n2\\n\\n' | variegate try --policy c2ucb
     """
-    from variegate.catalogue import Catalogue
     from variegate.cli.console import plain_console
+    from variegate.data.films import film_catalogue
     from variegate.demo import Session
-    from variegate.films import film_catalogue
+    from variegate.model.catalogue import Catalogue
 
     console = plain_console()
     given = {"ridge": ridge, "exploration": exploration}

@@ -191,7 +191,7 @@ class Screen:
 
 
 def _said(beliefs: "tuple[Belief, ...]") -> str:
-    from variegate.content import said
+    from variegate.model.encoder import said
 
     return one_line(said((belief.name, belief.weight) for belief in beliefs))
 

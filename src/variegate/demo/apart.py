@@ -3,7 +3,7 @@
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray
-from variegate.catalogue import Catalogue
+from variegate.model.catalogue import Catalogue
 
 #: Items that typical distances are measured from. On the films they come within 2% of all pairs.
 SAMPLE = 50

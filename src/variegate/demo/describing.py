@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from variegate.catalogue import Catalogue
+from variegate.model.catalogue import Catalogue
 
 #: Longer texts are cut.
 MOST_CHARACTERS: Final = 40

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, check_count, generator
-from variegate.catalogue import Catalogue
 from variegate.errors import InputError
+from variegate.model.catalogue import Catalogue
+from variegate.model.slate import Slate
 from variegate.policies import Policy
-from variegate.slate import Slate
 
 
 @dataclass(frozen=True, eq=False)

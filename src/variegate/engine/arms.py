@@ -6,9 +6,9 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from variegate.catalogue import Catalogue
 from variegate.engine.shelf import Stock
 from variegate.errors import NotFoundError
+from variegate.model.catalogue import Catalogue
 from variegate.policies import LMDH, Policy, State
 from variegate.policies.spec import parse_policy
 from variegate.prior import Prior

@@ -3,10 +3,10 @@
 import json
 from typing import Any, Final
 
-from variegate.catalogue import Catalogue
 from variegate.engine.arms import Arms
 from variegate.engine.rules import Rules
 from variegate.errors import VariegateError
+from variegate.model.catalogue import Catalogue
 from variegate.store import Reader, Store
 
 #: The note that holds the settings of the last start.

@@ -3,9 +3,9 @@
 from typing import Any
 
 from variegate.arrays import check_choice
-from variegate.catalogue import Catalogue
 from variegate.engine.arms import Arms
 from variegate.errors import InputError
+from variegate.model.catalogue import Catalogue
 from variegate.policies import POLICIES, Policy
 from variegate.policies.spec import parse_policy
 from variegate.service.policy_lines import line_of

@@ -7,7 +7,6 @@ from functools import partial
 from time import monotonic
 from typing import Any, Final, TypeVar
 
-from variegate.catalogue import Catalogue
 from variegate.engine.arms import Arms
 from variegate.engine.batch_loop import MAX_BATCH, BatchLoop, EngineThread
 from variegate.engine.beside import beside_view
@@ -36,6 +35,7 @@ from variegate.engine.stocking import Retiring, Stocking
 from variegate.engine.viewing import known_user, slate_view, titles_of, user_view
 from variegate.engine.watching import watch_view
 from variegate.errors import NotFoundError, VariegateError
+from variegate.model.catalogue import Catalogue
 from variegate.store import Reader, Store
 
 Answer = dict[str, Any]

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from variegate.catalogue import Fingerprint
 from variegate.engine.import_file import Entry, RawLine
 from variegate.engine.importing import Target, item_row, prior_data
 from variegate.engine.lines import ExportLine, ItemLine, PriorLine
 from variegate.engine.moving import digest_of, item_history
 from variegate.engine.shelf import Shelf, Stock
 from variegate.errors import DataError
+from variegate.model.fingerprint import Fingerprint
 from variegate.store import ItemChange, Store
 
 

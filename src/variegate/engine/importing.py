@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from variegate.catalogue import Catalogue
 from variegate.engine.alone import Done
 from variegate.engine.arms import Arms
 from variegate.engine.import_file import Entry, ImportFile
@@ -35,6 +34,7 @@ from variegate.engine.shown import Shown
 from variegate.engine.stocking import check_new, tried, with_turn
 from variegate.engine.terms import Terms
 from variegate.errors import ConflictError, DataError, NotFoundError, StateError
+from variegate.model.catalogue import Catalogue
 from variegate.policies import Dial, State
 from variegate.prior import Prior
 from variegate.store import (

@@ -6,10 +6,10 @@ from typing import Any, Final
 import numpy as np
 
 from variegate.arrays import FloatArray, check_numbers
-from variegate.catalogue import Catalogue
-from variegate.distances import Distance, distance_of_values
 from variegate.errors import InputError
 from variegate.kernels.layout import LARGEST
+from variegate.model.catalogue import Catalogue
+from variegate.model.distances import Distance, distance_of_values
 from variegate.store import ItemRow
 
 #: Labels of one item for one distance: each new one is a column for all items.

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
-from variegate.catalogue import Catalogue, Fingerprint
 from variegate.engine.itemdata import item_values
 from variegate.errors import DataError, StoreError
+from variegate.model.catalogue import Catalogue
+from variegate.model.fingerprint import Fingerprint
 from variegate.store import Batch, ItemRow, Reader
 from variegate.store.notes import CATALOGUE, RELEARNING
 

@@ -21,9 +21,9 @@ from variegate.engine.shown import Shown
 from variegate.engine.terms import Terms, terms_of
 from variegate.engine.withdrawing import displaced_ids, shown_without, withdraw
 from variegate.errors import ConflictError, InputError, StateError
-from variegate.gains import Normaliser, normalising_factors
+from variegate.model.gains import Normaliser, normalising_factors
+from variegate.model.slate import Slate
 from variegate.policies import Dial, Explanation, Policy, mixed_slate
-from variegate.slate import Slate
 from variegate.store import SlateRow, UserRow
 
 

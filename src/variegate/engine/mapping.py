@@ -6,9 +6,9 @@ from typing import Any, Final
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray
-from variegate.catalogue import Catalogue
 from variegate.engine.itemdata import plain_attributes
 from variegate.engine.shelf import Stock
+from variegate.model.catalogue import Catalogue
 
 #: Items on the map, at most.
 MOST_ITEMS: Final = 5000

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from variegate.catalogue import Catalogue, Fingerprint
 from variegate.engine.arms import Arms
 from variegate.engine.known_catalogue import (
     TURN,
@@ -21,8 +20,10 @@ from variegate.engine.rebuilding import served
 from variegate.engine.relearning import relearnt
 from variegate.engine.shown import Shown
 from variegate.errors import DataError, StateError
+from variegate.model.catalogue import Catalogue
+from variegate.model.fingerprint import Fingerprint
+from variegate.model.slate import Slate
 from variegate.policies import Policy
-from variegate.slate import Slate
 from variegate.store import Batch, ItemRow, Reader, SlateRow, Store, UserRow
 from variegate.store.notes import CATALOGUE, RELEARNING
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from variegate.arrays import FloatArray, IndexArray
 from variegate.errors import StateError
-from variegate.slate import Slate
+from variegate.model.slate import Slate
 from variegate.store import SlateRow
 
 #: All numbers, one after another: what was written before, and is read for ever.

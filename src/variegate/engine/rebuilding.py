@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.catalogue import Catalogue
 from variegate.engine.alone import Done
 from variegate.engine.arms import Arms
 from variegate.engine.packing import current_time
 from variegate.engine.relearning import lessons, relearnt
 from variegate.engine.shelf import Shelf
 from variegate.errors import StateError
+from variegate.model.catalogue import Catalogue
 from variegate.policies import Policy, State
 from variegate.store import Batch, Reader, Store, UserRow
 

@@ -9,9 +9,9 @@ from variegate.arrays import FloatArray
 from variegate.engine.arms import Arms, prior_of
 from variegate.engine.shelf import Shelf
 from variegate.errors import ConflictError, StateError
+from variegate.model.ridge import unpacked
 from variegate.policies import Policy, State
 from variegate.prior import Prior, UserSums, fit_prior_from_sums
-from variegate.ridge import unpacked
 from variegate.store import PriorRow, Store
 
 #: Users read at a time.

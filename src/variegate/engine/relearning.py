@@ -6,10 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from variegate.catalogue import Catalogue
 from variegate.engine.arms import Arms
 from variegate.engine.packing import unpacked_slate
 from variegate.errors import InputError, StateError
+from variegate.model.catalogue import Catalogue
 from variegate.policies import Policy
 from variegate.store import EventRow, Reader, SlateRow, UserRow
 

@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 
 from variegate.arrays import IndexArray, MaskArray
-from variegate.catalogue import Catalogue
 from variegate.engine.itemdata import columns_of
 from variegate.engine.known_catalogue import Known, check_not_relearning, noted_catalogue, tied
 from variegate.errors import NotFoundError, StoreError
+from variegate.model.catalogue import Catalogue
 from variegate.prior import Prior
 from variegate.store import Batch, ItemRow, PriorRow, Reader
 

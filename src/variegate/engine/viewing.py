@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from variegate.catalogue import Catalogue
 from variegate.demo.beliefs import Belief, taste_of, variety_of
 from variegate.demo.words import likes_in_words, variety_in_words
 from variegate.engine.arms import Arms
 from variegate.engine.relearning import served_user
 from variegate.engine.shelf import Shelf
 from variegate.errors import NotFoundError
+from variegate.model.catalogue import Catalogue
 from variegate.policies import Policy
 from variegate.store import Reader, SlateRow, UserRow
 

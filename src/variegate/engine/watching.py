@@ -5,14 +5,14 @@ from typing import Any, Final
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray
-from variegate.catalogue import Catalogue
 from variegate.engine.arms import Arms
 from variegate.engine.choosing import any_policy, label_of
 from variegate.engine.shelf import Stock
-from variegate.gains import Normaliser, normalising_factors
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Normaliser, normalising_factors
+from variegate.model.utility import Utility
 from variegate.policies import Policy
 from variegate.users.simulated import clicks
-from variegate.utility import Utility
 
 #: Items to choose from: so few that a person sees each of them often enough.
 MOST_ITEMS: Final = 60

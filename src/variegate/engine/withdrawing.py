@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Final
 
 from variegate.arrays import IndexArray
-from variegate.catalogue import Catalogue
 from variegate.engine.ledger import Ledger
 from variegate.engine.shelf import Stock
 from variegate.engine.shown import Shown
 from variegate.engine.terms import terms_of
 from variegate.errors import ConflictError
+from variegate.model.catalogue import Catalogue
 from variegate.store import SlateRow
 
 #: The mark among a slate's reports; those of users begin with another sign.

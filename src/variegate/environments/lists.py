@@ -10,8 +10,8 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_count
-from variegate.catalogue import Catalogue
 from variegate.errors import InputError, StateError
+from variegate.model.catalogue import Catalogue
 
 #: What an agent is told, an array by each name; see `ListEnvironment`.
 Observation: TypeAlias = dict[str, Any]

@@ -7,9 +7,9 @@ import gymnasium
 import numpy as np
 
 from variegate.arrays import FloatArray, check_count
-from variegate.catalogue import Catalogue
 from variegate.environments.lists import ListEnvironment
 from variegate.errors import InputError
+from variegate.model.catalogue import Catalogue
 from variegate.policies import Policy, make_policy
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_count
-from variegate.catalogue import Catalogue
 from variegate.environments.lists import ListEnvironment, largest_feature
 from variegate.errors import InputError
+from variegate.model.catalogue import Catalogue
 
 
 class ReplayEnvironment(ListEnvironment):

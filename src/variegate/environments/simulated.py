@@ -7,9 +7,9 @@ from typing import Any, Final
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_count
 from variegate.environments.lists import ListEnvironment, largest_feature
 from variegate.evaluation.simulation import draw_taste
-from variegate.search import exhaustive, greedy
+from variegate.model.search import exhaustive, greedy
+from variegate.model.utility import Utility
 from variegate.users import clicks
-from variegate.utility import Utility
 
 #: The best list is looked for among all lists, up to so many of them.
 MOST_LISTS: Final = 50_000

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
-from variegate.distances import Distance
 from variegate.errors import InputError
+from variegate.model.distances import Distance
 
 #: With more items than this, the distances of all pairs would take gigabytes.
 MOST_ITEMS_AT_ONCE: Final = 5000

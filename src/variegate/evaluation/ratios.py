@@ -8,9 +8,9 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.evaluation.simulation import draw_taste
-from variegate.gains import Normaliser
-from variegate.search import SEARCHES
-from variegate.utility import Utility
+from variegate.model.gains import Normaliser
+from variegate.model.search import SEARCHES
+from variegate.model.utility import Utility
 
 #: What the paper reports for Algorithm 1 over 100 users, by the length of the list.
 PAPER_RATIOS: Final[Mapping[int, float]] = MappingProxyType(

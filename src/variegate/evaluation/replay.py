@@ -12,8 +12,8 @@ from typing import TypeAlias
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_count
-from variegate.catalogue import Catalogue
 from variegate.errors import InputError
+from variegate.model.catalogue import Catalogue
 from variegate.policies import Policy
 
 #: Makes a fresh policy for one user.

@@ -8,12 +8,12 @@ from typing import Final
 import numpy as np
 
 from variegate.arrays import FloatArray, check_choice, check_count
-from variegate.catalogue import Catalogue
-from variegate.gains import NORMALISERS, Normaliser
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import NORMALISERS, Normaliser
+from variegate.model.search import exhaustive, greedy
+from variegate.model.utility import Utility
 from variegate.policies import Policy, PolicySpec
-from variegate.search import exhaustive, greedy
 from variegate.users import SimulatedUser, clicks
-from variegate.utility import Utility
 
 #: More candidates than this, and the best list is not looked for among all.
 EXHAUSTIVE_ITEMS: Final = 25

@@ -9,9 +9,11 @@ from typing import Any, Final
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, check_count
-from variegate.building import rated_catalogue
-from variegate.datasets import Dataset, split_users
-from variegate.embeddings import Embeddings, fit_bpr
+from variegate.data.bpr import fit_bpr
+from variegate.data.build import rated_catalogue
+from variegate.data.dataset import Dataset
+from variegate.data.embeddings import Embeddings
+from variegate.data.splits import split_users
 from variegate.errors import InputError
 from variegate.evaluation.replay import ReplayTask
 from variegate.prior import TASTES, Prior, fit_prior, with_crowd, with_popularity

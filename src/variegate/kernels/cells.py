@@ -7,15 +7,17 @@ and exactly for a user of whom nothing is known. What the list above adds, x, is
 of the cell, but for one cosine distance on the features themselves, which a third product tells.
 """
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
-from variegate.distances import Distance
 from variegate.errors import InputError
 from variegate.kernels.layout import KINDS
+
+if TYPE_CHECKING:
+    from variegate.model.distances import Distance
 
 Single: TypeAlias = NDArray[np.float32]
 
@@ -108,14 +110,14 @@ def _scored(
     return rows, np.where(free[rows], scores, -np.inf).astype(np.float32)
 
 
-def light_rows(h: Distance, rows: IndexArray) -> NDArray[Any]:
+def light_rows(h: "Distance", rows: IndexArray) -> NDArray[Any]:
     """Return the data of some items, in single precision where the compiled loops know `h`."""
     data = h.rows[rows]
     return data.astype(np.float32) if h.formula.name in KINDS else data
 
 
 def add_distances(
-    h: Distance, rows: NDArray[Any], row: NDArray[Any], column: int, sums: FloatArray
+    h: "Distance", rows: NDArray[Any], row: NDArray[Any], column: int, sums: FloatArray
 ) -> None:
     """Add h between each of some `light_rows` and one of them to a column of `sums` (n, m)."""
     kind = KINDS.get(h.formula.name)

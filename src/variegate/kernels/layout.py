@@ -8,14 +8,16 @@ in double precision stand beside, for the few items that single precision cannot
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from variegate.arrays import FloatArray, IndexArray
-from variegate.distances import Distance
 from variegate.kernels.pairs import Pairs
+
+if TYPE_CHECKING:
+    from variegate.model.distances import Distance
 
 #: Items in a block.
 BLOCK: Final = 256
@@ -67,7 +69,7 @@ class Layout:
         return len(self.items.z_rows)
 
 
-def layout_of(features: FloatArray, distances: Sequence[Distance]) -> Layout | None:
+def layout_of(features: FloatArray, distances: "Sequence[Distance]") -> Layout | None:
     """Return the layout, or None where a distance or a number is beyond the compiled loops."""
     if any(h.formula.name not in KINDS for h in distances):
         return None
@@ -102,7 +104,7 @@ def blocked(rows: FloatArray) -> NDArray[np.float32]:
     return np.ascontiguousarray(padded.reshape(blocks, BLOCK, rows.shape[1]).transpose(0, 2, 1))
 
 
-def _sizes(h: Distance) -> FloatArray:
+def _sizes(h: "Distance") -> FloatArray:
     if h.formula.name == "jaccard":
         return np.asarray(h.rows.sum(axis=1))
     if h.formula.name == "angular":

@@ -1,15 +1,17 @@
 """The items' features at length 1, which MMR and DC2B take cosines of."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from variegate.arrays import FloatArray
-from variegate.distances import Distance, unit_rows
+from variegate.arrays import FloatArray, unit_rows
 from variegate.kernels.layout import Layout, blocked
+
+if TYPE_CHECKING:
+    from variegate.model.distances import Distance
 
 
 class Units(NamedTuple):
@@ -26,7 +28,7 @@ class Units(NamedTuple):
 _made: WeakKeyDictionary[Layout, Units] = WeakKeyDictionary()
 
 
-def units_of(layout: Layout, distances: Sequence[Distance]) -> Units:
+def units_of(layout: Layout, distances: "Sequence[Distance]") -> Units:
     """Return the features at length 1: a distance's data, or made at the first call."""
     for h, start in zip(distances, layout.items.starts.tolist(), strict=True):
         if h.on_features and h.formula.name in ("cosine", "angular"):

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_choice, check_count
-from variegate.catalogue import Catalogue
 from variegate.errors import InputError, StateError
-from variegate.gains import NORMALISERS, Normaliser
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import NORMALISERS, Normaliser
+from variegate.model.search import Scorer, Search, greedy
+from variegate.model.slate import Slate, slate_of
+from variegate.model.utility import Preferences, known_preferences
 from variegate.policies.dial import Dial
 from variegate.policies.feedback import checked_rewards, seen_positions
 from variegate.policies.state import STATE_VERSION, State
-from variegate.search import Scorer, Search, greedy
-from variegate.slate import Slate, slate_of
-from variegate.utility import Preferences, known_preferences
 
 #: Why a result can be no number, though all that it is made from are.
 TOO_LARGE: Final = "what was learnt, the features or the options are too large to multiply"

@@ -5,10 +5,10 @@ from copy import copy
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray
-from variegate.gains import Gains
 from variegate.kernels import upper_bounds
-from variegate.ridge import Estimate
-from variegate.search import Scorer
+from variegate.model.gains import Gains
+from variegate.model.ridge import Estimate
+from variegate.model.search import Scorer
 
 
 class UpperBounds(Scorer):

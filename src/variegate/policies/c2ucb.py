@@ -14,9 +14,14 @@ from variegate.arrays import (
     check_not_negative,
     check_positive,
 )
-from variegate.catalogue import Catalogue
-from variegate.gains import Normaliser
 from variegate.kernels.baselines import entropy_list
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Normaliser
+from variegate.model.ridge import Ridge, check_squares, unpacked
+from variegate.model.search import Scorer
+from variegate.model.slate import Slate
+from variegate.model.theory import Confidence, checked_exploration
+from variegate.model.utility import Preferences
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import bounded, compiled_slate
 from variegate.policies.linear import (
@@ -27,11 +32,6 @@ from variegate.policies.linear import (
     restore_ridge,
     ridge_arrays,
 )
-from variegate.ridge import Ridge, check_squares, unpacked
-from variegate.search import Scorer
-from variegate.slate import Slate
-from variegate.theory import Confidence, checked_exploration
-from variegate.utility import Preferences
 
 #: Rewards in [0, 1] are sub-Gaussian with this deviation (Hoeffding's lemma).
 SUB_GAUSSIAN = 0.5

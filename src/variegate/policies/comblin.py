@@ -17,9 +17,13 @@ from variegate.arrays import (
     check_positive,
     generator,
 )
-from variegate.catalogue import Catalogue
-from variegate.gains import Normaliser
 from variegate.kernels.baselines import Linear, top_list
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Normaliser
+from variegate.model.ridge import Ridge
+from variegate.model.search import FixedScores, Scorer
+from variegate.model.slate import Slate
+from variegate.model.utility import Preferences
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import bounded, compiled_slate, weighted
 from variegate.policies.linear import (
@@ -30,10 +34,6 @@ from variegate.policies.linear import (
     restore_ridge,
     ridge_arrays,
 )
-from variegate.ridge import Ridge
-from variegate.search import FixedScores, Scorer
-from variegate.slate import Slate
-from variegate.utility import Preferences
 
 
 class CombLinUCB(Policy):

@@ -3,12 +3,12 @@
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray
-from variegate.catalogue import Catalogue
-from variegate.gains import Normaliser, normalising_factors
 from variegate.kernels.baselines import Linear, gains_of
 from variegate.kernels.layout import Layout
-from variegate.ridge import Estimate
-from variegate.slate import Slate
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Normaliser, normalising_factors
+from variegate.model.ridge import Estimate
+from variegate.model.slate import Slate
 
 
 def compiled_slate(

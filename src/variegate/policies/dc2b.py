@@ -21,21 +21,21 @@ from variegate.arrays import (
     check_positive,
     check_range,
     generator,
+    unit_rows,
 )
-from variegate.catalogue import Catalogue
-from variegate.distances import unit_rows
 from variegate.errors import InputError, StateError
-from variegate.gains import Normaliser
 from variegate.kernels.baselines import Quality, determinant_list
 from variegate.kernels.units import units_of
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Normaliser
+from variegate.model.ridge import LARGEST_RIDGE, LEAST_RIDGE, packed, unpacked
+from variegate.model.slate import Slate
+from variegate.model.utility import Preferences
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import compiled_slate
 from variegate.policies.dpp import Determinant, similarity_root
 from variegate.policies.linear import HALF_WIDTH
 from variegate.policies.logistic import Belief, learnt
-from variegate.ridge import LARGEST_RIDGE, LEAST_RIDGE, packed, unpacked
-from variegate.slate import Slate
-from variegate.utility import Preferences
 
 JITTER = 1e-3
 #: Times the largest feature that a catalogue takes, twice, this is still a number.

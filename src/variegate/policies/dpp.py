@@ -5,7 +5,7 @@ from copy import copy
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.search import Scorer
+from variegate.model.search import Scorer
 
 #: A conditional variance below this is rounding: the item lies in the span of those taken.
 RANK_TOLERANCE = 1e-10

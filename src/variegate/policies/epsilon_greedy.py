@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_fraction, generator
-from variegate.catalogue import Catalogue
-from variegate.gains import Normaliser
 from variegate.kernels.baselines import top_list
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Normaliser
+from variegate.model.search import Scorer
+from variegate.model.slate import Slate, slate_of
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import compiled_slate, weighted
 from variegate.policies.ranking import checked_mean_user, relevance_scores
-from variegate.search import Scorer
-from variegate.slate import Slate, slate_of
 
 
 class EpsilonGreedy(Policy):

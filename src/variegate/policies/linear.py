@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.catalogue import Catalogue
 from variegate.errors import InputError
+from variegate.model.catalogue import Catalogue
+from variegate.model.ridge import Ridge, check_sums, packed, unpacked
+from variegate.model.theory import Confidence
+from variegate.model.utility import Preferences
 from variegate.prior import Prior
-from variegate.ridge import Ridge, check_sums, packed, unpacked
-from variegate.theory import Confidence
-from variegate.utility import Preferences
 
 #: Half the width of a 95% interval, in standard deviations.
 NORMAL_95 = 1.959964

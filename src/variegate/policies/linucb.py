@@ -12,20 +12,13 @@ from variegate.arrays import (
     check_positive,
     check_range,
 )
-from variegate.catalogue import Catalogue
 from variegate.errors import StateError
-from variegate.gains import Normaliser
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Normaliser
+from variegate.model.ridge import LARGEST_RIDGE, LEAST_RIDGE, Ridge, check_sums, packed, unpacked
+from variegate.model.search import FixedScores, Scorer
+from variegate.model.slate import Slate
 from variegate.policies.base import Explanation, Policy
-from variegate.ridge import (
-    LARGEST_RIDGE,
-    LEAST_RIDGE,
-    Ridge,
-    check_sums,
-    packed,
-    unpacked,
-)
-from variegate.search import FixedScores, Scorer
-from variegate.slate import Slate
 
 
 class LinUCB(Policy):

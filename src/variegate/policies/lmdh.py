@@ -14,11 +14,17 @@ from variegate.arrays import (
     check_fraction,
     check_positive,
 )
-from variegate.catalogue import Catalogue
 from variegate.errors import StateError
-from variegate.gains import Gains, Normaliser, normalising_factors
 from variegate.kernels import lmdh_list
 from variegate.kernels.layout import Layout
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Gains, Normaliser, normalising_factors
+from variegate.model.ridge import MOST_OBSERVATIONS, Estimate, Ridge
+from variegate.model.search import SEARCHES, Scorer, Search
+from variegate.model.shortlist import Shortlist, checked_shortlist, layout_of_rows
+from variegate.model.slate import Slate
+from variegate.model.theory import Confidence, checked_exploration, confidence_width
+from variegate.model.utility import Preferences
 from variegate.policies.attention import AttentionLike, checked_attention
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.bounds import UpperBounds
@@ -32,12 +38,6 @@ from variegate.policies.linear import (
     restore_ridge,
     ridge_arrays,
 )
-from variegate.ridge import MOST_OBSERVATIONS, Estimate, Ridge
-from variegate.search import SEARCHES, Scorer, Search
-from variegate.shortlist import Shortlist, checked_shortlist, layout_of_rows
-from variegate.slate import Slate
-from variegate.theory import Confidence, checked_exploration, confidence_width
-from variegate.utility import Preferences
 
 
 class LMDH(Policy):

@@ -3,14 +3,14 @@
 from functools import lru_cache
 from typing import Final
 
-from variegate.catalogue import Catalogue
-from variegate.gains import Normaliser
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Normaliser
+from variegate.model.shortlist import Shortlist
 from variegate.policies.attention import AttentionLike
 from variegate.policies.floor import FloorLike
 from variegate.policies.linear import PriorLike
 from variegate.policies.lmdh import LMDH
 from variegate.prior import Prior, vague_prior
-from variegate.shortlist import Shortlist
 
 #: Chosen on training users alone, by `variegate choose`; docs/beyond.md tells how.
 EXPLORATION: Final = 0.25

@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_count, generator
-from variegate.catalogue import Catalogue
-from variegate.gains import Normaliser
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Normaliser
+from variegate.model.ridge import Estimate
+from variegate.model.search import Scorer
+from variegate.model.shortlist import Shortlist
+from variegate.model.slate import Slate
 from variegate.policies.attention import AttentionLike
 from variegate.policies.base import Explanation
 from variegate.policies.floor import FloorLike
 from variegate.policies.linear import PriorLike
 from variegate.policies.lmdp import EXPLORATION, FLOOR, LMDP
-from variegate.ridge import Estimate
-from variegate.search import Scorer
-from variegate.shortlist import Shortlist
-from variegate.slate import Slate
 
 
 class LMDT(LMDP):

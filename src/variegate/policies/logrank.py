@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from variegate.arrays import IndexArray, MaskArray
-from variegate.catalogue import Catalogue
-from variegate.gains import Normaliser
 from variegate.kernels.baselines import top_list
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Normaliser
+from variegate.model.search import FixedScores, Scorer
+from variegate.model.slate import Slate
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import compiled_slate, weighted
 from variegate.policies.ranking import checked_mean_user, relevance_scores
-from variegate.search import FixedScores, Scorer
-from variegate.slate import Slate
 
 
 class LogRank(Policy):

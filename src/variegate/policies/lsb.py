@@ -15,10 +15,14 @@ from variegate.arrays import (
     check_numbers,
     check_positive,
 )
-from variegate.catalogue import Catalogue
 from variegate.errors import InputError
-from variegate.gains import Normaliser
 from variegate.kernels.baselines import coverage_list
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Normaliser
+from variegate.model.ridge import Estimate, Ridge
+from variegate.model.search import Scorer
+from variegate.model.slate import Slate, slate_of
+from variegate.model.utility import Preferences
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import bounded, compiled_slate
 from variegate.policies.linear import (
@@ -27,10 +31,6 @@ from variegate.policies.linear import (
     restore_ridge,
     ridge_arrays,
 )
-from variegate.ridge import Estimate, Ridge
-from variegate.search import Scorer
-from variegate.slate import Slate, slate_of
-from variegate.utility import Preferences
 
 
 class LSB(Policy):

@@ -18,11 +18,11 @@ from variegate.arrays import (
     generator,
 )
 from variegate.errors import InputError
+from variegate.model.search import SEARCHES, greedy
+from variegate.model.slate import Slate
 from variegate.policies.base import Policy, finite_slate
 from variegate.policies.dial import Dial
 from variegate.policies.planning import Planning, planned_chances, planned_slate
-from variegate.search import SEARCHES, greedy
-from variegate.slate import Slate
 
 
 def mixed_slate(

@@ -6,17 +6,23 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from variegate.arrays import FloatArray, IndexArray, MaskArray, check_choice, check_fraction
-from variegate.catalogue import Catalogue
-from variegate.distances import unit_rows
-from variegate.gains import Normaliser
+from variegate.arrays import (
+    FloatArray,
+    IndexArray,
+    MaskArray,
+    check_choice,
+    check_fraction,
+    unit_rows,
+)
 from variegate.kernels.baselines import mmr_list
 from variegate.kernels.units import units_of
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Normaliser
+from variegate.model.search import Scorer
+from variegate.model.slate import Slate
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import compiled_slate
 from variegate.policies.ranking import checked_mean_user, relevance_scores
-from variegate.search import Scorer
-from variegate.slate import Slate
 
 
 class MMR(Policy):

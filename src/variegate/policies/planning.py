@@ -10,9 +10,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
-from variegate.catalogue import Catalogue
-from variegate.gains import Gains, Normaliser
-from variegate.slate import Slate
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Gains, Normaliser
+from variegate.model.slate import Slate
 
 
 @runtime_checkable

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_numbers
-from variegate.catalogue import Catalogue
 from variegate.errors import InputError
-from variegate.gains import Normaliser
 from variegate.kernels.baselines import top_of
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Normaliser
+from variegate.model.search import FixedScores, Scorer
+from variegate.model.slate import Slate
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import compiled_slate
-from variegate.search import FixedScores, Scorer
-from variegate.slate import Slate
 
 #: The attribute of each catalogue as numbers, which all of its users rank by.
 _columns: WeakKeyDictionary[Catalogue, FloatArray] = WeakKeyDictionary()

@@ -5,8 +5,8 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from variegate.arrays import FloatArray, IndexArray, check_numbers
-from variegate.catalogue import Catalogue
 from variegate.errors import InputError
+from variegate.model.catalogue import Catalogue
 
 
 def checked_mean_user(catalogue: Catalogue, mean_user: ArrayLike | None) -> FloatArray:

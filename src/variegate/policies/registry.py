@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from variegate.arrays import check_choice
-from variegate.catalogue import Catalogue
+from variegate.model.catalogue import Catalogue
 from variegate.policies.base import Policy
 from variegate.policies.c2ucb import C2UCB
 from variegate.policies.comblin import CombLinTS, CombLinUCB

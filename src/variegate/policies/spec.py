@@ -10,8 +10,8 @@ from inspect import isabstract
 from typing import Any
 
 from variegate.arrays import check_choice
-from variegate.catalogue import Catalogue
 from variegate.errors import InputError, NotFoundError
+from variegate.model.catalogue import Catalogue
 from variegate.policies.base import Policy
 from variegate.policies.registry import POLICIES, check_options
 

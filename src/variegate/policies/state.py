@@ -11,7 +11,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.errors import StateError
-from variegate.ridge import LARGEST_SUM
+from variegate.model.ridge import LARGEST_SUM
 
 #: Raised when a state of before can no longer be read as one of now.
 STATE_VERSION: Final = 1

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from variegate.arrays import IndexArray, generator
+from variegate.model.search import FixedScores, Scorer
+from variegate.model.slate import Slate
 from variegate.policies.base import Explanation, Policy
-from variegate.search import FixedScores, Scorer
-from variegate.slate import Slate
 
 
 class Uniform(Policy):

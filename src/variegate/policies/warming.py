@@ -6,8 +6,8 @@ NUMBA_CACHE_DIR), so this takes some twenty seconds once, and no time after that
 
 import numpy as np
 
-from variegate.catalogue import Catalogue
-from variegate.distances import jaccard
+from variegate.model.catalogue import Catalogue
+from variegate.model.distances import jaccard
 from variegate.policies.base import Policy
 from variegate.policies.registry import POLICIES, make_policy
 

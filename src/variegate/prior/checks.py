@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from variegate.arrays import FloatArray, check_numbers, check_positive, frozen
-from variegate.catalogue import Catalogue
 from variegate.errors import InputError
+from variegate.model.catalogue import Catalogue
 
 #: What a prior's numbers are at most and at least. Within these bounds every estimate is finite:
 #: features may be as large as a catalogue takes (1e100), and their weights as small.

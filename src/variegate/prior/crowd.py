@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from variegate.catalogue import Catalogue
+from variegate.model.catalogue import Catalogue
 from variegate.prior.likes import liked_rows
 from variegate.prior.popularity import POPULARITY, with_popularity
 from variegate.prior.tastes import FIRST_TASTE, TASTES, with_tastes

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from variegate.arrays import FloatArray, check_positive
-from variegate.catalogue import Catalogue
+from variegate.model.catalogue import Catalogue
 from variegate.prior.likes import LikeSums, like_sums
 from variegate.prior.popularity import POPULARITY
 from variegate.prior.prior import Prior

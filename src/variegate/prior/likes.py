@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from variegate.arrays import FloatArray, IndexArray
-from variegate.catalogue.checks import selected_rows
 from variegate.errors import InputError
+from variegate.model.catalogue_checks import selected_rows
 from variegate.prior.shrinking import Belief, Moments
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from variegate.arrays import check_numbers
-from variegate.catalogue import Catalogue
 from variegate.errors import InputError
+from variegate.model.catalogue import Catalogue
 
 #: What the feature is called.
 POPULARITY: Final = "popularity"

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from variegate.arrays import FloatArray, check_range, sealed
-from variegate.catalogue import Catalogue
 from variegate.errors import DataError, InputError
+from variegate.model.catalogue import Catalogue
 from variegate.prior.checks import (
     LARGEST_NOISE,
     LEAST_NOISE,

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import svds
 
 from variegate.arrays import FloatArray, IndexArray, check_count
-from variegate.catalogue import Catalogue
+from variegate.model.catalogue import Catalogue
 from variegate.prior.likes import liked_rows
 
 #: How many tastes are told apart. A learner that starts from nothing cannot afford so many

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.catalogue import Catalogue
+from variegate.model.catalogue import Catalogue
 
 if TYPE_CHECKING:
     from variegate.prior.prior import Prior

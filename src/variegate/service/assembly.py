@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from variegate.catalogue import Catalogue
 from variegate.engine import Desk
 from variegate.engine.process import EngineProxy, has_process
 from variegate.engine.replicas import Replica
+from variegate.model.catalogue import Catalogue
 from variegate.service.app import Lifespan, create_app
 from variegate.service.metrics import ERROR_KINDS, Metrics
 from variegate.service.parts import (

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Final
 
-from variegate.catalogue import Catalogue
 from variegate.engine import Arms, Rules
 from variegate.engine.replicas import Replica, configuration_of
 from variegate.errors import DataError, InputError
+from variegate.model.catalogue import Catalogue
 from variegate.policies.warming import warm_policy
 from variegate.service.ids import check_id
 from variegate.service.settings import Settings
@@ -23,7 +23,7 @@ def catalogue_of(settings: Settings) -> Catalogue:
         catalogue = Catalogue.load(settings.catalogue)
         _check_ids(settings.catalogue, catalogue)
         return catalogue
-    from variegate.films import film_catalogue
+    from variegate.data.films import film_catalogue
 
     return film_catalogue()
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from variegate.catalogue import Catalogue
 from variegate.errors import VariegateError
+from variegate.model.catalogue import Catalogue
 from variegate.policies import Policy
 from variegate.policies.planning import Planning
 from variegate.policies.spec import PolicySpec, parse_policy

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from variegate.arrays import FloatArray, check_numbers
 from variegate.errors import InputError
-from variegate.utility import Utility
+from variegate.model.utility import Utility
 
 
 class SimulatedUser:

@@ -10,8 +10,10 @@ import pytest
 
 from tests.cli.running import archive
 from tests.evaluation.replaying import made_dataset, taste_pairs
-from variegate.datasets import Dataset, load_movielens_100k, split_users
-from variegate.embeddings import fit_bpr
+from variegate.data.bpr import fit_bpr
+from variegate.data.dataset import Dataset
+from variegate.data.movielens import load_movielens_100k
+from variegate.data.splits import split_users
 from variegate.errors import InputError
 from variegate.evaluation.choosing import (
     Chosen,
@@ -135,7 +137,7 @@ def test_scales_are_searched_where_there_are_several_distances(
 
 
 def test_features_of_a_catalogue_are_taken_as_they_are(dataset: Dataset, cache: Path) -> None:
-    from variegate.building import rated_catalogue
+    from variegate.data.build import rated_catalogue
 
     items = rated_catalogue(dataset, fit_bpr(dataset, d=2, epochs=5, cache=cache))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.service.desk.shop import Shop
 from variegate.arrays import FloatArray
-from variegate.catalogue import Catalogue
+from variegate.model.catalogue import Catalogue
 from variegate.store import Store
 
 LMDP = {"lmdp": "lmdp"}

@@ -6,12 +6,12 @@ from zlib import crc32
 
 import numpy as np
 
-from variegate.catalogue import Catalogue
-from variegate.distances import difference, euclidean, hamming, jaccard
 from variegate.engine import Arms
 from variegate.errors import ConflictError
+from variegate.model.catalogue import Catalogue
+from variegate.model.distances import difference, euclidean, hamming, jaccard
+from variegate.model.slate import Slate
 from variegate.policies import Policy
-from variegate.slate import Slate
 
 
 @dataclass

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from variegate.catalogue import Catalogue
-from variegate.distances import difference, euclidean, hamming, jaccard
 from variegate.engine import Arms, Desk, Report, Rules, Wish
 from variegate.engine.forgetting import Forgetting
 from variegate.engine.import_file import ImportFile
@@ -16,6 +14,8 @@ from variegate.engine.import_plan import plan_import
 from variegate.engine.rebuilding import Check, checked
 from variegate.engine.settling import Settler
 from variegate.engine.stocking import Retiring, Stocking
+from variegate.model.catalogue import Catalogue
+from variegate.model.distances import difference, euclidean, hamming, jaccard
 from variegate.store import EventRow, SlateRow, Store, UserRow
 
 NOON = 1_700_000_000.0

@@ -7,7 +7,7 @@ import pytest
 
 from tests.postgres import Postgres, fresh_database
 from tests.service.desk.shop import Shop
-from variegate.films import film_catalogue
+from variegate.data.films import film_catalogue
 from variegate.store import Store
 
 #: Lists of ten films with their reports

@@ -16,7 +16,7 @@ from variegate.engine import Arms
 from variegate.engine.packing import packed_slate
 from variegate.engine.rebuilding import Rebuilding
 from variegate.errors import ConflictError, DataError
-from variegate.slate import Slate
+from variegate.model.slate import Slate
 
 ITEMS = catalogue()
 POLICIES = {"a": "lmdh:ridge=1", "b": "linucb", "c": "lsb", "d": "lmdp"}

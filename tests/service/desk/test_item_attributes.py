@@ -11,12 +11,12 @@ from tests.service.caller import Caller, error
 from tests.service.desk.shop import Shop
 from tests.service.whole import service
 from variegate import Catalogue
-from variegate.building import content_catalogue
-from variegate.content import ColumnSource
-from variegate.datasets.items import ItemTable
-from variegate.distances import jaccard
+from variegate.data.build import content_catalogue
+from variegate.data.films import film_catalogue
 from variegate.errors import InputError
-from variegate.films import film_catalogue
+from variegate.model.distances import jaccard
+from variegate.model.encoder import ColumnSource
+from variegate.model.item_table import ItemTable
 from variegate.store import Store
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tests.service.desk.shop import Shop, catalogue, new_item
-from variegate.catalogue import Catalogue
-from variegate.distances import jaccard
 from variegate.engine.shelf import Shelf
 from variegate.engine.stocking import Retiring, Stocking
 from variegate.errors import ConflictError, DataError, InputError, NotFoundError
+from variegate.model.catalogue import Catalogue
+from variegate.model.distances import jaccard
 from variegate.policies import Dial
 from variegate.store import Store
 

@@ -11,12 +11,12 @@ import pytest
 
 from tests.service.desk.shop import Shop, catalogue, new_item
 from variegate import Catalogue
-from variegate.distances import Distance, jaccard
+from variegate.data.films import film_catalogue
 from variegate.engine.itemdata import item_values
 from variegate.engine.known_catalogue import noted_catalogue
 from variegate.engine.new_catalogue import accept, relearn
 from variegate.errors import DataError, StoreError
-from variegate.films import film_catalogue
+from variegate.model.distances import Distance, jaccard
 from variegate.store import Store
 from variegate.store.notes import CATALOGUE, RELEARNING
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.service.desk.shop import LMDH, Shop
-from variegate.catalogue import Catalogue
+from variegate.model.catalogue import Catalogue
 from variegate.store import Store
 
 

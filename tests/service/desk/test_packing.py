@@ -7,7 +7,7 @@ import pytest
 
 from variegate.engine.packing import packed_slate, unpacked_slate
 from variegate.errors import StateError
-from variegate.slate import Slate
+from variegate.model.slate import Slate
 from variegate.store import SlateRow
 
 

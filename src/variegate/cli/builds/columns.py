@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from variegate.datasets.item_file import ItemColumns
+    from variegate.data.loaders import ItemColumns
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -19,7 +19,7 @@ def films(count: int, out: str) -> None:
         variegate build films --out films.npz
     """
     from variegate.cli.console import plain_console
-    from variegate.films import film_catalogue
+    from variegate.data.films import film_catalogue
 
     path, console = check_place(out), plain_console()
     with console.status("Choosing films"):

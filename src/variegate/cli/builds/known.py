@@ -7,7 +7,7 @@ import click
 from variegate.cli.builds.saving import check_place, out_option
 from variegate.cli.builds.training import Training, build_from_likes, training_options
 
-#: As `variegate.datasets.DATASETS` has them, which --help need not wait for
+#: As `variegate.data.registry.DATASETS` has them, which --help need not wait for
 NAMES: Final = ("ml-100k", "ml-1m", "anime")
 _HELP: Final = """Make a catalogue of {name}, on vectors learnt from who liked what.
 
@@ -39,7 +39,7 @@ def _command_for(name: str) -> click.Command:
     @out_option
     def build_known(path: str | None, out: str, **options: Any) -> None:
         from variegate.cli.console import plain_console
-        from variegate.datasets import DATASETS, find
+        from variegate.data.registry import DATASETS, find
 
         target, console = check_place(out, path), plain_console()
         source = find(name) if path is None else path

@@ -47,7 +47,7 @@ def ratings(
             --list tags --distance cosine --distance genres --out books.npz
     """
     from variegate.cli.console import plain_console
-    from variegate.datasets import load_table
+    from variegate.data.loaders import load_table
 
     path, console = check_place(out, table, items), plain_console()
     with console.status(f"Reading {table}"):

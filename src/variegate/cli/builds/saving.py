@@ -12,7 +12,7 @@ from variegate.errors import DataError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from variegate.catalogue import Catalogue
+    from variegate.model.catalogue import Catalogue
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

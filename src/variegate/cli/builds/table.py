@@ -44,9 +44,9 @@ def items(
         variegate build items shop.csv --id sku --title name \\
             --list tags --number price --text description --out shop.npz
     """
-    from variegate.building import content_catalogue
     from variegate.cli.console import plain_console
-    from variegate.datasets import load_items
+    from variegate.data.build import content_catalogue
+    from variegate.data.loaders import load_items
 
     path, console = check_place(out, file), plain_console()
     columns = columns_from(options)

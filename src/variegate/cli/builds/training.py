@@ -12,9 +12,9 @@ from variegate.cli.builds.saving import save_and_say
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from variegate.catalogue import Catalogue
-    from variegate.datasets import Dataset
-    from variegate.embeddings import Embeddings
+    from variegate.data.dataset import Dataset
+    from variegate.data.embeddings import Embeddings
+    from variegate.model.catalogue import Catalogue
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -86,9 +86,9 @@ def catalogue_from_likes(
 ) -> "tuple[Catalogue, Dataset]":
     """Learn vectors from the likes; return a catalogue, and the likes that were learnt from."""
     from variegate.arrays import check_count
-    from variegate.building import rated_catalogue
     from variegate.cli.console import say
-    from variegate.datasets import split_users
+    from variegate.data.build import rated_catalogue
+    from variegate.data.splits import split_users
 
     say(
         console,
@@ -111,7 +111,7 @@ def catalogue_from_likes(
 
 def _learnt(console: "Console", data: "Dataset", training: Training) -> "Embeddings":
     from variegate.cli.console import progress_bar, say
-    from variegate.embeddings import cache_folder, fit_bpr
+    from variegate.data.bpr import cache_folder, fit_bpr
 
     with progress_bar(console, "Learning vectors") as (progress, trained):
         learnt = fit_bpr(
@@ -134,8 +134,8 @@ def _check_distances(data: "Dataset", names: tuple[str, ...]) -> None:
     """Raise unless the data can have distances of these names, whatever the vectors will be."""
     import numpy as np
 
-    from variegate.building import rated_catalogue
-    from variegate.embeddings import embeddings_of
+    from variegate.data.build import rated_catalogue
+    from variegate.data.embeddings import embeddings_of
 
     liked = [data.item_ids[row] for row in np.flatnonzero(data.popularity)]
     rated_catalogue(data, embeddings_of(liked, np.ones((len(liked), 1))), distances=names)

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from variegate.datasets.sources import read_file
-from variegate.datasets.text import as_utf8
-from variegate.embeddings import Embeddings, embeddings_of
+from variegate.data.download import read_file
+from variegate.data.embeddings import Embeddings, embeddings_of
+from variegate.data.tables import as_utf8
 from variegate.errors import DataError, InputError
 from variegate.files import BROKEN, check_declared, stored_arrays
 

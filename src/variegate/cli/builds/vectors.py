@@ -9,7 +9,7 @@ from variegate.cli.builds.saving import check_place, out_option, save_and_say
 from variegate.errors import InputError
 
 if TYPE_CHECKING:
-    from variegate.datasets import ItemTable
+    from variegate.model.item_table import ItemTable
 
 
 @click.command()
@@ -53,10 +53,10 @@ def vectors(
         variegate build vectors encoded.npz --out shop.npz
         variegate build vectors encoded.npy --ids ids.txt --distance angular --out shop.npz
     """
-    from variegate.building.content import table_attributes
-    from variegate.catalogue import Catalogue
     from variegate.cli.builds.vector_file import read_vectors
     from variegate.cli.console import plain_console
+    from variegate.data.build import table_attributes
+    from variegate.model.catalogue import Catalogue
 
     path, console = check_place(out, file, ids, items), plain_console()
     brought = read_vectors(file, ids, normalise)
@@ -75,7 +75,7 @@ def vectors(
 
 
 def _about(items: str | None, items_id: str, options: dict[str, Any]) -> "ItemTable | None":
-    from variegate.datasets import load_items
+    from variegate.data.loaders import load_items
 
     columns = columns_from(options)
     if items is not None:

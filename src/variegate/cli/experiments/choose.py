@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from variegate.datasets import Dataset
+    from variegate.data.dataset import Dataset
     from variegate.evaluation.choosing import Chosen
     from variegate.evaluation.tasks import Protocol
 
@@ -81,7 +81,7 @@ def choose(
     """
     from variegate.cli.console import plain_console
     from variegate.cli.priors.choosing import bars, checked_workers
-    from variegate.embeddings import cache_folder
+    from variegate.data.bpr import cache_folder
     from variegate.evaluation.choosing import Promises, choose_settings
 
     target, count = None if out is None else check_place(out, *datasets), checked_workers(workers)
@@ -124,7 +124,7 @@ def _tell(console: "Console", chosen: "Chosen", target: "Path | None", first: st
 
 
 def _read(names: tuple[str, ...], table: list[Any]) -> "dict[str, Dataset]":
-    from variegate.datasets import DATASETS, find
+    from variegate.data.registry import DATASETS, find
 
     found: dict[str, Dataset] = {}
     if not names:

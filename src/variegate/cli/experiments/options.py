@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from variegate.datasets import Dataset
+    from variegate.data.dataset import Dataset
     from variegate.evaluation.scores import Scores
     from variegate.policies import PolicySpec
 
@@ -58,7 +58,8 @@ def dataset_of(
 ) -> "Dataset":
     """Return the data set that DATA names: a known one, or a table of one's own."""
     from variegate.arrays import check_choice
-    from variegate.datasets import DATASETS, find, load_table
+    from variegate.data.loaders import load_table
+    from variegate.data.registry import DATASETS, find
 
     if data in DATASETS:
         return DATASETS[data].load(find(data))
@@ -90,7 +91,7 @@ def replayed(
 ) -> dict[str, list["Scores"]]:
     """Replay each policy on each split, with bars on a terminal; return scores by policy."""
     from variegate.cli.console import plain_console, progress_bar
-    from variegate.embeddings import cache_folder
+    from variegate.data.bpr import cache_folder
     from variegate.evaluation.scores import scores_of
     from variegate.evaluation.tasks import rated_task
     from variegate.evaluation.workers import Settings, replay_all
@@ -126,7 +127,7 @@ def policies_of(texts: Iterable[str]) -> dict[str, "PolicySpec"]:
 
     It is told before anything is learnt, which can take minutes.
     """
-    from variegate.catalogue import Catalogue
+    from variegate.model.catalogue import Catalogue
     from variegate.policies import parse_policy
 
     # The installed command does not look for modules in this folder by itself. At the end, so

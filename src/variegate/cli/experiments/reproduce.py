@@ -59,7 +59,7 @@ def reproduce(
     """
     from variegate.arrays import check_count
     from variegate.cli.console import plain_console, say
-    from variegate.embeddings import cache_folder
+    from variegate.data.bpr import cache_folder
     from variegate.evaluation.reproduction.report import write_docs, write_report
     from variegate.evaluation.reproduction.run import CHAPTERS
     from variegate.evaluation.reproduction.run import reproduce as run
@@ -101,7 +101,7 @@ def _plan_of(datasets: tuple[str, ...], users: dict[str, int], *, quick: bool) -
 
 def _most_users(most: tuple[str, ...]) -> dict[str, int]:
     from variegate.arrays import check_choice
-    from variegate.datasets import DATASETS
+    from variegate.data.registry import DATASETS
     from variegate.errors import InputError
 
     users = {}
@@ -130,7 +130,7 @@ def _as_typed() -> str:
 def _paths(datasets: tuple[str, ...]) -> tuple[dict[str, Path], dict[str, str]]:
     """Return where each data set is, and why those that are not there are not."""
     from variegate.arrays import check_choice
-    from variegate.datasets import DATASETS, find
+    from variegate.data.registry import DATASETS, find
     from variegate.errors import DataError, VariegateError
 
     paths, missing = {}, {}

@@ -52,7 +52,7 @@ def chosen_for(
 
     `training` says how vectors are learnt; without it the catalogue's features stay.
     """
-    from variegate.embeddings import cache_folder
+    from variegate.data.bpr import cache_folder
     from variegate.evaluation.choosing import choose_settings
     from variegate.evaluation.tasks import Protocol
 

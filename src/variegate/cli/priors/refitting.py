@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from variegate.errors import InputError
 
 if TYPE_CHECKING:
-    from variegate.catalogue import Catalogue
     from variegate.engine import Arms
+    from variegate.model.catalogue import Catalogue
 
 
 def refit_store(

@@ -7,9 +7,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from variegate.arrays import IndexArray
-    from variegate.catalogue import Catalogue
     from variegate.cli.builds.training import Training
-    from variegate.datasets import Dataset
+    from variegate.data.dataset import Dataset
+    from variegate.model.catalogue import Catalogue
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +39,10 @@ def source_from_likes(console: "Console", data: "Dataset", training: "Training")
 
 def source_from_catalogue(console: "Console", file: str, data: "Dataset") -> Source:
     """Take the features that a catalogue has."""
-    from variegate.catalogue import Catalogue
     from variegate.cli.console import say
     from variegate.errors import DataError
     from variegate.evaluation.tasks import liked_rows
+    from variegate.model.catalogue import Catalogue
 
     catalogue = Catalogue.load(file)
     likes = liked_rows(data, catalogue.ids)

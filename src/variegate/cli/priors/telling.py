@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from variegate.catalogue import Catalogue
+    from variegate.model.catalogue import Catalogue
     from variegate.prior import Prior
 
 
@@ -28,8 +28,8 @@ def is_prior(file: str) -> bool:
 
 def inspect_prior(file: str, catalogue: str | None) -> None:
     """Print what a prior's file says, by titles where the catalogue is given."""
-    from variegate.catalogue import Catalogue
     from variegate.cli.console import plain_console
+    from variegate.model.catalogue import Catalogue
     from variegate.prior import Prior
 
     items = None if catalogue is None else Catalogue.load(catalogue)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.catalogue import Catalogue
 from variegate.errors import DataError
 from variegate.evaluation.beyond.methods import OURS, PRIOR_OPTIONS, PriorPolicy, spelt_out
 from variegate.evaluation.beyond.results import SeveralDistances
 from variegate.evaluation.replay import ReplayTask, Trace, replay_user
 from variegate.evaluation.scores import Scores, scores_of
 from variegate.evaluation.tasks import PROTOCOLS, Protocol, crowd_task, fitted_prior
+from variegate.model.catalogue import Catalogue
 
 if TYPE_CHECKING:
     from variegate.evaluation.reproduction.runner import Runner

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Final, Literal, TypeAlias
 
-from variegate.catalogue import Catalogue
 from variegate.evaluation.reproduction.names import method_title
+from variegate.model.catalogue import Catalogue
 from variegate.policies import POLICIES, Policy, PolicySpec, parse_policy
 from variegate.prior import Prior, fit_prior
 from variegate.prior.fitting import BETA

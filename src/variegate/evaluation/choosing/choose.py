@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from variegate.arrays import check_count
-from variegate.catalogue import Catalogue
-from variegate.datasets import Dataset
+from variegate.data.dataset import Dataset
 from variegate.errors import InputError
 from variegate.evaluation.choosing.chosen import Chosen
 from variegate.evaluation.choosing.folds import (
@@ -26,6 +25,7 @@ from variegate.evaluation.choosing.settings import LearnerSettings
 from variegate.evaluation.choosing.space import coordinates
 from variegate.evaluation.tasks import PROTOCOLS, Protocol
 from variegate.evaluation.workers import Settings
+from variegate.model.catalogue import Catalogue
 
 #: The most passes through all settings.
 PASSES: Final = 3

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from variegate.catalogue import Catalogue
-from variegate.datasets import Dataset, split_users
+from variegate.data.dataset import Dataset
+from variegate.data.splits import split_users
 from variegate.errors import InputError
 from variegate.evaluation.replay import ReplayTask
 from variegate.evaluation.tasks import (
@@ -17,6 +17,7 @@ from variegate.evaluation.tasks import (
     liked_rows,
     rated_task,
 )
+from variegate.model.catalogue import Catalogue
 from variegate.prior import Prior
 
 

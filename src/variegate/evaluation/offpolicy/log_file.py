@@ -31,11 +31,11 @@ from typing import Any
 import numpy as np
 
 from variegate.arrays import MaskArray, check_fraction
-from variegate.catalogue import Catalogue
 from variegate.errors import DataError, InputError, NotFoundError
 from variegate.evaluation.offpolicy.log import SlateLog, SlateTerms, slate_log
 from variegate.evaluation.offpolicy.user_log import LoggedSlate
 from variegate.files import written_whole
+from variegate.model.catalogue import Catalogue
 from variegate.policies import Dial
 
 _COLUMNS = ("propensities", "rewards", "seen")

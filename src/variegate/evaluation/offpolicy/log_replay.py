@@ -8,7 +8,6 @@ from typing import Final, Literal
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray
-from variegate.catalogue import Catalogue
 from variegate.errors import InputError, StateError
 from variegate.evaluation.offpolicy.log import SlateLog, SlateTerms, slate_log
 from variegate.evaluation.offpolicy.pseudo_inverse import (
@@ -18,7 +17,8 @@ from variegate.evaluation.offpolicy.pseudo_inverse import (
     uniform_weight,
 )
 from variegate.evaluation.offpolicy.user_log import Lesson, LoggedSlate, Obstacle, UserLog
-from variegate.gains import Gains
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Gains
 from variegate.policies import Policy, PolicySpec, mixed_chances
 
 Estimator = Literal["rips", "sips", "dr", "pi"]

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from variegate.arrays import FloatArray, check_choice, check_count, check_numbers, check_positive
-from variegate.catalogue import Catalogue
 from variegate.errors import InputError
 from variegate.evaluation.offpolicy.estimate import group_numbers
 from variegate.evaluation.offpolicy.log import SlateLog
 from variegate.evaluation.offpolicy.weights import checked_distributions
-from variegate.gains import NORMALISERS, Gains, Normaliser
-from variegate.ridge import Ridge
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import NORMALISERS, Gains, Normaliser
+from variegate.model.ridge import Ridge
 
 
 @dataclass(frozen=True, eq=False)

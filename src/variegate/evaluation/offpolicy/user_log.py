@@ -7,10 +7,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
-from variegate.catalogue import Catalogue
 from variegate.evaluation.offpolicy.log import SlateLog, SlateTerms
-from variegate.gains import Normaliser, normalising_factors
-from variegate.slate import Slate, slate_of
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Normaliser, normalising_factors
+from variegate.model.slate import Slate, slate_of
 
 #: Why a list cannot be evaluated though it has propensities and feedback: it does not record what
 #: it was chosen from; the items of its time are not known; its propensities contradict what it

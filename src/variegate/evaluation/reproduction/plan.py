@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from variegate.gains import Normaliser
+from variegate.model.gains import Normaliser
 
 #: What Figures 1 to 4 compare, LMDH that never explores, and DC2B at its strongest.
 COMPARED: Final = (

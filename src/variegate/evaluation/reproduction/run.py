@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from variegate.arrays import check_choice
-from variegate.datasets import DATASETS, Dataset
+from variegate.data.dataset import Dataset
+from variegate.data.registry import DATASETS
 from variegate.evaluation.beyond.measuring import measured_beyond
 from variegate.evaluation.reproduction.folder import ResultsFolder
 from variegate.evaluation.reproduction.plan import COMPARED, OTHER_READINGS, Plan

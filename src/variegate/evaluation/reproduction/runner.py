@@ -9,7 +9,7 @@ from typing import Protocol as Interface
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.datasets import Dataset
+from variegate.data.dataset import Dataset
 from variegate.evaluation.ratios import approximation_ratios
 from variegate.evaluation.replay import PolicyFactory, ReplayTask
 from variegate.evaluation.reproduction.folder import ResultsFolder
@@ -19,9 +19,9 @@ from variegate.evaluation.scores import Scores, scores_of
 from variegate.evaluation.simulation import Simulation
 from variegate.evaluation.tasks import Protocol, rated_task
 from variegate.evaluation.workers import Settings, replay_all, simulate_all
-from variegate.gains import Normaliser
+from variegate.model.gains import Normaliser
+from variegate.model.theory import regret_bound
 from variegate.policies import LMDH, parse_policy
-from variegate.theory import regret_bound
 
 #: The searches whose lists are held against the best.
 SEARCHED = ("greedy", "non-oblivious", "local")

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from variegate.catalogue import Catalogue
 from variegate.engine import Shelf
 from variegate.errors import InputError
 from variegate.loadtest.soak.audit import Audit, audited
@@ -17,6 +16,7 @@ from variegate.loadtest.soak.clients import crowd_of, loaded
 from variegate.loadtest.soak.notebook import Notebook
 from variegate.loadtest.soak.process import Process, started
 from variegate.loadtest.soak.results import Kill, Plan, Soak
+from variegate.model.catalogue import Catalogue
 from variegate.service.parts import arms_of, catalogue_of
 from variegate.service.settings import Settings
 from variegate.store import Store

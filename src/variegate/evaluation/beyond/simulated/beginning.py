@@ -7,7 +7,6 @@ from typing import Any, Final
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.catalogue import Catalogue
 from variegate.evaluation.beyond.simulated.world import (
     NOISE,
     TOPICS,
@@ -23,11 +22,12 @@ from variegate.evaluation.beyond.simulated.world import (
     stream,
     taste_of,
 )
+from variegate.model.catalogue import Catalogue
+from variegate.model.ridge import unpacked
+from variegate.model.utility import Utility
 from variegate.policies import LMDP, POLICIES, Policy, PolicySpec
 from variegate.prior import Prior, fit_prior_from_sums, vague_prior
-from variegate.ridge import unpacked
 from variegate.users import clicks
-from variegate.utility import Utility
 
 #: No floor: it is a promise, and no guess at what users want.
 _OPTIONS: Final[Mapping[str, Any]] = {"exploration": 0.5, "floor": None}

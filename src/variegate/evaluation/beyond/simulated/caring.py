@@ -6,9 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray
-from variegate.catalogue import Catalogue
-from variegate.distances import cosine, hamming, unit_rows
+from variegate.arrays import FloatArray, IndexArray, unit_rows
 from variegate.evaluation.beyond.simulated.world import (
     ITEMS,
     RIDGE,
@@ -23,10 +21,12 @@ from variegate.evaluation.beyond.simulated.world import (
     stream,
     taste_of,
 )
-from variegate.gains import normalising_factors
+from variegate.model.catalogue import Catalogue
+from variegate.model.distances import cosine, hamming
+from variegate.model.gains import normalising_factors
+from variegate.model.utility import Utility
 from variegate.policies import LMDH
 from variegate.users import clicks
-from variegate.utility import Utility
 
 #: What items can be apart in: their topics, their style, the kind of thing they are.
 DISTANCES: Final = ("topics", "style", "kind")

@@ -7,7 +7,6 @@ from typing import Final
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.catalogue import Catalogue
 from variegate.evaluation.beyond.simulated.world import (
     NOISE,
     RIDGE,
@@ -26,6 +25,7 @@ from variegate.evaluation.beyond.simulated.world import (
     stream,
     taste_of,
 )
+from variegate.model.catalogue import Catalogue
 from variegate.policies import LMDH, LMDP, Policy
 from variegate.prior import Prior
 from variegate.users import clicks

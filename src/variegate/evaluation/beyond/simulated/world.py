@@ -8,10 +8,10 @@ import numpy as np
 from scipy import stats
 
 from variegate.arrays import FloatArray
-from variegate.catalogue import Catalogue
 from variegate.evaluation.workers import shared_out
-from variegate.slate import Slate
-from variegate.utility import Utility
+from variegate.model.catalogue import Catalogue
+from variegate.model.slate import Slate
+from variegate.model.utility import Utility
 
 #: Items in a world; they are not taken away once shown.
 ITEMS: Final = 100

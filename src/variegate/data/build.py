@@ -1,0 +1,243 @@
+"""A catalogue from an item table alone: no ratings, so a new shop can start today."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from variegate.arrays import FloatArray, IndexArray, check_choice
+from variegate.data.dataset import Dataset
+from variegate.data.embeddings import Embeddings
+from variegate.errors import InputError, NotFoundError
+from variegate.model.catalogue import Catalogue
+from variegate.model.distances import (
+    Distance,
+    angular,
+    cosine,
+    difference,
+    distance_of_values,
+    euclidean,
+    hamming,
+    jaccard,
+)
+from variegate.model.encoder import ColumnSource, Encoder, content_features
+from variegate.model.item_table import ItemTable
+
+
+def content_catalogue(
+    table: ItemTable,
+    *,
+    columns: Iterable[str] | None = None,
+    distances: Iterable[str] | None = None,
+) -> Catalogue:
+    """Return a catalogue whose features and distances come from the items' columns.
+
+    The distances are "cosine" on all features together, and one a column, by its name: for a
+    list the share of labels that two items do not have in common (Jaccard), for a category
+    whether the labels differ (Hamming), for a number the difference. A number that is not
+    known counts there as the median, one beyond the 1st or the 99th percentile as standing at
+    it, and the largest difference is 1. A category that is not known is a label of its own.
+    Columns of text and columns of which nothing is known have no distance of their own.
+
+    Parameters
+    ----------
+    table
+        The items; one of which nothing is known is an InputError.
+    columns
+        The names of the columns to use; all, if not given. The others are still kept as
+        attributes.
+    distances
+        The names of the distances to have; all, if not given.
+
+    Examples
+    --------
+    >>> shop = ItemTable(
+    ...     ("a", "b", "c"),
+    ...     ("Axe", "Bow", "Cup"),
+    ...     numbers={"price": np.array([30.0, 80.0, np.nan])},
+    ...     lists={"tags": (("tool",), ("sport",), ("kitchen", "gift"))},
+    ... )
+    >>> content_catalogue(shop)
+    Catalogue(3 items, 5 features, distances: cosine, price, tags)
+    """
+    content = content_features(table, columns=columns)
+    known = [column.column for column in content.encoder.columns]
+    own = _column_distances(table, known)
+    possible = {"cosine": cosine(), **{name: h for name, (h, _source) in own.items()}}
+    names = list(possible) if distances is None else list(distances)
+    chosen = [possible[check_choice("distances", name, possible)] for name in names]
+    return Catalogue(
+        table.ids,
+        content.features,
+        chosen,
+        table.titles,
+        table_attributes(table),
+        feature_names=content.names,
+        encoder=content.encoder,
+        sources={name: own[name][1] for name in names if name in own},
+    )
+
+
+def with_new_items(
+    catalogue: Catalogue, more: ItemTable, *, encoder: Encoder | None = None
+) -> Catalogue:
+    """Return the catalogue with the items of `more` after its own.
+
+    Features and distances are made from the columns as the catalogue's own were. Numbers that are
+    not known count as the median of the table that the catalogue was made from.
+
+    Parameters
+    ----------
+    encoder
+        For a catalogue that has none, as one from a file of an earlier version: what
+        `content_features` of its table gave.
+    """
+    own = catalogue.encoder or encoder
+    if own is None:
+        raise InputError(f"`encoder` must be given for {catalogue}, which has none of its own")
+    attributes = table_attributes(more)
+    found = {
+        h.name: distance_of_values(h, _values(catalogue, h, more, attributes))
+        for h in catalogue.distances
+        if not h.on_features and _is_made_from(catalogue, h, attributes)
+    }
+    return catalogue.extended(more.ids, own.features(more), found, more.titles, attributes)
+
+
+def table_attributes(table: ItemTable) -> dict[str, list[Any]]:
+    """Return every column as values that JSON can hold; what is not known is None."""
+    return {
+        **{name: _plain_numbers(column) for name, column in table.numbers.items()},
+        **{name: [label or None for label in c] for name, c in table.categories.items()},
+        **{name: [list(labels) for labels in c] for name, c in table.lists.items()},
+        **{name: [text or None for text in c] for name, c in table.texts.items()},
+    }
+
+
+def _column_distances(
+    table: ItemTable, names: Iterable[str]
+) -> dict[str, tuple[Distance, ColumnSource]]:
+    found: dict[str, tuple[Distance, ColumnSource]] = {}
+    for name in names:
+        if name == "cosine":
+            raise InputError("a column must not be called `cosine`: a distance has that name")
+        if name in table.numbers:
+            low, high = map(float, np.nanpercentile(table.numbers[name], [1, 99]))
+            middle = float(np.nanmedian(table.numbers[name]))
+            values = np.clip(_filled(table.numbers[name]), low, high)
+            source = ColumnSource(name, "number", middle, low, high)
+            found[name] = difference(values, name=name), source
+        elif name in table.categories:
+            labels = hamming(table.categories[name], name=name)
+            found[name] = labels, ColumnSource(name, "category")
+        elif name in table.lists:
+            found[name] = jaccard(table.lists[name], name=name), ColumnSource(name, "list")
+    return found
+
+
+def _is_made_from(catalogue: Catalogue, h: Distance, columns: Collection[str]) -> bool:
+    source = catalogue.sources.get(h.name)
+    return any(name in columns for name in (source.attributes if source else (h.name,)))
+
+
+def _values(
+    catalogue: Catalogue, h: Distance, more: ItemTable, attributes: Mapping[str, list[Any]]
+) -> list[Any]:
+    """Return the new items' values for a distance."""
+    source = catalogue.sources.get(h.name)
+    if source is None:  # of a file from before: the column has the distance's name
+        kind = next(kind for kind, names in _kinds(more).items() if h.name in names)
+        bounds = float(np.median(h.rows)), float(h.rows.min()), float(h.rows.max())
+        source = ColumnSource(h.name, kind, *(bounds if kind == "number" else ()))
+    return source.values(len(more), attributes)
+
+
+def _kinds(table: ItemTable) -> dict[str, Collection[str]]:
+    return {"number": table.numbers, "category": table.categories, "list": table.lists}
+
+
+def _filled(column: FloatArray) -> FloatArray:
+    return np.where(np.isnan(column), np.nanmedian(column), column)
+
+
+def _plain_numbers(column: FloatArray) -> list[int | float | None]:
+    """Return years as 1999, not 1999.0, where the whole column is of whole numbers."""
+    known = column[~np.isnan(column)]
+    whole = bool((known == np.round(known)).all())
+    return [None if np.isnan(value) else int(value) if whole else float(value) for value in column]
+
+
+# A catalogue of what people rated, on embeddings of their likes.
+
+
+def rated_catalogue(
+    dataset: Dataset, embeddings: Embeddings, *, distances: str | Sequence[str] = ("cosine",)
+) -> Catalogue:
+    """Return a catalogue of the embeddings' items, with what the dataset says of them.
+
+    Every column of the item table becomes an attribute (None where a value is not known), and
+    so does ``popularity``, the number of users in `dataset` who liked the item: give the
+    training users' part of the data where the others are to be tested on.
+
+    Parameters
+    ----------
+    dataset
+        Has at least the items of `embeddings`.
+    embeddings
+        The relevance features; their order is the catalogue's.
+    distances
+        By name: ``cosine``, ``angular`` and ``euclidean`` on the embeddings; ``genres``, the
+        Jaccard distance of the dataset's categories, if it has any; ``years``, the difference
+        of the column ``year``, if there is one. An item whose year is not known is given the
+        median year there, so that it is far from nothing for that alone.
+    """
+    rows = _rows_of(dataset, embeddings.item_ids)
+    about = dataset.about.taken(rows.tolist())
+    names = [distances] if isinstance(distances, str) else list(distances)
+    makers = _makers(dataset, rows, about)
+    for name in names:
+        check_choice("distances", name, makers)
+    return Catalogue(
+        embeddings.item_ids,
+        embeddings.vectors,
+        [makers[name][0]() for name in names],
+        about.titles,
+        {**table_attributes(about), "popularity": dataset.popularity[rows].astype(int).tolist()},
+        mean_user=embeddings.mean_user,
+        feature_scale=embeddings.scale,
+        sources={name: source for name in names if (source := makers[name][1]) is not None},
+    )
+
+
+def _rows_of(dataset: Dataset, item_ids: Sequence[str]) -> IndexArray:
+    row_of = {item: row for row, item in enumerate(dataset.item_ids)}
+    for item in item_ids:
+        if item not in row_of:
+            raise NotFoundError(
+                f"no item {item!r} in `dataset` {dataset.name!r}: "
+                "its items must include those of `embeddings`"
+            )
+    return np.array([row_of[item] for item in item_ids], dtype=np.intp)
+
+
+def _makers(
+    dataset: Dataset, rows: IndexArray, about: ItemTable
+) -> dict[str, tuple[Callable[[], Distance], ColumnSource | None]]:
+    """Return what makes each distance that there can be, and which attribute it is made from."""
+    makers: dict[str, tuple[Callable[[], Distance], ColumnSource | None]] = {
+        "cosine": (cosine, None),
+        "angular": (angular, None),
+        "euclidean": (euclidean, None),
+    }
+    categories, column = [dataset.categories[row] for row in rows], dataset.category_column
+    if any(categories):
+        source = ColumnSource(column, "list" if column in about.lists else "single")
+        makers["genres"] = partial(jaccard, categories, name="genres"), source
+    years = about.numbers.get("year")
+    if years is not None and not np.isnan(years).all():
+        middle = float(np.nanmedian(years))
+        filled = np.where(np.isnan(years), middle, years)
+        source = ColumnSource("year", "number", middle)
+        makers["years"] = partial(difference, filled, name="years"), source
+    return makers

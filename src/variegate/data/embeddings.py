@@ -1,0 +1,253 @@
+"""One vector for each item, and where they come from."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from variegate.arrays import (
+    FloatArray,
+    IndexArray,
+    check_choice,
+    check_numbers,
+    check_positive,
+    frozen,
+)
+from variegate.errors import DataError, InputError
+from variegate.files import stored_arrays, written_whole
+
+# Ways to bring vectors into [-1, 1].
+
+
+#: What `normalised` can do, by name; the first is the default everywhere.
+NORMALISATIONS: Final = ("global", "min-max", "row", "none")
+
+
+def normalised(vectors: ArrayLike, how: str = "global") -> tuple[FloatArray, float]:
+    """Return the vectors in their new size, and the one number they were divided by.
+
+    Parameters
+    ----------
+    vectors
+        One row an item, (n, d).
+    how
+        ``global`` divides all by the largest absolute value, the only way that keeps angles
+        and the ranking by any user vector. ``min-max`` stretches each column over [-1, 1].
+        ``row`` gives each row the length 1. ``none`` leaves all as it is.
+
+    Returns
+    -------
+    The vectors, and what ``global`` divided by; 1 for the others, which have no one such number.
+    A matrix of zeros, a zero row and a column of one value only (``min-max``) become zeros.
+
+    Examples
+    --------
+    >>> normalised([[4.0, 2.0], [0.0, -1.0]])
+    (array([[ 1.  ,  0.5 ],
+           [ 0.  , -0.25]]), 4.0)
+    """
+    array = check_numbers("vectors", vectors, ndim=2)
+    check_choice("normalise", how, NORMALISATIONS)
+    if how == "none" or not array.any():
+        return array.copy(), 1.0
+    if how == "min-max":
+        return _over_the_range(array), 1.0
+    if how == "row":
+        return _of_length_one(array), 1.0
+    scale = float(np.abs(array).max())
+    return array / scale, scale
+
+
+def _over_the_range(array: FloatArray) -> FloatArray:
+    moderate = _within_one(array, axis=0)
+    lowest = moderate.min(axis=0)
+    spread = moderate.max(axis=0) - lowest
+    varied = spread > 0
+    stretched: FloatArray = 2 * (moderate - lowest) / np.where(varied, spread, 1.0) - 1
+    return np.where(varied, stretched, 0.0)
+
+
+def _of_length_one(array: FloatArray) -> FloatArray:
+    moderate = _within_one(array, axis=1)
+    lengths = np.linalg.norm(moderate, axis=1, keepdims=True)
+    unit: FloatArray = moderate / np.where(lengths > 0, lengths, 1.0)
+    return unit
+
+
+def _within_one(array: FloatArray, *, axis: int) -> FloatArray:
+    # Squares and spreads of very large or very small numbers would leave what a float can hold.
+    largest = np.abs(array).max(axis=axis, keepdims=True)
+    scaled: FloatArray = array / np.where(largest > 0, largest, 1.0)
+    return scaled
+
+
+# Embeddings as a file: one npz of plain arrays, and a JSON header among them.
+
+
+FORMAT: Final = "variegate embeddings"
+VERSION: Final = 1
+
+
+def write_embeddings(
+    path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, FloatArray]
+) -> None:
+    """Write the arrays and the header to `path`, whole or not at all."""
+    text = json.dumps({"format": FORMAT, "version": VERSION, **header}, allow_nan=False)
+    with written_whole(path) as file:
+        np.savez(
+            file, allow_pickle=False, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays
+        )
+
+
+def read_embeddings(path: str | Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
+    """Read what `write_embeddings` wrote, or raise DataError with the path."""
+    with stored_arrays(path, "embeddings") as stored:
+        arrays = {name: stored[name] for name in stored.files}
+        header = json.loads(arrays.pop("header").tobytes())
+        is_ours = header.get("format") == FORMAT
+        version = header.get("version")
+    if not is_ours:
+        raise DataError(f"{path}: not embeddings of variegate")
+    if version != VERSION:
+        raise DataError(
+            f"{path}: version {version} of the embeddings format, and this variegate reads "
+            f"version {VERSION}: train them anew or use the variegate that wrote them"
+        )
+    return header, arrays
+
+
+@dataclass(frozen=True, eq=False)
+class Embeddings:
+    """Items with a vector each; it never changes."""
+
+    item_ids: tuple[str, ...]
+    #: One row an item, normalised, (n, d)
+    vectors: FloatArray
+    #: The mean of the training users' vectors as they were learnt, (d,); None without users
+    mean_user: FloatArray | None = None
+    #: The number that `vectors` were divided by after `mean_user` was learnt
+    scale: float = 1.0
+    #: How they were made, as JSON can say it: to be recorded with whatever is made from them
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        vectors = check_numbers("vectors", self.vectors, ndim=2)
+        object.__setattr__(self, "item_ids", _distinct_texts(self.item_ids))
+        if vectors.shape[0] != len(self.item_ids) or vectors.shape[1] < 1:
+            raise InputError(
+                f"`vectors` must have {len(self.item_ids)} rows (one for each id) and at least "
+                f"1 column, got shape {vectors.shape}"
+            )
+        if not vectors.any():
+            raise InputError("`vectors` must tell items apart, got only zeros")
+        check_positive(scale=self.scale)
+        object.__setattr__(self, "vectors", frozen(vectors))
+        object.__setattr__(self, "settings", MappingProxyType(_plain(self.settings)))
+        if self.mean_user is not None:
+            mean_user = check_numbers("mean_user", self.mean_user, ndim=1)
+            if len(mean_user) != self.d:
+                raise InputError(f"`mean_user` must have {self.d} entries, got {len(mean_user)}")
+            object.__setattr__(self, "mean_user", frozen(mean_user))
+
+    def __len__(self) -> int:
+        return len(self.item_ids)
+
+    def __repr__(self) -> str:
+        return f"Embeddings({len(self)} items, {self.d} dimensions)"
+
+    @property
+    def d(self) -> int:
+        """The number of dimensions."""
+        return int(self.vectors.shape[1])
+
+    def taken(self, rows: IndexArray) -> "Embeddings":
+        """Return the vectors of the items at `rows`, in their order."""
+        ids = tuple(self.item_ids[row] for row in rows)
+        return replace(self, item_ids=ids, vectors=self.vectors[rows])
+
+    def save(self, path: str | Path) -> None:
+        """Write the embeddings to `path`, whole or not at all: arrays and JSON, no pickle."""
+        arrays = {"vectors": self.vectors}
+        if self.mean_user is not None:
+            arrays["mean_user"] = self.mean_user
+        header = {"item_ids": self.item_ids, "scale": self.scale, "settings": dict(self.settings)}
+        write_embeddings(path, header, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Embeddings":
+        """Read embeddings that `save` wrote."""
+        header, arrays = read_embeddings(path)
+        try:
+            return cls(
+                tuple(header["item_ids"]),
+                arrays["vectors"],
+                arrays.get("mean_user"),
+                header["scale"],
+                header["settings"],
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{path}: not a whole embeddings file: {error}") from None
+
+
+def embeddings_of(
+    ids: Iterable[object],
+    matrix: ArrayLike,
+    *,
+    normalise: str = "global",
+    mean_user: ArrayLike | None = None,
+) -> Embeddings:
+    """Return vectors that were made elsewhere (implicit, a text encoder) as embeddings.
+
+    Parameters
+    ----------
+    ids
+        One distinct id an item; they are kept as text.
+    matrix
+        One row an item, (n, d).
+    normalise
+        As `normalised` has it.
+    mean_user
+        The mean of the users' vectors that belong to `matrix`, in its units, (d,), if there is one.
+
+    Examples
+    --------
+    >>> brought = embeddings_of([7, 9], [[3.0, 0.0], [0.0, -6.0]])
+    >>> brought
+    Embeddings(2 items, 2 dimensions)
+    >>> brought.vectors
+    array([[ 0.5,  0. ],
+           [ 0. , -1. ]])
+    """
+    if isinstance(ids, str):
+        raise InputError(f"`ids` must be one id for each item, got the text {ids!r}")
+    vectors, scale = normalised(matrix, normalise)
+    user = None if mean_user is None else check_numbers("mean_user", mean_user, ndim=1)
+    settings = {"method": "given", "normalise": normalise}
+    return Embeddings(tuple(map(str, ids)), vectors, user, scale, settings)
+
+
+def _distinct_texts(ids: Iterable[object]) -> tuple[str, ...]:
+    texts = tuple(map(str, ids))
+    if not texts:
+        raise InputError("`ids` must name at least one item, got none")
+    seen: set[str] = set()
+    for text in texts:
+        if not text:
+            raise InputError("`ids` must not be empty text, got ''")
+        if text in seen:
+            raise InputError(f"`ids` must be distinct, got {text!r} twice")
+        seen.add(text)
+    return texts
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(dict(settings), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"`settings` must be text, numbers, lists or None: {error}") from None
+    return plain

@@ -1,0 +1,178 @@
+"""Likes from any table."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypedDict, Unpack
+
+from variegate.arrays import check_choice
+from variegate.data.dataset import Dataset, check_above, liked_dataset
+from variegate.data.download import PathLike, as_path
+from variegate.data.tables import Rows, read_table
+from variegate.errors import DataError, InputError
+from variegate.model.item_table import ItemTable
+
+# Item tables, from the files that they come in.
+
+
+class ItemColumns(TypedDict, total=False):
+    """Which columns of an item table are read, and as what."""
+
+    #: What an item is called; its id, where there is no such column or nothing in it
+    title: str | None
+    #: Free text
+    texts: Sequence[str]
+    #: A number an item
+    numbers: Sequence[str]
+    #: A label an item
+    categories: Sequence[str]
+    #: Any number of labels an item
+    lists: Sequence[str]
+    #: What stands between two labels, "|" if not given
+    list_separator: str
+    #: Values that mean "not known", only "" if not given
+    missing: Sequence[str]
+
+
+def load_items(
+    path: PathLike,
+    *,
+    item: str = "item",
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    **columns: Unpack[ItemColumns],
+) -> ItemTable:
+    """Read an item table: a catalogue's content, with no ratings.
+
+    Parameters
+    ----------
+    path
+        A CSV, TSV or Parquet file, told by its ending; `separator` is for others.
+    item
+        The column of ids. An id seen twice raises DataError with its line.
+    columns
+        `title`, `texts`, `numbers`, `categories`, `lists`, each by column name;
+        `list_separator` ("|") and `missing` ([""]) say how values are read. Columns that
+        are not named are left out.
+    """
+    wanted = [item, *wanted_columns(columns)]
+    rows = read_table(path, wanted, encoding=encoding, separator=separator)
+    return items_from(rows, item, columns)
+
+
+def wanted_columns(columns: ItemColumns) -> list[str]:
+    """Return every column that is named, or raise InputError where a name cannot be meant."""
+    for option in columns:
+        check_choice("columns", option, ItemColumns.__annotations__)
+    if not isinstance(columns.get("list_separator", "|"), str) or not columns.get(
+        "list_separator", "|"
+    ):
+        raise InputError(f"`list_separator` must be text, got {columns['list_separator']!r}")
+    _names("missing", columns.get("missing", ()))
+    named: list[str] = []
+    for kind in ("texts", "numbers", "categories", "lists"):
+        named += _names(kind, columns.get(kind, ()))
+    twice = {name for name in named if named.count(name) > 1}
+    if twice:
+        raise InputError(f"a column must be of one kind, got {min(twice)!r} twice")
+    title = columns.get("title")
+    return named if title is None else [title, *named]
+
+
+def items_from(rows: Rows, item: str, columns: ItemColumns) -> ItemTable:
+    """Return the items of a table that was read with its `wanted_columns`."""
+    ids = rows.ids(item).to_list()
+    _check_distinct(ids, rows, item)
+    missing = set(columns.get("missing", [""]))
+    title = columns.get("title")
+    titles = ids if title is None else _known(rows, title, missing)
+    list_separator = columns.get("list_separator", "|")
+    return ItemTable(
+        tuple(ids),
+        tuple(called or own_id for called, own_id in zip(titles, ids, strict=True)),
+        {name: rows.numbers(name, missing={"", *missing}) for name in columns.get("numbers", ())},
+        {name: tuple(_known(rows, name, missing)) for name in columns.get("categories", ())},
+        {
+            name: tuple(
+                tuple(label for label in labels if label not in missing)
+                for labels in rows.lists(name, list_separator)
+            )
+            for name in columns.get("lists", ())
+        },
+        {name: tuple(_known(rows, name, missing)) for name in columns.get("texts", ())},
+    )
+
+
+def _known(rows: Rows, name: str, missing: set[str]) -> list[str]:
+    stripped = (text.strip() for text in rows.text(name).to_list())
+    return ["" if text in missing else text for text in stripped]
+
+
+def _names(option: str, names: Any) -> list[str]:
+    given = None if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    if given is None or not all(isinstance(name, str) for name in given):
+        raise InputError(f"`{option}` must be a list of texts, got {names!r}")
+    return given
+
+
+def _check_distinct(ids: list[str], rows: Rows, item: str) -> None:
+    seen: dict[str, int] = {}
+    for row, own_id in enumerate(ids):
+        if own_id in seen:
+            raise DataError(
+                f"{rows.place(row)}: column `{item}` must hold each id once, "
+                f"got {own_id!r} again, first at {rows.place(seen[own_id])}"
+            )
+        seen[own_id] = row
+
+
+def load_table(
+    path: PathLike,
+    *,
+    user: str = "user",
+    item: str = "item",
+    rating: str | None = None,
+    above: float | None = None,
+    items: PathLike | ItemTable | None = None,
+    items_id: str | None = None,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    **columns: Unpack[ItemColumns],
+) -> Dataset:
+    """Read who liked what from a CSV, TSV or Parquet file.
+
+    Parameters
+    ----------
+    user, item
+        The columns of ids.
+    rating, above
+        The column of ratings, of which those greater than `above` are liked. Without them
+        every row is a like; a pair that comes again counts once.
+    items
+        An item table or its file; items that are not in it keep their id as title.
+        `items_id` is its column of ids, if it is not called as `item` says.
+    columns
+        The columns of the item table, as `load_items` takes them. The first of `lists`
+        (or else of `categories`) is taken for the categories.
+    """
+    least = _least(rating, above)
+    about = _about(items, items_id or item, encoding, columns)
+    wanted = [column for column in (user, item, rating) if column is not None]
+    rows = read_table(path, wanted, encoding=encoding, separator=separator)
+    name = as_path(path).stem
+    return liked_dataset(name, rows, (user, item, rating), above=least, about=about)
+
+
+def _least(rating: str | None, above: float | None) -> float:
+    if (rating is None) != (above is None):
+        raise InputError("`rating` and `above` must be given together, or neither")
+    return 0.0 if above is None else check_above(above)
+
+
+def _about(items: Any, items_id: str, encoding: str, columns: ItemColumns) -> ItemTable | None:
+    if items is not None and not isinstance(items, ItemTable):
+        return load_items(items, item=items_id, encoding=encoding, **columns)
+    if columns:
+        got = "None" if items is None else "a table that is read already"
+        raise InputError(
+            f"`{next(iter(columns))}` needs `items`, the path of an item table, got {got}"
+        )
+    return items

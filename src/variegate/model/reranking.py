@@ -1,0 +1,106 @@
+"""One call for those who have scores already and want a varied list."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from variegate.arrays import (
+    FloatArray,
+    IndexArray,
+    check_choice,
+    check_count,
+    check_fraction,
+    check_numbers,
+)
+from variegate.errors import InputError
+from variegate.kernels import lmdh_list
+from variegate.kernels.layout import layout_of
+from variegate.model.catalogue import Catalogue
+from variegate.model.catalogue_checks import checked_distances, checked_features
+from variegate.model.distances import Distance
+from variegate.model.search import SEARCHES
+from variegate.model.utility import Utility
+
+#: What the largest score may count for when `diversity` leaves nothing for scores.
+TIE_BREAK = 1e-12
+
+
+def diversify(
+    scores: ArrayLike,
+    features: ArrayLike,
+    k: int,
+    *,
+    diversity: float | Sequence[float] = 0.5,
+    distances: str | Distance | Sequence[str | Distance] = "cosine",
+    search: str = "greedy",
+) -> IndexArray:
+    """Return the rows of `k` items that score well and differ, in the order taken.
+
+    The list's value is (1 - diversity) times its scores and diversity times its sum of
+    distances; both greedy searches begin with the highest score. With one cosine distance
+    and greedy search this is what pyversity calls MSD, so that
+    ``pyversity.diversify(x, s, k, strategy="msd", diversity=0.5).indices`` becomes
+    ``variegate.diversify(s, x, k, diversity=0.5)``.
+
+    Parameters
+    ----------
+    scores
+        How relevant each item is, (n,).
+    features
+        The items' vectors, which distances given by name are worked out on, (n, d).
+    k
+        How many items, from 1 to n.
+    diversity
+        From 0, scores alone, to 1, distances alone. With several distances, one weight each;
+        scores get what is left of 1.
+    distances
+        One or several, by name or with their own data; see `variegate.distances`.
+    search
+        ``greedy``, ``non-oblivious``, ``local`` or ``exhaustive``.
+
+    Examples
+    --------
+    >>> vectors = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]
+    >>> diversify([0.9, 0.8, 0.5], vectors, 2, diversity=0.5)
+    array([0, 2])
+    >>> diversify([0.9, 0.8, 0.5], vectors, 2, diversity=0.0)
+    array([0, 1])
+    """
+    relevance = check_numbers("scores", scores, ndim=1)
+    k = check_count(k, len(relevance), of="the items")
+    vectors = checked_features(features, len(relevance))
+    bound = checked_distances(distances, vectors)
+    weights = _weights(diversity, len(bound))
+    check_choice("search", search, SEARCHES)
+    # One scale for every position: the searches compare the sums of them. Where distances alone
+    # count, scores still say which item leads and settle ties.
+    least = TIE_BREAK / max(float(np.abs(relevance).max(initial=0.0)), 1.0)
+    worth = max(1.0 - float(weights.sum()), least) * relevance
+    layout = layout_of(worth[:, None], bound) if search == "greedy" else None
+    if layout is not None:
+        # LMDH's list for preferences that are known: one feature, the score, of weight 1.
+        eta = np.append(1.0, weights)
+        known = np.zeros((len(eta), len(eta)))
+        found = lmdh_list(layout, np.ones(len(worth), np.bool_), eta, known, 0.0, np.ones(k))
+        if found is not None:
+            return found[0]
+    items = Catalogue(range(len(worth)), worth[:, None], bound)
+    scorer = Utility(items, [1.0], weights).scorer(np.arange(len(worth)), k)
+    places, _values = SEARCHES[search](scorer, k)
+    return places
+
+
+def _weights(diversity: float | Sequence[float], m: int) -> FloatArray:
+    weights = check_numbers("diversity", np.atleast_1d(diversity), ndim=1)
+    if weights.shape == (1,) and m > 1:
+        weights = np.full(m, weights[0] / m)
+    if weights.shape != (m,):
+        raise InputError(
+            f"`diversity` must be one number or one for each of {m} distances, got {diversity!r}"
+        )
+    for weight in weights:
+        check_fraction(diversity=float(weight))
+    if weights.sum() > 1.0 + 1e-12:
+        raise InputError(f"`diversity` must add up to at most 1, got {weights.sum()}")
+    return weights

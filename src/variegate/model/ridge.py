@@ -1,0 +1,289 @@
+"""Ridge regression on features joined, which is what Algorithm 2 does in blocks."""
+
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from math import sqrt
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dtrtri
+
+from variegate.arrays import FloatArray, IndexArray, check_range, root_of, sealed
+from variegate.errors import InputError, StateError
+
+if TYPE_CHECKING:
+    from variegate.prior import Prior
+
+#: Up to so many weights, compiled loops are done before a call of LAPACK has begun.
+SMALL: Final = 48
+#: No sum is larger: 1e20 observations of the largest features that a catalogue takes (1e100).
+LARGEST_SUM: Final = 1e220
+#: The most observations that sums can be of. A reward is at most 1, so that |sum of w zeta| is
+#: at most the root of this times the sum of zeta^2.
+MOST_OBSERVATIONS: Final = 1e20
+#: What lambda may be: within these bounds every estimate from sums that fit is finite.
+LEAST_RIDGE, LARGEST_RIDGE = 1e-60, 1e60
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What the observations so far say of the weights eta."""
+
+    #: eta_hat, (p,)
+    mean: FloatArray
+    #: G with G'G = Phi^-1, lower triangular: the variance of zeta is the square of G zeta
+    inverse_root: FloatArray
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """P = Phi^-1, (p, p)."""
+        covariance: FloatArray = self.inverse_root.T @ self.inverse_root
+        return covariance
+
+    @cached_property
+    def deviations(self) -> FloatArray:
+        """The standard deviation of each weight for noise of variance 1, (p,)."""
+        return root_of(np.diag(self.covariance))
+
+    def variances(self, features: FloatArray) -> FloatArray:
+        """Return zeta' P zeta for each row zeta, never below 0, (n,)."""
+        squares = np.einsum("ni,ni->n", features @ self.covariance, features)
+        variances: FloatArray = np.maximum(squares, 0.0)
+        return variances
+
+    def sample(self, rng: np.random.Generator, scale: float = 1.0) -> FloatArray:
+        """Draw from N(mean, scale^2 P), by a triangular root: the same on every machine."""
+        noise = rng.standard_normal(len(self.mean))
+        drawn: FloatArray = self.mean + scale * (noise @ self.inverse_root)
+        return drawn
+
+
+class Ridge:
+    """The sums that least squares needs: what LMDH, C2UCB, LSB and their kin remember.
+
+    The paper keeps H, u, M, y and B, takes the diversity part out of H and u after each
+    round and puts it back before the next (Algorithm 2, lines 16, 17, 21, 22). With the
+    plain sums of the joined features the estimate is the same, the two lines that the
+    paper misprints do not arise, and no error builds up: the inverse is worked out anew
+    from the sums when asked for.
+
+    Parameters
+    ----------
+    size
+        Number of weights p (d + m for LMDH).
+    ridge
+        lambda: Phi starts at lambda I.
+    prior
+        Where users begin instead: Phi at noise * covariance^-1, the weights at its mean. The
+        sums stay those of the observations alone, so that a prior can be changed at any time.
+    forgetting
+        What remains of the sums each time more is learnt: 1 all, as in the paper. The prior
+        does not fade, so that Phi never loses what makes it invertible.
+    """
+
+    def __init__(
+        self, size: int, ridge: float, prior: "Prior | None" = None, *, forgetting: float = 1.0
+    ) -> None:
+        check_range("ridge", ridge, LEAST_RIDGE, LARGEST_RIDGE)
+        self.ridge = float(ridge)
+        self.prior = prior
+        self.forgetting = float(forgetting)
+        #: How noisy a reward is taken to be; 1 in the paper
+        self.deviation = 1.0 if prior is None else sqrt(prior.noise)
+        self._precision, self._mean = (
+            _plain_start(size, self.ridge) if prior is None else (prior.precision, prior.mean)
+        )
+        self.gram: FloatArray = np.zeros((size, size))  # sum of zeta zeta'
+        self.response: FloatArray = np.zeros(size)  # sum of w zeta
+        self._estimate: Estimate | None = None
+
+    def learn(self, features: FloatArray, rewards: FloatArray) -> None:
+        """Add an observation a row: features (n, p), rewards (n,). All of them, or none.
+
+        Without a row nothing is learnt, and so nothing is forgotten.
+        """
+        if not len(rewards):
+            return
+        if features.shape != (len(rewards), len(self.response)):
+            raise InputError(
+                f"`features` must have shape {(len(rewards), len(self.response))}, "
+                f"got {features.shape}"
+            )
+        gram, response, is_sound = self._sums_with(features, rewards)
+        if not is_sound:
+            raise InputError(
+                "the features are too large to learn from: their squares overflow "
+                f"{LARGEST_SUM:g}, the largest sum that is kept"
+            )
+        self.set_sums(gram, response)
+
+    def set_sums(self, gram: FloatArray, response: FloatArray) -> None:
+        """Take these sums in place of what was learnt."""
+        self.gram, self.response, self._estimate = gram, response, None
+
+    def estimate(self) -> Estimate:
+        """Return Algorithm 2's line 4 and the inverse that line 9 needs."""
+        if self._estimate is None:
+            self._estimate = self._solved()
+        return self._estimate
+
+    def log_determinant_ratio(self) -> float:
+        """Return ln(det Phi / det(lambda I)): how much was learnt."""
+        after, before = np.linalg.slogdet(self._phi()), np.linalg.slogdet(self._precision)
+        return float(after.logabsdet - before.logabsdet)
+
+    def _sums_with(
+        self, features: FloatArray, rewards: FloatArray
+    ) -> tuple[FloatArray, FloatArray, bool]:
+        if len(self.response) <= SMALL:
+            sums: tuple[FloatArray, FloatArray, bool] = _loops().sums_with(
+                self.gram, self.response, features, rewards, self.forgetting, LARGEST_SUM
+            )
+            return sums
+        with np.errstate(over="ignore", invalid="ignore"):
+            gram = self.forgetting * self.gram + features.T @ features
+            response = self.forgetting * self.response + rewards @ features
+        # A comparison with nan is false.
+        is_sound = (np.abs(gram) <= LARGEST_SUM).all() and (np.abs(response) <= LARGEST_SUM).all()
+        return gram, response, bool(is_sound)
+
+    def _solved(self) -> Estimate:
+        if len(self.response) <= SMALL:
+            mean, G, is_sound = _loops().solved(
+                self.gram, self.response, self._precision, self._mean
+            )
+            return Estimate(mean, G) if is_sound else self._solved_by_eigenvalues()
+        phi = self._phi()
+        root, failed = dpotrf(phi, lower=0, clean=1)
+        if failed or np.diag(root).min(initial=np.inf) ** 2 < _rounding(phi):
+            return self._solved_by_eigenvalues()
+        G = _transposed_inverse(root)
+        return Estimate(self._mean + (G @ self._news()) @ G, G)
+
+    def _solved_by_eigenvalues(self) -> Estimate:
+        # Whether anything was learnt in the directions that rounding drowned is lost beside
+        # what was learnt in others. So the mean there stays the prior's.
+        phi = self._phi()
+        if not (np.abs(self.gram) <= LARGEST_SUM).all():
+            raise StateError(
+                f"`gram` must be at most {LARGEST_SUM:g} in size, got {np.abs(self.gram).max():g}"
+            )
+        values, vectors = np.linalg.eigh(phi)
+        floor = max(float(np.linalg.eigvalsh(self._precision)[0]), _rounding(phi))
+        known, values = values > floor, np.maximum(values, floor)
+        mean = self._mean + vectors @ (known / values * (vectors.T @ self._news()))
+        root = np.asarray(np.linalg.qr(np.sqrt(values)[:, None] * vectors.T, mode="r"))
+        return Estimate(mean, _transposed_inverse(root))
+
+    def _phi(self) -> FloatArray:
+        phi: FloatArray = self.gram + self._precision
+        return phi
+
+    def _news(self) -> FloatArray:
+        """Return what the observations say beyond the mean that was believed before them."""
+        news: FloatArray = self.response - self.gram @ self._mean
+        return news
+
+
+@lru_cache(maxsize=64)
+def _plain_start(size: int, ridge: float) -> tuple[FloatArray, FloatArray]:
+    return sealed(ridge * np.eye(size)), sealed(np.zeros(size))
+
+
+@cache
+def _loops() -> ModuleType:
+    from variegate.kernels.loops import solving  # numba: not at import
+
+    return solving
+
+
+def _rounding(phi: FloatArray) -> float:
+    """Below this a pivot or an eigenvalue of Phi is rounding and no more."""
+    return len(phi) * float(np.finfo(np.float64).eps) * float(np.diag(phi).max(initial=0.0))
+
+
+def _transposed_inverse(root: FloatArray) -> FloatArray:
+    inverse, _ = dtrtri(root, lower=0)
+    return np.ascontiguousarray(inverse.T)
+
+
+def check_sums(gram: FloatArray, response: FloatArray) -> None:
+    """Raise StateError unless these can be the sums of zeta zeta' and of w zeta.
+
+    From sums that pass every estimate is finite, for any prior and lambda that are taken.
+
+    Parameters
+    ----------
+    gram
+        The upper triangle of each matrix, one a row, (n, p (p + 1) / 2).
+    response
+        (n, p).
+    """
+    size = response.shape[1]
+    if gram.shape != (len(response), size * (size + 1) // 2):
+        raise StateError(f"`gram` must have a triangle of {size} rows each, got {gram.shape}")
+    sums = np.array(gram, dtype=np.float64), np.array(response, dtype=np.float64)
+    if _loops().sums_fit(*sums, LARGEST_SUM, MOST_OBSERVATIONS):
+        return
+    squares = gram[:, _diagonal(size)]
+    if not (squares >= 0.0).all():
+        raise StateError(
+            f"`gram` must have squares of at least 0 on its diagonal, got {squares.min()}"
+        )
+    largest = squares.max(axis=1, initial=0.0)
+    most = np.abs(gram).max(axis=1, initial=0.0)
+    # Rounding may take a product a little over the squares that it is between.
+    if not (most <= np.minimum(2.0 * largest, LARGEST_SUM)).all():
+        raise StateError(
+            f"`gram` must be at most {LARGEST_SUM:g} in size and largest on its diagonal, "
+            f"got {most.max():g} and a diagonal of at most {largest.max():g}"
+        )
+    limit = np.sqrt(MOST_OBSERVATIONS * (squares + np.finfo(np.float64).tiny))
+    if not (np.abs(response) <= limit).all():
+        at = np.unravel_index(np.argmax(np.abs(response) / limit), response.shape)
+        raise StateError(
+            f"`response` must be at most {limit[at]:g} where the square in `gram` is "
+            f"{squares[at]:g}, as rewards are at most 1, got {response[at]:g}"
+        )
+
+
+def check_squares(name: str, gram: FloatArray) -> None:
+    """Raise StateError unless a matrix (p, p) is a sum of squares, but for rounding."""
+    least = float(np.linalg.eigvalsh(gram)[0]) if len(gram) else 0.0
+    if least < -4.0 * _rounding(gram):
+        raise StateError(
+            f"`{name}` must be positive semi-definite, got one with an eigenvalue of {least:g}"
+        )
+
+
+def packed(symmetric: FloatArray) -> FloatArray:
+    """Return the upper triangle of a symmetric matrix, row by row, (p (p + 1) / 2,)."""
+    return symmetric.take(_flat_upper(len(symmetric)))
+
+
+def unpacked(triangle: FloatArray, size: int) -> FloatArray:
+    """Return the symmetric matrix whose upper triangle is `triangle`."""
+    matrix = np.empty((size, size))
+    rows, columns = _upper(size)
+    matrix[rows, columns] = triangle
+    matrix[columns, rows] = triangle
+    return matrix
+
+
+@lru_cache(maxsize=64)
+def _diagonal(size: int) -> IndexArray:
+    """Return where the diagonal stands in a packed triangle, (p,)."""
+    rows, columns = _upper(size)
+    return np.flatnonzero(rows == columns)
+
+
+@lru_cache(maxsize=64)
+def _flat_upper(size: int) -> IndexArray:
+    rows, columns = _upper(size)
+    return rows * size + columns
+
+
+@lru_cache(maxsize=64)
+def _upper(size: int) -> tuple[IndexArray, IndexArray]:
+    return np.triu_indices(size)

@@ -1,0 +1,286 @@
+"""A few thousand candidates out of a large catalogue, for one user's list."""
+
+import json
+from math import ceil, sqrt
+from pathlib import Path
+from typing import Any, Final
+from zlib import crc32
+
+import numpy as np
+
+from variegate.arrays import (
+    FloatArray,
+    IndexArray,
+    MaskArray,
+    check_count,
+    check_positive,
+    generator,
+)
+from variegate.errors import DataError, InputError
+from variegate.files import stored_arrays, written_whole
+from variegate.kernels.layout import LARGEST, Layout, layout_of
+from variegate.model.catalogue import Catalogue
+from variegate.model.cells import (
+    DRAFTED,
+    Cells,
+    Draft,
+    Opening,
+    Partition,
+    Quota,
+    candidate_rows,
+    partitioned,
+)
+from variegate.model.ridge import Estimate
+
+# The cells of a shortlist as a file: one npz of plain arrays, with a JSON header among them.
+
+
+FORMAT: Final = "variegate shortlist"
+VERSION: Final = 1
+
+
+def write_partition(path: str | Path, partition: Partition, features: FloatArray) -> None:
+    """Write the cells of items with these features to `path`, whole or not at all."""
+    header = {"format": FORMAT, "version": VERSION, "items": _described(features)}
+    with written_whole(path) as file:
+        np.savez_compressed(
+            file,
+            allow_pickle=False,
+            header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+            centres=partition.centres,
+            spreads=partition.spreads,
+            leaders=partition.leaders,
+            cell_of=partition.cell_of,
+        )
+
+
+def read_partition(path: str | Path, features: FloatArray) -> Partition:
+    """Read what `write_partition` wrote for items with these features, or raise DataError."""
+    with stored_arrays(path, "shortlist") as arrays:
+        header = json.loads(arrays["header"].tobytes())
+        if header.get("format") != FORMAT:
+            raise DataError(f"{path}: not a shortlist of variegate")
+        if header.get("version") != VERSION:
+            raise DataError(
+                f"{path}: version {header.get('version')} of the shortlist format, and this "
+                f"variegate reads version {VERSION}: build it anew"
+            )
+        if header["items"] != _described(features):
+            raise DataError(f"{path}: the cells of another catalogue: build them anew for this one")
+        partition = Partition(
+            arrays["centres"],
+            arrays["spreads"],
+            arrays["leaders"].astype(np.intp),
+            arrays["cell_of"].astype(np.intp),
+        )
+    _check_partition(path, partition, features)
+    return partition
+
+
+def _described(features: FloatArray) -> dict[str, int]:
+    """What tells a catalogue's features from another's: their number and a checksum."""
+    items, d = features.shape
+    little = np.ascontiguousarray(features, dtype="<f8")
+    return {"items": items, "d": d, "checksum": crc32(little.data)}
+
+
+def _check_partition(path: str | Path, partition: Partition, features: FloatArray) -> None:
+    cells, (items, d) = len(partition.centres), features.shape
+    shapes = [array.shape for array in vars(partition).values()]
+    numbers_fit = (
+        np.isfinite(partition.centres).all()
+        and np.isfinite(partition.spreads).all()
+        and _within(partition.leaders, items)
+        and _within(partition.cell_of, cells)
+    )
+    if shapes != [(cells, d), (cells,), (cells,), (items,)] or not numbers_fit:
+        raise DataError(f"{path}: not a whole shortlist file: its arrays do not fit one another")
+
+
+def _within(numbers: np.ndarray, end: int) -> bool:
+    return bool(((numbers >= 0) & (numbers < end)).all())
+
+
+#: Items looked at and candidates kept for the first position of a list, and for each further one.
+FIRST: Final = Quota(opened=16_384, kept=512)
+NEXT: Final = Quota(opened=2_048, kept=64)
+
+
+class Shortlist:
+    """The first stage of two: which items of a large catalogue may get into a user's list.
+
+    The catalogue is cut into cells of items that lie near one another. For a list the cells are
+    scored as the policy would score their centres, with what it wants to explore and to vary;
+    the best are opened, and the best of their items become candidates. The policy then makes
+    its exact choice among those. Make one with `build` or `load`; all users share it.
+
+    Parameters
+    ----------
+    catalogue
+        The items.
+    partition
+        The cells.
+    effort
+        Scales how many items are looked at and kept: more is nearer the exact list, and slower.
+
+    Examples
+    --------
+    >>> from variegate import LMDH
+    >>> features = np.random.default_rng(0).standard_normal((2_000, 8))
+    >>> items = Catalogue(range(2_000), features, "cosine")
+    >>> shortlist = Shortlist.build(items, cells=100, effort=0.05)
+    >>> len(LMDH(items, shortlist=shortlist).recommend(10))
+    10
+    """
+
+    def __init__(self, catalogue: Catalogue, partition: Partition, *, effort: float = 1.0) -> None:
+        check_positive(effort=effort)
+        _check_size(catalogue)
+        self.catalogue: Final = catalogue
+        self.effort: Final = float(effort)
+        self._cells: Final = Cells(catalogue, partition)
+
+    @classmethod
+    def build(
+        cls,
+        catalogue: Catalogue,
+        *,
+        cells: int | None = None,
+        effort: float = 1.0,
+        rng: Any = 0,
+    ) -> "Shortlist":
+        """Return a shortlist of `catalogue`, by k-means.
+
+        Parameters
+        ----------
+        cells
+            Into how many cells the items are cut; 4 times the root of their number, if not given.
+        effort
+            See the class.
+        rng
+            A NumPy generator or a seed, for the sample that the cells are learnt from. The same
+            seed gives the same cells.
+        """
+        items = len(catalogue)
+        wanted = min(ceil(4.0 * sqrt(items)), items) if cells is None else cells
+        number = check_count(wanted, items, name="cells", of="the items")
+        check_positive(effort=effort)
+        _check_size(catalogue)
+        partition = partitioned(catalogue.features, number, generator(rng))
+        return cls(catalogue, partition, effort=effort)
+
+    def __len__(self) -> int:
+        return len(self.catalogue)
+
+    def __repr__(self) -> str:
+        return f"Shortlist({len(self._cells)} cells of {self.catalogue})"
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the cells take, beside the catalogue."""
+        return self._cells.nbytes
+
+    def candidates(
+        self, belief: Estimate, exploration: float, factors: FloatArray, free: MaskArray
+    ) -> IndexArray:
+        """Return the rows of the items that may get into a list, sorted: all, where few are free.
+
+        Parameters
+        ----------
+        belief
+            What is believed of the user's weights, relevance first, then diversity.
+        exploration
+            alpha.
+        factors
+            What the distances are scaled by at each position of the list, (k,).
+        free
+            Which items may be chosen, (L,).
+        """
+        quotas = self._quotas(len(factors))
+        few = np.count_nonzero(free) <= quotas[0].opened // 2
+        if few or not _fits_single(belief, exploration):
+            return np.flatnonzero(free)
+        opening = Opening(self._cells, self.catalogue.distances, belief, exploration)
+        draft = Draft(self.catalogue, belief, exploration, DRAFTED * len(quotas))
+        return candidate_rows(self._cells, opening, draft, factors, free, quotas)
+
+    def extended(self, catalogue: Catalogue) -> "Shortlist":
+        """Return a shortlist of `catalogue`, which grew from this one's by `Catalogue.extended`.
+
+        New items go into the cells that are there. When the catalogue has doubled, build anew.
+        """
+        old = len(self)
+        if catalogue.ids[:old] != self.catalogue.ids or not np.array_equal(
+            catalogue.features[:old], self.catalogue.features
+        ):
+            raise InputError(
+                f"`catalogue` must begin with the items of {self.catalogue}, got {catalogue}"
+            )
+        partition = self._cells.partition.extended(catalogue.features[old:])
+        return Shortlist(catalogue, partition, effort=self.effort)
+
+    def save(self, path: str | Path) -> None:
+        """Write the cells to `path`, whole or not at all; the items stay in their catalogue."""
+        write_partition(path, self._cells.partition, self.catalogue.features)
+
+    @classmethod
+    def load(cls, path: str | Path, catalogue: Catalogue, *, effort: float = 1.0) -> "Shortlist":
+        """Read what `save` wrote for this `catalogue`; another one's is refused."""
+        return cls(catalogue, read_partition(path, catalogue.features), effort=effort)
+
+    def _quotas(self, k: int) -> dict[int, Quota]:
+        """How much is looked at and kept at some positions: never too little for a list of k."""
+        quotas = {
+            position: Quota(
+                *(ceil(self.effort * number) for number in (NEXT if position else FIRST))
+            )
+            for position in openings(k)
+        }
+        return {**quotas, 0: Quota(max(quotas[0].opened, 16 * k), max(quotas[0].kept, 4 * k))}
+
+
+def openings(k: int) -> list[int]:
+    """Return the positions of a list of `k` at which cells are opened: the later, the fewer.
+
+    Each item changes less about what is far from the list so far than the one before it.
+
+    Examples
+    --------
+    >>> openings(20)
+    [0, 1, 2, 3, 5, 8, 12, 18]
+    """
+    positions = [0]
+    while (following := max(positions[-1] + 1, (3 * positions[-1] + 1) // 2)) < k:
+        positions.append(following)
+    return positions
+
+
+def layout_of_rows(catalogue: Catalogue, rows: IndexArray) -> Layout | None:
+    """Return some rows as the compiled loops read them, or None: see `layout_of`."""
+    return layout_of(catalogue.features[rows], [h.among(rows) for h in catalogue.distances])
+
+
+def checked_shortlist(shortlist: Shortlist | None, catalogue: Catalogue) -> Shortlist | None:
+    """Return `shortlist` if it is None or one of `catalogue`, or raise InputError."""
+    if shortlist is None:
+        return None
+    if not isinstance(shortlist, Shortlist):
+        raise InputError(f"`shortlist` must be a Shortlist or None, got {shortlist!r}")
+    if shortlist.catalogue is not catalogue:
+        raise InputError(f"`shortlist` must be of {catalogue}, got {shortlist!r}")
+    return shortlist
+
+
+def _fits_single(belief: Estimate, exploration: float) -> bool:
+    """Return whether a belief, once it is scaled to a size of 1, leaves single precision whole."""
+    size = float(belief.mean @ belief.mean + np.trace(belief.covariance))
+    return 0.0 < size < np.inf and 0.0 <= exploration < LARGEST
+
+
+def _check_size(catalogue: Catalogue) -> None:
+    largest = float(np.abs(catalogue.features).max())
+    if largest > LARGEST:
+        raise InputError(
+            f"`catalogue` must have features of at most {LARGEST:g} in size, got {largest:g}: "
+            "scale them down"
+        )

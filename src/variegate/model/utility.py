@@ -1,0 +1,147 @@
+"""The utility F(A) = theta . R(A) + beta . V(A) of a list of items (Eq. 1)."""
+
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from variegate.arrays import FloatArray, IndexArray, check_choice, check_numbers
+from variegate.errors import InputError
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import NORMALISERS, Gains, Normaliser
+from variegate.model.search import SEARCHES, Scorer
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences:
+    """What a user wants: eta = (theta, beta), with an interval around each weight.
+
+    Known exactly, an interval is the weight itself; learnt, it is where the weight lies
+    with 95% confidence.
+    """
+
+    #: theta, (d,)
+    relevance: FloatArray
+    #: beta, one weight a distance, (m,)
+    diversity: FloatArray
+    #: Lowest and highest theta, (2, d)
+    relevance_interval: FloatArray
+    #: Lowest and highest beta, (2, m)
+    diversity_interval: FloatArray
+
+
+def known_preferences(relevance: ArrayLike, diversity: ArrayLike) -> Preferences:
+    """Return preferences that are known exactly."""
+    theta = check_numbers("relevance", relevance, ndim=1)
+    beta = check_numbers("diversity", diversity, ndim=1)
+    return Preferences(theta, beta, np.stack([theta, theta]), np.stack([beta, beta]))
+
+
+class Utility:
+    """F(A | eta) over a catalogue, its gains, and the search for a list that makes it large.
+
+    Parameters
+    ----------
+    catalogue
+        The items.
+    relevance
+        theta, (d,).
+    diversity
+        beta, one weight a distance, (m,).
+    normaliser
+        How distances are scaled; under ``growing`` the value depends on the order.
+
+    Examples
+    --------
+    >>> items = Catalogue(list("abc"), [[1.0, 0.0], [0.9, 0.0], [0.0, 0.5]], "cosine")
+    >>> taste = Utility(items, relevance=[1.0, 1.0], diversity=[0.5])
+    >>> taste.best(2)
+    array([0, 2])
+    >>> taste.value([0, 2])
+    2.0
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        relevance: ArrayLike,
+        diversity: ArrayLike,
+        *,
+        normaliser: Normaliser = "none",
+    ) -> None:
+        self.catalogue = catalogue
+        self.preferences = known_preferences(relevance, diversity)
+        check_choice("normaliser", normaliser, NORMALISERS)
+        self.normaliser: Normaliser = normaliser
+        for name, weights, size in (
+            ("relevance", self.preferences.relevance, catalogue.d),
+            ("diversity", self.preferences.diversity, catalogue.m),
+        ):
+            if weights.shape != (size,):
+                raise InputError(f"`{name}` must have shape ({size},), got {weights.shape}")
+
+    def modular(self, items: ArrayLike) -> FloatArray:
+        """Return R(A), the sum of the items' relevance features, (d,) (Eq. 2)."""
+        total: FloatArray = self.catalogue.features[np.asarray(items, dtype=np.intp)].sum(axis=0)
+        return total
+
+    def dispersion(self, items: ArrayLike) -> FloatArray:
+        """Return V(A), each distance summed over the unordered pairs of items, (m,) (Eq. 5)."""
+        rows = np.asarray(items, dtype=np.intp)
+        return np.array([h.among(rows).matrix().sum() / 2.0 for h in self.catalogue.distances])
+
+    def gains(self, items: ArrayLike) -> FloatArray:
+        """Return eta . Delta of each item given those before it, (k,)."""
+        rows = np.asarray(items, dtype=np.intp)
+        return self.scorer(rows, len(rows)).along(np.arange(len(rows)))
+
+    def value(self, items: ArrayLike) -> float:
+        """Return F(A | eta): the sum of the gains (local linearity)."""
+        return float(self.gains(items).sum())
+
+    def scorer(self, candidates: IndexArray, k: int) -> "UtilityScorer":
+        """Return eta . Delta(a | A) as a score for lists of `k` of the candidates."""
+        return UtilityScorer(self, candidates, k)
+
+    def best(
+        self, k: int, candidates: ArrayLike | None = None, *, search: str = "greedy"
+    ) -> IndexArray:
+        """Return the rows of the list of `k` that `search` finds, in order."""
+        rows = self.catalogue.candidates(candidates)
+        check_choice("search", search, SEARCHES)
+        places, _scores = SEARCHES[search](self.scorer(rows, k), k)
+        return rows[places]
+
+
+class UtilityScorer(Scorer):
+    """eta . Delta(a | A): the score whose list value is F."""
+
+    def __init__(self, utility: Utility, candidates: IndexArray, k: int) -> None:
+        self._wants = utility.preferences
+        self._gains = Gains(utility.catalogue, candidates, k, utility.normaliser)
+        self._relevance = self._gains.z @ self._wants.relevance
+
+    def __len__(self) -> int:
+        return len(self._relevance)
+
+    def scores(self) -> FloatArray:
+        """Return eta . Delta of each candidate."""
+        scores: FloatArray = self._relevance + self._gains.x @ self._wants.diversity
+        return scores
+
+    def take(self, place: int) -> None:
+        """Add the candidate at `place` to A."""
+        self._gains.take(place)
+
+    def fresh(self) -> "UtilityScorer":
+        """Return the scorer with nothing taken."""
+        other = copy(self)
+        other._gains = self._gains.fresh()
+        return other
+
+    def values(self, lists: IndexArray) -> FloatArray:
+        """Return F of each list, from the distances of all pairs at once."""
+        added = self._gains.of_lists(lists) @ self._wants.diversity
+        totals: FloatArray = (self._relevance[lists] + added).sum(axis=1)
+        return totals
