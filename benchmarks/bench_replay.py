@@ -19,7 +19,7 @@ from variegate.data.registry import DATASETS, find
 from variegate.errors import DataError, MissingExtraError
 from variegate.evaluation.replay import ReplayTask, replay
 from variegate.evaluation.tasks import rated_task
-from variegate.reference.algorithm2 import BlockLMDH
+from variegate.kernels.algorithm2 import BlockLMDH
 
 NAMES: Final = ("ml-100k", "ml-1m")
 ROUNDS: Final = 30

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from benchmarks.results import Shape
 from variegate import LMDH, Catalogue
 from variegate.arrays import FloatArray
+from variegate.kernels.algorithm2 import BlockLMDH, Chosen
 from variegate.model.distances import Distance, cosine
 from variegate.model.gains import Normaliser, normalising_factor
-from variegate.reference.algorithm2 import BlockLMDH, Chosen
 
 #: Observations that every measured model has learnt from, lists of ten.
 OBSERVATIONS: Final = 200

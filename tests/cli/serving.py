@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.service.desk.shop import Shop, catalogue
+from tests.engine.shop import Shop, catalogue
 from variegate.store import Store
 
 

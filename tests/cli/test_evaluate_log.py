@@ -13,7 +13,7 @@ import pytest
 from tests.cli.running import fail, run
 from tests.cli.serving import Place, placed
 from tests.cli.world import FIXED, ITEMS, LMDH, MIX, K, Served, catalogue, clicks_of, serve
-from tests.service.desk.shop import NOON, Clock, Shop, new_item
+from tests.engine.shop import NOON, Clock, Shop, new_item
 from variegate import Catalogue
 from variegate.engine.new_catalogue import relearn
 from variegate.model.slate import slate_of

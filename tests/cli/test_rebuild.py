@@ -9,8 +9,8 @@ import pytest
 
 from tests.cli.running import fail, run
 from tests.cli.serving import Place, placed
-from tests.service.desk.shop import LMDH
-from tests.service.desk.test_known_catalogue import retrained
+from tests.engine.shop import LMDH
+from tests.engine.test_known_catalogue import retrained
 from variegate import Catalogue
 from variegate.policies import State
 
@@ -93,7 +93,7 @@ def test_store_that_is_not_there_is_not_made(place: Place) -> None:
 
 @pytest.mark.usefixtures("place")
 def test_another_catalogue_is_refused(tmp_path: Path) -> None:
-    from tests.service.desk.shop import catalogue
+    from tests.engine.shop import catalogue
 
     catalogue(5).save(tmp_path / "other.npz")
 

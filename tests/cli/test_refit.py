@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import fail, run
-from tests.service.desk.crowd import fill, kiosk, kiosk_shop
+from tests.engine.crowd import fill, kiosk, kiosk_shop
 from variegate import Prior
 from variegate.store import Store
 

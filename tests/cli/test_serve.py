@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import fail, run
-from variegate.service.settings import Settings
+from variegate.engine.settings import Settings
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.cli.running import fail
-from tests.session.making import boxes
+from tests.demo.making import boxes
 from variegate import POLICIES, Catalogue
 from variegate.cli import commands
 from variegate.model.distances import cosine

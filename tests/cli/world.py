@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tests.cli.serving import Place
-from tests.service.desk.shop import Clock, Shop
+from tests.engine.shop import Clock, Shop
 from variegate import Catalogue
 from variegate.arrays import FloatArray, IndexArray
 from variegate.engine import Report, Wish

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
+from variegate.engine.settings import Settings
 from variegate.service.assembly import build_app
 from variegate.service.protocol import PatientProtocol
 from variegate.service.run import address_of, bound_socket
-from variegate.service.settings import Settings
 
 
 @contextmanager

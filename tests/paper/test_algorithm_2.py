@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from variegate.arrays import FloatArray
+from variegate.kernels.algorithm2 import BlockLMDH, RankOneLMDH
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import Distance, difference
 from variegate.model.gains import Gains, Normaliser
 from variegate.policies import LMDH, CombLinUCB
-from variegate.reference import BlockLMDH, RankOneLMDH
 
 L, D, K, ROUNDS = 30, 5, 4, 14
 # lambda = 1 hides a matrix mistaken for its inverse, so it is never the only case.

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from variegate.arrays import FloatArray, unit_rows
+from variegate.kernels.algorithm2 import BlockLMDH
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import custom
 from variegate.model.ridge import unpacked
@@ -19,7 +20,6 @@ from variegate.policies import C2UCB, LMDH, LSB, Policy
 from variegate.policies.dpp import Determinant, similarity_root
 from variegate.policies.logistic import Belief, learnt
 from variegate.policies.mmr import MarginalRelevance
-from variegate.reference import BlockLMDH
 
 ITEMS = np.array([[0.9, 0.1], [0.8, 0.3], [0.1, 0.9], [-0.5, 0.6], [0.4, -0.7]])
 TOPICS = np.array([[0.9, 0.1], [0.8, 0.3], [0.1, 0.9], [0.5, 0.6], [0.4, 0.7]])

@@ -10,9 +10,9 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
+from variegate.engine.settings import Settings
 from variegate.service.protocol import PatientProtocol
 from variegate.service.run import bound_socket
-from variegate.service.settings import Settings
 
 
 @contextmanager

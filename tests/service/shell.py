@@ -6,9 +6,9 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.testclient import TestClient
 
+from variegate.engine.settings import Settings
 from variegate.service.app import create_app
 from variegate.service.metrics import Metrics
-from variegate.service.settings import Settings
 from variegate.store import Store
 
 #: Makes a client of a new application: routers first, then settings.

@@ -13,8 +13,8 @@ import uvicorn
 from fastapi.testclient import TestClient
 
 from tests.service.shell import calling
+from variegate.engine.settings import Settings
 from variegate.service.app import create_app
-from variegate.service.settings import Settings
 from variegate.store import Store
 
 

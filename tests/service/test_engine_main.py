@@ -10,9 +10,9 @@ import pytest
 
 from variegate.engine.batch_loop import MAX_BATCH, BatchLoop
 from variegate.engine.frames import Frames, framed
+from variegate.engine.process_main import MetricsBuffer, SocketChannel
 from variegate.engine.queue import QueuedCommand
 from variegate.errors import InputError
-from variegate.service.engine_main import MetricsBuffer, SocketChannel
 
 
 class Front:

@@ -17,11 +17,11 @@ from tests.service.asking import Caller
 from variegate.engine import Report, Wish, process
 from variegate.engine.process import EngineProxy, has_process
 from variegate.engine.queue import CommandQueue, QueuedCommand
+from variegate.engine.settings import Settings
 from variegate.errors import DataError, InputError, NotFoundError, StoreError
 from variegate.loadtest.server import family_of
 from variegate.loadtest.soak.process import Process, started
 from variegate.loadtest.soak.run import Looking, settings_of
-from variegate.service.settings import Settings
 from variegate.store import Store
 
 Work = Callable[[CommandQueue], Coroutine[Any, Any, None]]
@@ -53,7 +53,7 @@ def run(settings: Settings, work: Work) -> list[tuple[str, float]]:
 def engine_of(pid: int) -> int:
     """Return the id of a service's engine process."""
     (found,) = (
-        one for one in family_of(pid) if b"variegate.service.engine_main" in command_of(one)
+        one for one in family_of(pid) if b"variegate.engine.process_main" in command_of(one)
     )
     return found
 

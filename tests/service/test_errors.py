@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 from pydantic import BaseModel, Field
 
 from tests.service.shell import calling, problem
+from variegate.engine.formatting import shown
 from variegate.errors import (
     ConflictError,
     DataError,
@@ -19,7 +20,6 @@ from variegate.errors import (
     StoreError,
 )
 from variegate.service.access import client_router
-from variegate.service.wording import shown
 from variegate.store import Store
 
 ERRORS = {

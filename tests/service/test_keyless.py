@@ -7,10 +7,10 @@ from fastapi.testclient import TestClient
 
 from tests.service.shell import calling, numbers, problem
 from tests.service.whole import service
+from variegate.engine.settings import Settings
 from variegate.errors import InputError
 from variegate.service.keys import make_key
 from variegate.service.run import check_exposure
-from variegate.service.settings import Settings
 from variegate.store import Store
 
 SHOP = "https://shop.example"

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from variegate.engine.settings import Settings
 from variegate.errors import InputError
 from variegate.loadtest.soak import Notebook, Plan, Sent, soaked
 from variegate.loadtest.soak.clients import crowd_of, loaded
 from variegate.loadtest.soak.process import started
 from variegate.loadtest.soak.run import Looking, settings_of
 from variegate.policies import State
-from variegate.service.settings import Settings
 
 
 @pytest.mark.slow

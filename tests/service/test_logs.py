@@ -11,9 +11,7 @@ import pytest
 from fastapi import APIRouter
 
 from tests.service.shell import calling
-from variegate.service.access import client_router
-from variegate.service.keys import make_key
-from variegate.service.logs import (
+from variegate.engine.logs import (
     Answered,
     Moments,
     access_log,
@@ -22,6 +20,8 @@ from variegate.service.logs import (
     log_request,
     without_secrets,
 )
+from variegate.service.access import client_router
+from variegate.service.keys import make_key
 from variegate.store import Store
 
 

@@ -9,8 +9,8 @@ import pytest
 from tests.service.listening import ask, listening
 from tests.service.whole import service
 from variegate.client import Client
+from variegate.engine.ids import check_id
 from variegate.errors import InputError
-from variegate.service.ids import check_id
 from variegate.service.paths import decoded, routable
 
 IDS = [

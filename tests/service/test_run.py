@@ -17,6 +17,7 @@ import pytest
 import uvicorn
 from fastapi import Request
 
+from variegate.engine.settings import Settings
 from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
 from variegate.service.access import client_router
@@ -24,7 +25,6 @@ from variegate.service.app import create_app
 from variegate.service.keys import make_key, revoke_key
 from variegate.service.protocol import PatientProtocol
 from variegate.service.run import address_of, bound_socket, check_exposure
-from variegate.service.settings import Settings
 from variegate.store import Store
 
 ALL = "0.0.0.0"  # noqa: S104

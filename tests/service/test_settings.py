@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from variegate.engine.settings import Settings
+from variegate.engine.settings_file import settings_as_toml, without_secrets
+from variegate.engine.settings_sources import load_settings
 from variegate.errors import DataError, InputError, VariegateError
-from variegate.service.settings import Settings
-from variegate.service.settings_file import settings_as_toml, without_secrets
-from variegate.service.sources import load_settings
 
 
 @pytest.fixture(autouse=True)

@@ -13,11 +13,11 @@ from fastapi import FastAPI, Request, Response
 from tests.service.listening import ask, listening
 from tests.service.test_connections import connected, counted, head, until
 from tests.service.whole import service
+from variegate.engine.settings import Settings
 from variegate.errors import NotFoundError
 from variegate.service.access import client_router
 from variegate.service.app import THREADS, create_app
 from variegate.service.routes.answers import worked_out
-from variegate.service.settings import Settings
 from variegate.service.small_pool import MOST_QUESTIONS, SmallPool
 from variegate.store import Store
 

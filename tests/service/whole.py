@@ -10,12 +10,12 @@ from fastapi import FastAPI
 
 from variegate import Catalogue
 from variegate.engine import Desk
+from variegate.engine.settings import Settings
 from variegate.model.distances import difference, hamming, jaccard
 from variegate.service.app import create_app
 from variegate.service.assembly import desk_of
 from variegate.service.metrics import Metrics
 from variegate.service.routes import desk_routes
-from variegate.service.settings import Settings
 from variegate.store import Store
 
 ITEMS = 12

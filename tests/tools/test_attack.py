@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.desk.shop import Shop
+from tests.engine.shop import Shop
 from tools.attack.audit import audit
 from tools.attack.facts import Facts, Given, Report
 from variegate.engine.listing import Wish

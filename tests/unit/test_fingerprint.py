@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from tests.service.desk.shop import catalogue
+from tests.engine.shop import catalogue
 from variegate import Catalogue
 from variegate.data.build import content_catalogue
 from variegate.data.films import film_catalogue

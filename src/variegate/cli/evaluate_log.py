@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from variegate.cli.console import Progress
+    from variegate.engine.settings import Settings
     from variegate.evaluation.offpolicy import (
         Estimate,
         LogEvaluation,
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
         Question,
         UserLog,
     )
-    from variegate.service.settings import Settings
 
 
 @click.command("evaluate-log")
@@ -95,10 +95,10 @@ def evaluate_log(
 def _source(settings: "Settings", file: str | None, k: int | None) -> "Iterator[LogSource]":
     """Give the log of the file, or of the service's store if there is none."""
     from variegate.cli.store_log import log_source
+    from variegate.engine.opening import catalogue_of
+    from variegate.engine.settings_file import without_secrets
     from variegate.evaluation.offpolicy import LogSource, read_log, user_logs
     from variegate.policies import parse_policy
-    from variegate.service.parts import catalogue_of
-    from variegate.service.settings_file import without_secrets
 
     if file is None:
         with served(settings) as settler:

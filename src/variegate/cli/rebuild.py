@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from variegate.engine.rebuilding import Check, Rebuilding, Recounting
-    from variegate.service.settings import Settings
+    from variegate.engine.settings import Settings
 
 
 @click.command()

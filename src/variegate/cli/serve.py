@@ -81,9 +81,9 @@ def serve(config: str | None, print_config: bool, opens: bool, **given: Any) -> 
         variegate serve --print-config > service.toml
     """
     check_installed()
+    from variegate.engine.settings_file import settings_as_toml
+    from variegate.engine.settings_sources import load_settings
     from variegate.service.run import serve as run
-    from variegate.service.settings_file import settings_as_toml
-    from variegate.service.sources import load_settings
 
     look_for_modules_here()
     settings = load_settings(_flags(given), config=config)
@@ -141,8 +141,8 @@ def _pairs(name: str, texts: Iterable[str]) -> dict[str, str]:
 
 def _named(text: str) -> str:
     """Return NAME=LINE, also for the name of a policy alone."""
+    from variegate.engine.policy_specs import line_of
     from variegate.policies import POLICIES
-    from variegate.service.policy_lines import line_of
 
     return f"{text}={line_of(text)}" if text in POLICIES else text
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from variegate.engine.settings import Settings
     from variegate.engine.settling import Settler
-    from variegate.service.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,7 +30,7 @@ def settings_of(store: str | None, catalogue: str | None, config: str | None) ->
 
     check_installed()
     look_for_modules_here()
-    from variegate.service.sources import load_settings
+    from variegate.engine.settings_sources import load_settings
 
     said = {"store": store, "catalogue": catalogue}
     flags = {name: value for name, value in said.items() if value is not None}
@@ -49,8 +49,8 @@ def served(settings: "Settings", *, create: bool = False, tie: bool = True) -> "
         Whether the store must be of the catalogue.
     """
     from variegate.engine import Shelf
+    from variegate.engine.opening import arms_of, catalogue_of, rules_of
     from variegate.engine.settling import Settler
-    from variegate.service.parts import arms_of, catalogue_of, rules_of
     from variegate.store import Store
     from variegate.store.notes import CATALOGUE
 

@@ -4,11 +4,11 @@ from typing import Any
 
 from variegate.arrays import check_choice
 from variegate.engine.arms import Arms
+from variegate.engine.policy_specs import line_of
 from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import POLICIES, Policy
 from variegate.policies.spec import parse_policy
-from variegate.service.policy_lines import line_of
 
 
 def any_policy(name: str, catalogue: Catalogue, arms: Arms) -> Policy:

@@ -21,8 +21,8 @@ from typing import Any, Final, cast
 from variegate.engine.batch_loop import CLOSE_SECONDS
 from variegate.engine.frames import Frames, framed
 from variegate.engine.queue import CommandQueue, Progress, QueuedCommand
+from variegate.engine.settings import Settings
 from variegate.errors import InputError, StoreError, VariegateError
-from variegate.service.settings import Settings
 
 #: Seconds between two heartbeats of an engine process.
 BEAT: Final = 0.5
@@ -37,7 +37,7 @@ _PAUSE: Final = 1.0
 #: Heartbeats for which a batch must be overdue, so that a service that was stopped and goes on has
 #: time to finish it.
 _OVERDUE: Final = 4
-_MODULE: Final = "variegate.service.engine_main"
+_MODULE: Final = "variegate.engine.process_main"
 
 _log = logging.getLogger(__name__)
 

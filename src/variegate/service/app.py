@@ -12,6 +12,7 @@ from fastapi.telemetry import TelemetryConfig
 from pydantic import BaseModel
 from starlette.middleware.cors import CORSMiddleware
 
+from variegate.engine.settings import Settings
 from variegate.errors import InputError
 from variegate.service.access import SECURITY_SCHEMES, ClientRoute, client_router, open_router
 from variegate.service.docs import add_docs
@@ -21,7 +22,6 @@ from variegate.service.keys import KeyRing, KeyStore
 from variegate.service.lean import Shortcut
 from variegate.service.metrics import CONTENT_TYPE, Metrics
 from variegate.service.readiness import Readiness
-from variegate.service.settings import Settings
 from variegate.service.static import add_page
 
 #: What load balancers ask; never limited, never behind a key.

@@ -6,12 +6,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from variegate.engine import Desk
-from variegate.engine.process import EngineProxy, has_process
-from variegate.engine.replicas import Replica
-from variegate.model.catalogue import Catalogue
-from variegate.service.app import Lifespan, create_app
-from variegate.service.metrics import ERROR_KINDS, Metrics
-from variegate.service.parts import (
+from variegate.engine.opening import (
     arms_of,
     catalogue_of,
     open_store,
@@ -19,8 +14,13 @@ from variegate.service.parts import (
     rules_of,
     warm_arms,
 )
+from variegate.engine.process import EngineProxy, has_process
+from variegate.engine.replicas import Replica
+from variegate.engine.settings import Settings
+from variegate.model.catalogue import Catalogue
+from variegate.service.app import Lifespan, create_app
+from variegate.service.metrics import ERROR_KINDS, Metrics
 from variegate.service.routes import desk_routes
-from variegate.service.settings import Settings
 from variegate.store import Store
 
 

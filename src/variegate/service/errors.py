@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
+from variegate.engine.formatting import sendable, shown
 from variegate.errors import (
     ConflictError,
     DataError,
@@ -22,7 +23,6 @@ from variegate.errors import (
     StoreError,
     VariegateError,
 )
-from variegate.service.wording import sendable, shown
 
 log = logging.getLogger(__name__)
 

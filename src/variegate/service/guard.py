@@ -18,17 +18,17 @@ from fastapi import HTTPException, Response
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from variegate.engine.logs import Answered, current_request, log_request
+from variegate.engine.settings import Settings
 from variegate.errors import StoreError
 from variegate.service.access import Call
 from variegate.service.errors import INTERNAL, error_answer
 from variegate.service.keyless import Keyless
 from variegate.service.keys import PREFIX, KeyRing
-from variegate.service.logs import Answered, current_request, log_request
 from variegate.service.metrics import Metrics
 from variegate.service.paths import routable
 from variegate.service.protocol import CROWDED
 from variegate.service.rate import Buckets, client_of
-from variegate.service.settings import Settings
 
 log = logging.getLogger(__name__)
 

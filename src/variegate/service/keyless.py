@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from variegate.service.settings import Settings
+from variegate.engine.settings import Settings
 
 Headers = Mapping[bytes, bytes]
 

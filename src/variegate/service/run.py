@@ -19,15 +19,15 @@ from fastapi import FastAPI
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+from variegate.engine.logs import configure_logs
+from variegate.engine.memory import keep_for_good
+from variegate.engine.settings import Settings
+from variegate.engine.settings_file import without_secrets
 from variegate.errors import InputError, StateError, VariegateError
 from variegate.service.assembly import build_app, check_startable
 from variegate.service.keys import list_keys
-from variegate.service.logs import configure_logs
-from variegate.service.memory import keep_for_good
 from variegate.service.metrics import SHARED_FOLDER
 from variegate.service.protocol import PatientProtocol, connections_that_fit
-from variegate.service.settings import Settings
-from variegate.service.settings_file import without_secrets
 from variegate.store import Store
 
 #: Holds the settings as JSON for the processes that answer.

@@ -12,8 +12,8 @@ from time import perf_counter
 from typing import Final
 from urllib.parse import urlsplit
 
+from variegate.engine.settings import Settings
 from variegate.errors import StoreError
-from variegate.service.settings import Settings
 
 #: Seconds to start, and to answer what is under way when told to stop.
 _PATIENCE: Final = 60.0

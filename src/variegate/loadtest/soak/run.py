@@ -10,6 +10,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from variegate.engine import Shelf
+from variegate.engine.opening import arms_of, catalogue_of
+from variegate.engine.settings import Settings
 from variegate.errors import InputError
 from variegate.loadtest.soak.audit import Audit, audited
 from variegate.loadtest.soak.clients import crowd_of, loaded
@@ -17,8 +19,6 @@ from variegate.loadtest.soak.notebook import Notebook
 from variegate.loadtest.soak.process import Process, started
 from variegate.loadtest.soak.results import Kill, Plan, Soak
 from variegate.model.catalogue import Catalogue
-from variegate.service.parts import arms_of, catalogue_of
-from variegate.service.settings import Settings
 from variegate.store import Store
 
 #: Two kinds of policies, for their states are of two kinds.

@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from variegate.engine import Desk
+from variegate.engine.ids import LONGEST, PATTERN
 from variegate.service.access import admin_router, client_router
-from variegate.service.ids import LONGEST, PATTERN
 from variegate.service.routes.answers import answer_of, answered
 from variegate.service.wire import (
     CatalogueAnswer,

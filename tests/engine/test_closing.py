@@ -1,0 +1,43 @@
+"""Closing many lists: all of them, in turns, whatever is wrong with one."""
+
+from tests.engine.shop import Shop
+from variegate.engine.batch_loop import MAX_BATCH
+from variegate.engine.closing import Closing
+from variegate.store import Store
+
+
+def test_more_lists_than_fit_a_transaction_are_closed(store: Store) -> None:
+    shop = Shop(store, wait_seconds=60.0, default_reward=0.5)
+    slates = [shop.give(f"u{number % 7}", k=2)["slate_id"] for number in range(MAX_BATCH + 9)]
+    shop.close(60.0)
+    assert all(shop.slate(slate).closed for slate in slates)
+    assert shop.check().wrong == ()
+
+
+def test_a_list_that_cannot_be_learnt_from_is_closed_all_the_same(store: Store) -> None:
+    shop = Shop(store, wait_seconds=60.0, default_reward=0.5)
+    slates = [shop.give(k=1)["slate_id"] for _ in range(3)]
+    with store.batch() as batch:
+        batch._transaction.change("UPDATE slates SET features = ? WHERE id = ?", b"?", slates[1])
+    shop.close(61.0)
+    assert [shop.slate(slate).closed for slate in slates] == [True] * 3
+    assert [shop.slate(slate).taught for slate in slates] == [[True], [False], [True]]
+    assert shop.check().wrong == ()
+
+
+def test_a_clock_that_stands_still_ends_the_closing(store: Store) -> None:
+    shop = Shop(store, wait_seconds=0.0, default_reward=0.5)
+    for number in range(MAX_BATCH):
+        shop.give(f"u{number}", k=1)
+    shop.desk.close_due()
+    with store.reading() as reader:
+        assert reader.due(shop.clock.now, 1) == []
+
+
+def test_what_another_process_closed_is_left_alone(store: Store) -> None:
+    shop = Shop(store, wait_seconds=60.0, default_reward=0.5)
+    slate = shop.give()["slate_id"]
+    assert shop.all(Closing(slate)) == [{"closed": False}]
+    shop.clock.now += 60.0
+    assert shop.all(Closing(slate), Closing(slate)) == [{"closed": True}, {"closed": False}]
+    assert [event.kind for event in shop.events()] == ["close"]

@@ -1,0 +1,208 @@
+"""The desk as the routes use it: awaited, answered after the commit, in one thread."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine.shop import LMDH, Clock, catalogue, new_item
+from variegate.engine import Arms, Desk, Report, Rules, Wish, batch_loop, listing
+from variegate.engine.kept import KeptPolicies
+from variegate.errors import ConflictError, InputError, NotFoundError, StoreError
+from variegate.store import Batch, Store
+
+Work = Callable[[Desk], Coroutine[Any, Any, Any]]
+
+
+def run(store: Store, work: Work, **options: Any) -> Any:
+    """Return what `work` comes to with a desk that has begun."""
+    rules = Rules(**{"k": 4, **options.pop("rules", {})})
+    desk = Desk(catalogue(), store, Arms(LMDH), rules, **options)
+
+    async def begun() -> Any:
+        desk.start()
+        try:
+            return await work(desk)
+        finally:
+            await asyncio.to_thread(desk.stop)
+
+    return asyncio.run(begun())
+
+
+def test_all_that_it_does_can_be_awaited(any_store: Store, tmp_path: Path) -> None:
+    async def work(desk: Desk) -> list[Any]:
+        given = await desk.recommend(Wish("ann"))
+        learnt = await desk.feedback(Report(given["slate_id"], {given["items"][0]["id"]: 1.0}))
+        stocked = await desk.stock([new_item()])
+        retired = await desk.retire("i1")
+        file = tmp_path / "lines"
+        file.write_bytes(b"".join(desk.export_lines()))
+        forgotten = await desk.forget("ann")
+        imported = await desk.import_file(str(file))
+        replaced = await desk.import_file(str(file), replace=True)
+        return [learnt["status"], stocked, retired, forgotten, imported, replaced]
+
+    assert run(any_store, work) == [
+        "learnt",
+        {"items": ["new"]},
+        {"id": "i1", "retired": True},
+        {"user": "ann", "forgotten": True},
+        {"imported": 1, "items": 2},
+        {"imported": 1, "items": 2},
+    ]
+
+
+def test_a_refusal_is_raised_to_whoever_asked(store: Store) -> None:
+    async def work(desk: Desk) -> None:
+        with pytest.raises(InputError, match="`k` must be"):
+            await desk.recommend(Wish("ann", k=0))
+        with pytest.raises(NotFoundError, match="no slate 'x'"):
+            await desk.feedback(Report("x", {}))
+        with pytest.raises(InputError, match=r"`rewards` must be from 0 to 1, got 2\.0"):
+            await desk.feedback(Report("x", {"i1": 2.0}))
+        with pytest.raises(NotFoundError, match="no user 'ann'"):
+            await desk.forget("ann")
+        given = await desk.recommend(Wish("ann"))
+        await desk.feedback(Report(given["slate_id"], {}, None, "e"))
+        with pytest.raises(ConflictError, match="`event` 'e'"):
+            await desk.feedback(Report(given["slate_id"], {}, (), "e"))
+
+    run(store, work)
+
+
+def test_what_waits_is_done_together(store: Store) -> None:
+    sizes: list[float] = []
+
+    def observe(name: str, value: float) -> None:
+        if name == "batch":
+            sizes.append(value)
+
+    async def work(desk: Desk) -> int:
+        wishes = [desk.recommend(Wish(f"u{number % 10}", k=1)) for number in range(150)]
+        answers = await asyncio.gather(*wishes)
+        return len({answer["slate_id"] for answer in answers})
+
+    assert run(store, work, observe=observe) == 150
+    assert sum(sizes) == 150
+    assert max(sizes) == 64
+
+
+def test_how_many_wait_is_known_and_none_does_in_the_end(store: Store) -> None:
+    async def work(desk: Desk) -> tuple[int, int]:
+        wishes = [Wish("ann"), Wish("bob"), Wish("eve", k=0)]
+        tasks = [asyncio.create_task(desk.recommend(wish)) for wish in wishes]
+        await asyncio.sleep(0)
+        during = desk.waiting
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return during, desk.waiting
+
+    assert run(store, work) == (3, 0)
+
+
+def test_operations_of_all_kinds_keep_their_order(store: Store) -> None:
+    async def work(desk: Desk) -> list[Any]:
+        return await asyncio.gather(
+            desk.recommend(Wish("ann")),
+            desk.stock([new_item()]),
+            desk.recommend(Wish("ann")),
+            desk.forget("ann"),
+            desk.recommend(Wish("ann")),
+            desk.retire("new"),
+            desk.recommend(Wish("ann")),
+        )
+
+    answers = run(store, work)
+    first = [answers[at]["items"][0]["id"] for at in (0, 2, 4, 6)]
+    assert first[0] != "new"
+    assert first[1] == "new"
+    assert first[2] == "new"  # forgotten, ann has seen nothing
+    assert first[3] != "new"
+
+
+def test_a_store_that_fails_is_told_to_all_and_then_works_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_batch: Batch, _rows: object) -> None:
+        raise StoreError("the disk is full")
+
+    async def work(desk: Desk) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(Batch, "add_slates", fail)
+            wishes = [desk.recommend(Wish(user)) for user in ("ann", "bob")]
+            errors = await asyncio.gather(*wishes, return_exceptions=True)
+        assert [str(error) for error in errors] == ["the disk is full"] * 2
+        assert desk.counts()["users"] == 0
+        assert (await desk.recommend(Wish("ann")))["user"] == "ann"
+
+    run(store, work)
+
+
+def test_a_fault_of_ours_costs_only_the_one_who_met_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    give = listing.give_list
+
+    def fail_for_bob(ledger: Any, wish: Wish) -> dict[str, Any]:
+        answer = give(ledger, wish)
+        if wish.user == "bob":
+            raise ZeroDivisionError("ours")
+        return answer
+
+    monkeypatch.setattr(listing, "give_list", fail_for_bob)
+
+    async def work(desk: Desk) -> None:
+        wishes = [desk.recommend(Wish(user)) for user in ("ann", "bob", "cid")]
+        outcomes: list[Any] = await asyncio.gather(*wishes, return_exceptions=True)
+        assert isinstance(outcomes[1], ZeroDivisionError)
+        assert [outcomes[at]["user"] for at in (0, 2)] == ["ann", "cid"]
+        assert desk.counts()["users"] == desk.counts()["slates"] == 2
+
+    run(store, work)
+    assert "each is tried alone" in caplog.text
+
+
+def test_a_fault_of_ours_after_the_commit_does_nothing_twice(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(KeptPolicies, "put", fail)
+    monkeypatch.setattr(KeptPolicies, "drop", fail)
+
+    async def work(desk: Desk) -> None:
+        given = await asyncio.gather(*(desk.recommend(Wish(user)) for user in ("ann", "bob")))
+        assert [answer["user"] for answer in given] == ["ann", "bob"]
+        assert desk.counts()["slates"] == 2
+        assert await desk.forget("ann") == {"user": "ann", "forgotten": True}
+
+    run(store, work)
+    assert "after a commit" in caplog.text
+
+
+def test_time_closes_lists_by_itself(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_loop, "TICK", 0.01)
+    clock, closed = Clock(), threading.Event()
+    learnt: list[float] = []
+
+    def observe(name: str, value: float) -> None:
+        if name == "learn":
+            learnt.append(value)
+        elif len(learnt) == 70:  # the next batch: the one before is kept
+            closed.set()
+
+    async def work(desk: Desk) -> None:
+        for number in range(70):
+            await desk.recommend(Wish(f"u{number}", k=1))
+        clock.now += 61.0
+        while not closed.is_set():
+            await desk.recommend(Wish("ann", k=1))
+        assert desk.counts()["answered"] == 70
+
+    rules = {"wait_seconds": 60.0, "default_reward": 0.5}
+    bounded = partial(asyncio.wait_for, timeout=20)
+    run(store, lambda desk: bounded(work(desk)), clock=clock, observe=observe, rules=rules)

@@ -1,0 +1,244 @@
+"""Lists: what is in them, what is not, and why."""
+
+from dataclasses import FrozenInstanceError
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pytest
+
+from tests.engine.conftest import Opening
+from tests.engine.shop import LMDH, Shop
+from variegate.engine import Wish
+from variegate.engine.listing import spread_of
+from variegate.engine.packing import unpacked_slate
+from variegate.engine.rules import DAY
+from variegate.engine.shown import Shown
+from variegate.errors import InputError, NotFoundError
+from variegate.policies import POLICIES, Dial, make_policy, mixed_slate
+from variegate.store import Store
+
+EVERY = {name: name for name in POLICIES}
+
+
+def test_a_new_user_gets_the_list_that_the_policy_would_give(shop: Shop) -> None:
+    slate = make_policy("lmdh", shop.items, ridge=1, exploration=0.3).recommend(4)
+    given = shop.give()
+    assert [item["id"] for item in given["items"]] == list(slate.ids)
+    assert [item["score"] for item in given["items"]] == slate.scores.tolist()
+    assert [item["title"] for item in given["items"]] == [
+        shop.items.titles[row] for row in slate.items
+    ]
+    assert (given["user"], given["policy"]) == ("ann", "lmdh")
+
+
+@pytest.mark.parametrize("policies", [LMDH, {"ts": "comblints"}, {"any": "uniform"}])
+def test_the_same_seed_gives_the_same_lists(opening: Opening, policies: dict[str, str]) -> None:
+    def lists(seed: int) -> list[list[str]]:
+        shop = Shop(opening("sqlite"), policies, seed=seed)
+        return [shop.ids(user) for user in ("ann", "bob", "ann")]
+
+    assert lists(3) == lists(3)
+    if policies != LMDH:
+        assert lists(3) != lists(4)
+
+
+def test_a_list_is_chosen_among_the_candidates(shop: Shop) -> None:
+    assert sorted(shop.ids(candidates=("i3", "i4", "i5", "i6"))) == ["i3", "i4", "i5", "i6"]
+
+
+def test_fewer_candidates_than_wished_give_a_shorter_list(shop: Shop) -> None:
+    assert shop.ids(candidates=("i3", "i3", "i9")) in (["i3", "i9"], ["i9", "i3"])
+
+
+def test_what_is_excluded_is_in_no_list(shop: Shop) -> None:
+    first = shop.ids("ann")
+    assert not set(shop.ids("bob", exclude=tuple(first))) & set(first)
+
+
+def test_what_was_shown_is_not_shown_again(shop: Shop) -> None:
+    lists = [shop.give() for _ in range(6)]
+    ids = [item["id"] for given in lists for item in given["items"]]
+    assert len(set(ids)) == 24
+    assert not any(item["shown_before"] for given in lists for item in given["items"])
+
+
+def test_when_all_was_shown_the_oldest_come_back(shop: Shop) -> None:
+    first, *_ = [shop.ids() for _ in range(6)]
+    again = shop.give(k=6)
+    assert {item["id"] for item in again["items"]} > set(first)
+    assert all(item["shown_before"] for item in again["items"])
+
+
+def test_what_was_shown_comes_again_if_asked_for(shop: Shop) -> None:
+    first = shop.ids()
+    again = shop.give(show_again=True)
+    assert [item["id"] for item in again["items"]] == first
+    assert all(item["shown_before"] for item in again["items"])
+
+
+def test_the_memory_has_a_limit(store: Store) -> None:
+    shop = Shop(store, memory=6)
+    first, second = shop.ids(), shop.ids()
+    remembered = {shop.items.ids[row] for row, _time in Shown(shop.user().shown).times()}
+    assert remembered == {*second, *first[-2:]}
+
+
+def test_a_memory_of_none_shows_the_same_again(store: Store) -> None:
+    shop = Shop(store, memory=0)
+    assert shop.ids() == shop.ids()
+
+
+def test_the_memory_has_an_age(store: Store) -> None:
+    shop = Shop(store, memory_days=2.0)
+    first = shop.ids()
+    shop.clock.now += 2 * DAY - 1
+    assert not set(shop.ids()) & set(first)
+    shop.clock.now += 2
+    later = shop.give(candidates=tuple(first))
+    assert not any(item["shown_before"] for item in later["items"])
+
+
+def test_each_user_has_a_memory_of_their_own(shop: Shop) -> None:
+    assert shop.ids("ann") == shop.ids("bob")
+
+
+def test_two_lists_in_one_transaction_share_no_item(shop: Shop) -> None:
+    one, two = shop.all(Wish("ann"), Wish("ann"))
+    assert not {i["id"] for i in one["items"]} & {i["id"] for i in two["items"]}
+
+
+def test_the_parts_of_an_explanation_sum_to_the_score(shop: Shop) -> None:
+    for _ in range(3):
+        shop.click()
+    given = shop.give(explain=True)
+    for item in given["items"]:
+        why = item["explanation"]
+        assert set(why["diversity"]) == {"cosine", "genres", "years", "country", "place"}
+        total = why["relevance"] + sum(why["diversity"].values()) + why["exploration"]
+        assert total == pytest.approx(item["score"], abs=1e-12)
+
+
+def test_there_is_no_explanation_unless_asked_for(shop: Shop) -> None:
+    assert all("explanation" not in item for item in shop.give()["items"])
+
+
+def test_the_dial_changes_the_list_and_teaches_nothing(shop: Shop) -> None:
+    for place in (0, 3, 1):
+        shop.click(place=place)
+    before = shop.user().state
+    plain = shop.ids("ann", show_again=True)
+    varied = shop.ids("ann", show_again=True, dial=Dial(floor=5.0))
+    again = shop.ids("ann", show_again=True)
+    assert (plain == again, plain == varied) == (True, False)
+    assert shop.user().state == before
+
+
+def test_a_dialled_list_is_the_policys_own_and_explained_so(shop: Shop) -> None:
+    shop.click()
+    policy = shop.arms.policy_of(shop.user(), shop.items)
+    dial = Dial(scale=3.0, ceiling={"genres": 0.1})
+    slate = policy.recommend(4, dial=dial)
+    given = shop.give(show_again=True, dial=dial, explain=True)
+    assert [item["id"] for item in given["items"]] == list(slate.ids)
+    parts = policy.explain(slate, dial=dial)
+    assert [i["explanation"]["diversity"]["genres"] for i in given["items"]] == (
+        parts.diversity[:, 1].tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    ("wish", "error", "words"),
+    [
+        ({"k": 0}, InputError, "`k` must be from 1 to 100, got 0"),
+        ({"k": 101}, InputError, "`k` must be from 1 to 100, got 101"),
+        ({"candidates": ("nope",)}, NotFoundError, "`candidates`: no item 'nope'"),
+        ({"exclude": ("nope",)}, NotFoundError, "`exclude`: no item 'nope'"),
+        ({"candidates": ()}, InputError, "must leave an item"),
+        ({"candidates": ("i1",), "exclude": ("i1",)}, InputError, "must leave an item"),
+        ({"candidates": ("i1",) * 31}, InputError, "`candidates` must be at most 30 ids, got 31"),
+        ({"exclude": ("i1",) * 31}, InputError, "`exclude` must be at most 30 ids, got 31"),
+        ({"dial": Dial(floor={"nope": 1.0})}, NotFoundError, "nope"),
+    ],
+)
+def test_a_wish_that_cannot_be_met_is_refused(
+    store: Store, wish: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    shop = Shop(store, max_candidates=30)
+    with pytest.raises(error, match=words):
+        shop.give(**wish)
+
+
+def test_a_policy_without_a_dial_refuses_one(store: Store) -> None:
+    with pytest.raises(InputError, match="`dial` must be None for mmr"):
+        Shop(store, {"mmr": "mmr"}).give(dial=Dial(2.0))
+
+
+@pytest.mark.parametrize("line", sorted(EVERY))
+def test_the_spread_is_the_mean_distance_of_all_pairs(store: Store, line: str) -> None:
+    shop = Shop(store, {"it": line})
+    shop.click()
+    given = shop.give(k=5)
+    row = shop.slate(given["slate_id"])
+    slate = unpacked_slate(row)
+    for h in shop.items.distances:
+        matrix = h.among(slate.items).matrix()
+        assert row.spread[h.name] == pytest.approx(matrix.sum() / 20, abs=1e-12)
+
+
+def test_a_list_of_one_has_no_spread(shop: Shop) -> None:
+    policy = shop.arms.new_policy("lmdh", shop.items)
+    assert spread_of(policy, policy.recommend(1)) == {}
+
+
+def test_a_slate_is_kept_to_the_last_digit(shop: Shop) -> None:
+    shop.click()
+    policy = shop.arms.policy_of(shop.user(), shop.items)
+    row = shop.slate(shop.give(show_again=True)["slate_id"])
+    kept, made = unpacked_slate(row), policy.recommend(4)
+    for name in ("items", "relevance", "diversity", "scores", "coverage"):
+        assert np.array_equal(getattr(kept, name), getattr(made, name))
+
+
+class TestMix:
+    def test_propensities_are_logged_and_agree_with_the_library(self, store: Store) -> None:
+        shop = Shop(store, mix=0.5, seed=11)
+        policy = shop.arms.new_policy("lmdh", shop.items)
+        rng = np.random.default_rng((11, crc32(b"ann"), 0))
+        slate, propensities = mixed_slate(policy, 4, 0.5, rng=rng)
+        row = shop.slate(shop.give()["slate_id"])
+        assert (row.items, row.propensities) == (slate.ids, propensities.tolist())
+
+    def test_chance_takes_its_turn_among_the_free_items_only(self, store: Store) -> None:
+        shop = Shop(store, mix=1.0)
+        free = ("i1", "i2", "i3", "i4", "i5")
+        row = shop.slate(shop.give(candidates=free, k=2)["slate_id"])
+        assert set(row.items) <= set(free)
+        assert row.propensities == pytest.approx([1 / 5, 1 / 4])
+
+    def test_without_a_mix_nothing_is_logged(self, shop: Shop) -> None:
+        assert shop.slate(shop.give()["slate_id"]).propensities is None
+
+    def test_two_lists_of_a_user_are_drawn_apart(self, store: Store) -> None:
+        shop = Shop(store, mix=1.0, memory=0)
+        assert shop.ids() != shop.ids()
+
+
+def test_ids_of_lists_sort_by_time(shop: Shop) -> None:
+    first = shop.give()["slate_id"]
+    shop.clock.now += 0.002
+    second = shop.give()["slate_id"]
+    assert first < second
+    assert len(first) == 26
+
+
+def test_ids_of_lists_of_one_moment_sort_as_they_were_given(shop: Shop) -> None:
+    given = shop.all(*(Wish("ann", k=1) for _ in range(20)))
+    ids = [one["slate_id"] for one in given]
+    assert ids == sorted(ids)
+    assert len(set(ids)) == 20
+
+
+def test_rules_are_frozen(shop: Shop) -> None:
+    with pytest.raises(FrozenInstanceError):
+        shop.rules.k = 9  # type: ignore[misc]

@@ -1,0 +1,205 @@
+"""Users out of a store and into another: the same answers from there on."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.engine.conftest import Opening
+from tests.engine.shop import Shop, new_item
+from variegate.engine.rules import DAY
+from variegate.errors import ConflictError, DataError, InputError
+from variegate.store import Store
+
+Lines = list[dict[str, Any]]
+ARMS = {"a": "lmdh:ridge=1", "b": "linucb", "c": "lsb"}
+
+
+def lived_in(store: Store, **options: Any) -> Shop:
+    shop = Shop(store, ARMS, **options)
+    for number in range(3):
+        for user in ("ann", "bob", "cid", "dörte €", "emil"):
+            shop.click(user, place=number)
+            shop.clock.now += 1
+    shop.give("ann")
+    shop.clock.now += 1
+    return shop
+
+
+@pytest.mark.parametrize(
+    ("here", "there"), [("sqlite", "sqlite"), ("sqlite", "postgres"), ("postgres", "sqlite")]
+)
+def test_an_exported_user_goes_on_elsewhere(opening: Opening, here: str, there: str) -> None:
+    old = lived_in(opening(here))
+    new = Shop(opening(there), ARMS, clock=old.clock)
+    lines = old.exported()
+    new.take_in(lines)
+    assert new.exported() == lines
+    assert (new.check().users, new.check().wrong, new.check().largest) == (5, (), 0.0)
+    for user in ("ann", "bob", "dörte €"):
+        assert new.desk.user(user) == old.desk.user(user)
+        assert new.desk.history(user, 9, None) == old.desk.history(user, 9, None)
+        assert new.ids(user) == old.ids(user)
+    open_slate = old.desk.history("ann", 2, None)["slates"][1]
+    liked = {open_slate["items"][0]["id"]: 1.0}
+    assert new.tell(open_slate["slate_id"], liked) == old.tell(open_slate["slate_id"], liked)
+    assert new.user("ann").state == old.user("ann").state
+
+
+def test_feedback_that_was_taken_there_is_not_learnt_again_here(opening: Opening) -> None:
+    old = Shop(opening("sqlite"))
+    given = old.click()
+    new = Shop(opening("sqlite"), clock=old.clock)
+    new.take_in(old.exported())
+    before = new.user()
+    assert new.tell(given["slate_id"], {given["items"][0]["id"]: 1.0})["status"] == "learnt"
+    with pytest.raises(ConflictError, match=r"has earned 1\.0 already"):
+        new.tell(given["slate_id"], {given["items"][0]["id"]: 0.0})
+    assert new.user() == before
+
+
+def test_items_that_came_in_another_order_are_found_by_their_ids(opening: Opening) -> None:
+    old = Shop(opening("sqlite"), {"b": "linucb"})
+    old.stock(new_item("n1"))
+    old.stock(new_item("n2", features=[8.0, 8.0, 8.0, 8.0]))
+    given = old.give()
+    assert {"n1", "n2"} <= {item["id"] for item in given["items"]}
+    old.tell(given["slate_id"], {"n1": 1.0}, seen=["n2"])
+    new = Shop(opening("sqlite"), {"b": "linucb"}, clock=old.clock)
+    new.stock(new_item("n2", features=[8.0, 8.0, 8.0, 8.0]))
+    new.stock(new_item("n1"))
+    new.take_in(old.exported())
+    assert (new.check().wrong, new.check().largest) == ((), 0.0)
+    scores = {item["id"]: item["score"] for item in new.give(k=26, show_again=True)["items"]}
+    known = {item["id"]: item["score"] for item in old.give(k=26, show_again=True)["items"]}
+    assert scores == pytest.approx(known, abs=1e-12)
+    third = given["items"][2]["id"]
+    assert new.tell(given["slate_id"], {third: 1.0}, seen=[])["learnt"] == [third]
+    assert new.check().wrong == ()
+
+
+def test_items_that_are_not_here_must_come_first(opening: Opening) -> None:
+    old = Shop(opening("sqlite"))
+    old.stock(new_item())
+    old.click()
+    new = Shop(opening("sqlite"))
+    users = [line for line in old.exported() if line["kind"] == "user"]
+    with pytest.raises(DataError, match=r"line 1: `shown`: .*'new'.*: import or add the item"):
+        new.take_in(users)
+
+
+def test_who_is_here_already_is_replaced_only_if_asked_for(any_store: Store) -> None:
+    shop = Shop(any_store)
+    shop.click("ann")
+    early = shop.exported()
+    shop.clock.now += 1
+    shop.click("ann")
+    later = shop.exported()
+    with pytest.raises(ConflictError, match="line 2: user 'ann' is here already with"):
+        shop.take_in(early)
+    assert shop.exported() == later
+    shop.take_in(early, replace=True)
+    assert shop.exported() == early
+    assert shop.check().wrong == ()
+    shop.click("ann")
+    assert shop.check().wrong == ()
+
+
+def test_all_come_in_or_none(any_store: Store, opening: Opening) -> None:
+    old = lived_in(opening("sqlite"))
+    new = Shop(any_store, ARMS)
+    lines = old.exported()
+    lines[-1]["lists"][0]["taught"].pop()
+    with pytest.raises(DataError, match=r"line 6: `lists.0`: `taught` of list .* must have 4"):
+        new.take_in(lines)
+    assert new.desk.counts() == {"users": 0, "slates": 0, "answered": 0, "events": 0}
+
+
+def test_many_users_and_lists_are_exported_in_pages(opening: Opening) -> None:
+    shop = Shop(opening("sqlite"), memory_days=30 * DAY)
+    for number in range(120):
+        shop.give(f"u{number % 60:02}", k=1)
+    for _ in range(60):
+        shop.click("u00", k=1, show_again=True)
+    lines = shop.exported()
+    assert [line["user"] for line in lines[1:]] == [f"u{number:02}" for number in range(60)]
+    assert len(lines[1]["lists"]) == 62
+    new = Shop(opening("sqlite"))
+    new.take_in(lines)
+    assert new.exported() == lines
+
+
+def test_a_list_of_somebody_else_does_not_change_hands(any_store: Store) -> None:
+    shop = Shop(any_store)
+    shop.give("ann")
+    header, line = shop.exported()
+    with pytest.raises(ConflictError, match="is here already, of another user"):
+        shop.take_in([header, {**line, "user": "eve"}])
+
+
+def test_a_user_stands_in_one_line(store: Store, opening: Opening) -> None:
+    old = Shop(opening("sqlite"))
+    old.give()
+    line = old.exported()[1:] * 2
+    with pytest.raises(DataError, match="line 2: user 'ann' is in line 1 too"):
+        Shop(store).take_in(line)
+
+
+Breaking = Callable[[dict[str, Any]], object]
+
+
+@pytest.mark.parametrize(
+    "breaking",
+    [
+        lambda line: line.pop("variegate"),
+        lambda line: line.update(variegate=3),
+        lambda line: line.pop("events"),
+        lambda line: line.update(colour="red"),
+        lambda line: line.update(user=""),
+        lambda line: line.update(user="a\x00b"),
+        lambda line: line.update(user="\ud800"),
+        lambda line: line.update(user=["ann"]),
+        lambda line: line.update(slates=10**30),
+        lambda line: line.update(slates="4"),
+        lambda line: line.update(created=float("nan")),
+        lambda line: line.update(changed=float("inf")),
+        lambda line: line.update(shown=[["i1", -1]]),
+        lambda line: line.update(shown=[["i1", 2**32]]),
+        lambda line: line.update(shown=[["nope", 5]]),
+        lambda line: line.update(shown=["i1"]),
+        lambda line: line["state"].update(version=2**16),
+        lambda line: line["state"].update(arrays={"x" * 300: [1.0]}),
+        lambda line: line["state"]["arrays"].update(gram=[[1.0], [1.0, 2.0]]),
+        lambda line: line["state"]["arrays"].update(gram=[float("nan")]),
+        lambda line: line["state"]["arrays"].update(gram=["x"]),
+        lambda line: line["lists"][0].update(closed="maybe"),
+        lambda line: line["lists"][0].update(k=0),
+        lambda line: line["lists"][0].update(id="../x"),
+        lambda line: line["lists"][0].update(features="!"),
+        lambda line: line["lists"][0].update(features="AAAA"),
+        lambda line: line["lists"][0].update(items=["nope"] * 4),
+        lambda line: line["lists"][0].update(rewards=[2.0, 0.0, 0.0, 0.0]),
+        lambda line: line["lists"][0].update(earned=float("nan")),
+        lambda line: line["lists"][0].update(spread={"genres": float("inf")}),
+        lambda line: line["lists"][0].update(reports={"x": {}}),
+        lambda line: line["events"][0].update(kind="coup"),
+        lambda line: line["events"][0].update(time=None),
+        lambda line: line["events"][0].update(body=[]),
+        lambda line: line["events"][0]["body"].update(taught={"9": 1.0}),
+        lambda line: line["events"][0]["body"].update(taught={"0": 7.0}),
+        lambda line: line["events"][0]["body"].update(taught={"first": 1.0}),
+        lambda line: line["events"][0]["body"].update(rewards={"i1": float("nan")}),
+        lambda line: line["events"][0].update(slate="nope"),
+    ],
+)
+def test_a_line_that_was_tampered_with_is_refused(
+    store: Store, opening: Opening, breaking: Breaking
+) -> None:
+    old = Shop(opening("sqlite"))
+    old.click()
+    header, line = old.exported()
+    breaking(line)
+    new = Shop(store)
+    with pytest.raises((DataError, InputError)):
+        new.take_in([header, line])
+    assert new.desk.counts()["users"] == 0
