@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.desk.shop import Shop
+from tests.engine.shop import Shop
 from variegate.policies.warming import warm
 from variegate.store import Store
 

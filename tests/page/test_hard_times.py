@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Route
 from tests.page.watched import LISTS_READY, Tab
 from tools.screenshots.service import Service
 from variegate import Catalogue
-from variegate.distances import jaccard
+from variegate.model.distances import jaccard
 from variegate.service.keys import make_key
 from variegate.store import Store
 

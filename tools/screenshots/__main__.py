@@ -10,9 +10,9 @@ from tools.screenshots.browser import find_chromium, open_browser
 from tools.screenshots.service import Service
 from tools.screenshots.simulated_users import simulate_hour
 from tools.screenshots.take import take_screenshots
+from variegate.engine.opening import catalogue_of
+from variegate.engine.settings import Settings
 from variegate.errors import VariegateError
-from variegate.service.parts import catalogue_of
-from variegate.service.settings import Settings
 from variegate.store import Store
 
 #: Policies of the simulated users: the A/B report needs two to compare.

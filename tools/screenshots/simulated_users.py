@@ -1,11 +1,11 @@
 """One hour of simulated users in a store: data for the operator view."""
 
 import numpy as np
-from variegate.catalogue import Catalogue
-from variegate.service.desk import Arms, Report, Rules, Shelf, Wish
-from variegate.service.desk.packing import current_time
-from variegate.service.desk.settling import Settler
 
+from variegate.engine import Arms, Report, Rules, Shelf, Wish
+from variegate.engine.packing import current_time
+from variegate.engine.settling import Settler
+from variegate.model.catalogue import Catalogue
 from variegate.store import Store
 
 MINUTES = 60
