@@ -44,8 +44,7 @@ def _replayed(part: Part) -> None:
     """Time all of a data set's test users, shared out over the cores."""
     from benchmarks.bench_replay import ROUNDS, K, task_of
     from variegate.errors import DataError, MissingExtraError
-    from variegate.evaluation.workers import Settings, replay_all
-    from variegate.policies import parse_policy
+    from variegate.evaluation import evaluate
 
     try:
         task = task_of(REPLAYED)
@@ -53,10 +52,8 @@ def _replayed(part: Part) -> None:
         part.skipped.append(f"replay of {REPLAYED} over the cores: {error}")
         return
     start = perf_counter()
-    for _place, _trace in replay_all(
-        [parse_policy("lmdh")], task, Settings(ROUNDS, K), workers=len(all_cores())
-    ):
-        part.facts[f"{REPLAYED}: seconds for all test users by LMDH"] = perf_counter() - start
+    evaluate(["lmdh"], task, k=K, rounds=ROUNDS, workers=len(all_cores()), progress=False)
+    part.facts[f"{REPLAYED}: seconds for all test users by LMDH"] = perf_counter() - start
     part.facts[f"{REPLAYED}: test users"] = len(task.likes)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import fail, run
-from variegate.evaluation.comparing import MEASURES
+from variegate.evaluation.bootstrap import MEASURES
 
 pytest.importorskip("cornac", reason="cornac is not installed")
 

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.running import archive, fail, in_a_process, run
 from variegate.cli.experiments.replay import DEFAULT_POLICIES
 from variegate.data.loaders import load_table
-from variegate.evaluation.comparing import MEASURES
+from variegate.evaluation.bootstrap import MEASURES
 from variegate.evaluation.tasks import rated_task
 
 pytest.importorskip("cornac", reason="cornac is not installed")

@@ -108,7 +108,7 @@ def test_longer_lists_and_larger_catalogues_are_measured_alike(
     task: ReplayTask, trace: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_once = metrics.list_diversity(trace.lists, task.catalogue.distances[0])
-    monkeypatch.setattr(metrics, "MOST_ITEMS_AT_ONCE", 10)
+    monkeypatch.setattr(metrics, "MAX_ITEMS_IN_MEMORY", 10)
 
     one_by_one = metrics.list_diversity(trace.lists, task.catalogue.distances[0])
 

@@ -1,5 +1,7 @@
 """The simulated experiment."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from variegate.evaluation import (
     draw_world,
     simulated_policies,
 )
+from variegate.evaluation.simulation import simulate_all
 from variegate.model.gains import Normaliser
 from variegate.users import SimulatedUser
 
@@ -39,6 +42,19 @@ def test_a_policy_has_the_same_luck_alone_as_in_company() -> None:
     list(alone.play())
 
     np.testing.assert_array_equal(company.regret[0], alone.regret[0])
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_simulation_run_by_run_is_the_one_of_all_runs(workers: int) -> None:
+    settings: dict[str, Any] = {"rounds": 3, "items": 8, "k": 2, "normaliser": "fixed"}
+    whole = Simulation(runs=3, **settings)
+    assert list(whole.play()) == [1, 2, 3]
+    steps: list[int] = []
+
+    regret = simulate_all(runs=3, workers=workers, progress=steps.append, **settings)
+
+    assert regret.tobytes() == whole.regret.tobytes()
+    assert steps == [1, 1, 1]
 
 
 @pytest.mark.slow

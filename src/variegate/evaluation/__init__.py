@@ -1,6 +1,7 @@
 """What is measured: policies against users, and pictures of it."""
 
 from variegate.evaluation.ratios import PAPER_RATIOS, approximation_ratios
+from variegate.evaluation.runner import Evaluation, evaluate
 from variegate.evaluation.simulation import (
     Simulation,
     World,
@@ -11,10 +12,12 @@ from variegate.evaluation.simulation import (
 
 __all__ = [
     "PAPER_RATIOS",
+    "Evaluation",
     "Simulation",
     "World",
     "approximation_ratios",
     "draw_taste",
     "draw_world",
+    "evaluate",
     "simulated_policies",
 ]

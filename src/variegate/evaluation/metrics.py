@@ -13,9 +13,9 @@ from variegate.errors import InputError
 from variegate.model.distances import Distance
 
 #: With more items than this, the distances of all pairs would take gigabytes.
-MOST_ITEMS_AT_ONCE: Final = 5000
+MAX_ITEMS_IN_MEMORY: Final = 5000
 #: Up to this length, going through the pairs of positions is quicker than through the lists.
-LONGEST_AT_ONCE: Final = 40
+MAX_LENGTH_IN_MEMORY: Final = 40
 
 
 def recall(clicks: MaskArray, liked: IndexArray) -> FloatArray:
@@ -41,15 +41,16 @@ def recall(clicks: MaskArray, liked: IndexArray) -> FloatArray:
     return hits
 
 
-def list_diversity(lists: IndexArray, h: Distance) -> FloatArray:
+def list_diversity(lists: IndexArray, h: Distance, pairs: FloatArray | None = None) -> FloatArray:
     """Return the mean distance between the items of each list, (users, rounds).
 
-    A list of one item has no pairs: its diversity is 0, as is that of an empty one.
+    A list of one item has no pairs: its diversity is 0, as is that of an empty one. `pairs` are
+    the distances from `pair_distances`, if they are known already.
     """
     k = lists.shape[2]
-    if len(h) > MOST_ITEMS_AT_ONCE or k > LONGEST_AT_ONCE:
+    pairs = pair_distances(h, k) if pairs is None else pairs
+    if pairs is None:
         return _one_by_one(lists, h)
-    pairs = h.matrix()
     total, count = np.zeros(lists.shape[:2]), np.zeros(lists.shape[:2])
     for i in range(k):
         for j in range(i):
@@ -57,6 +58,11 @@ def list_diversity(lists: IndexArray, h: Distance) -> FloatArray:
             total += np.where(there, pairs[lists[:, :, i], lists[:, :, j]], 0.0)
             count += there
     return total / np.maximum(count, 1.0)
+
+
+def pair_distances(h: Distance, k: int) -> FloatArray | None:
+    """Return the distances of all pairs, (L, L); None for too many items or too long lists."""
+    return None if len(h) > MAX_ITEMS_IN_MEMORY or k > MAX_LENGTH_IN_MEMORY else h.matrix()
 
 
 def _one_by_one(lists: IndexArray, h: Distance) -> FloatArray:
@@ -69,11 +75,14 @@ def _one_by_one(lists: IndexArray, h: Distance) -> FloatArray:
     return means
 
 
-def diversity(lists: IndexArray, h: Distance) -> FloatArray:
-    """Return Div(t) of each user: the mean diversity of the lists up to round t that had items."""
+def diversity(lists: IndexArray, h: Distance, pairs: FloatArray | None = None) -> FloatArray:
+    """Return Div(t) of each user: the mean diversity of the lists up to round t that had items.
+
+    `pairs` as for `list_diversity`.
+    """
     shown = (lists >= 0).any(axis=2)
     rounds = np.maximum(np.cumsum(shown, axis=1), 1)
-    means: FloatArray = np.cumsum(list_diversity(lists, h), axis=1) / rounds
+    means: FloatArray = np.cumsum(list_diversity(lists, h, pairs), axis=1) / rounds
     return means
 
 

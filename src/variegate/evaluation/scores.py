@@ -1,7 +1,7 @@
 """What a replay was worth, user by user and round by round, and as a file."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -80,10 +80,23 @@ class Scores:
 _ARRAYS = tuple(f.name for f in fields(Scores) if f.type is FloatArray)
 
 
-def scores_of(trace: Trace, task: ReplayTask, settings: Mapping[str, Any] | None = None) -> Scores:
-    """Return the measures of what a policy showed."""
+def scores_of(
+    trace: Trace,
+    task: ReplayTask,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    pairs: Sequence[FloatArray | None] | None = None,
+) -> Scores:
+    """Return the measures of what a policy showed.
+
+    `pairs` are the `pair_distances` of the catalogue's distances, if they are known already.
+    """
     catalogue = task.catalogue
-    diversity = [metrics.diversity(trace.lists, h) for h in catalogue.distances]
+    known = [None] * catalogue.m if pairs is None else pairs
+    diversity = [
+        metrics.diversity(trace.lists, h, each)
+        for h, each in zip(catalogue.distances, known, strict=True)
+    ]
     novelty = np.full(trace.lists.shape[:2], np.nan)
     if task.popularity is not None:
         novelty = metrics.novelty(trace.lists, task.popularity, task.training_users)

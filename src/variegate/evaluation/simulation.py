@@ -1,13 +1,14 @@
 """The paper's simulated experiment: regret against a user whose preferences are known."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from variegate.arrays import FloatArray, check_choice, check_count
+from variegate.evaluation.parallel import parallel_map
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import NORMALISERS, Normaliser
 from variegate.model.search import exhaustive, greedy
@@ -147,6 +148,32 @@ class Simulation:
     def cumulative(self) -> FloatArray:
         """Return the regret added up over the rounds, (policies, runs, rounds)."""
         return np.cumsum(self.regret, axis=2)
+
+
+def simulate_all(
+    *,
+    runs: int,
+    workers: int = 1,
+    progress: Callable[[int], None] = lambda _runs: None,
+    **settings: Any,
+) -> FloatArray:
+    """Play a `Simulation` with these settings, run by run; return the regret of all of it.
+
+    `progress` is called with 1 after each run.
+    """
+    jobs = [(run, settings) for run in range(runs)]
+    parts: dict[int, FloatArray] = {}
+    for run, regret in parallel_map(_simulate, jobs, workers=workers):
+        parts[run] = regret
+        progress(1)
+    return np.concatenate([parts[run] for run in range(runs)], axis=1)
+
+
+def _simulate(run: int, settings: dict[str, Any]) -> FloatArray:
+    simulation = Simulation(runs=[run], **settings)
+    for _ in simulation.play():
+        pass
+    return simulation.regret
 
 
 def _round(world: World, policy: Policy, coins: FloatArray, draws: np.random.Generator) -> float:

@@ -15,7 +15,7 @@ from variegate.cli.experiments.options import (
 from variegate.cli.experiments.telling import print_json, print_left_out, print_rows, shown_rounds
 
 if TYPE_CHECKING:
-    from variegate.evaluation.comparing import Difference
+    from variegate.evaluation.bootstrap import Interval
 
 
 @click.command()
@@ -42,7 +42,7 @@ def compare(
         variegate compare ml-100k lmdh c2ucb logrank
         variegate compare ml-1m lmdh lmdh:exploration=0 --users 300 --splits 5
     """
-    from variegate.evaluation.comparing import MEASURES, difference
+    from variegate.evaluation.bootstrap import MEASURES, difference
 
     extent, chosen = extent_of(options), policies_of((ours, *theirs))
     scores = replayed(dataset_of(data, user, item, rating, above), chosen, extent)
@@ -62,7 +62,7 @@ def compare(
         print_rows(console, "", list(MEASURES), _rows(found, extent.rounds))
 
 
-def _rows(found: Mapping[str, "Difference"], rounds: int) -> dict[str, list[str]]:
+def _rows(found: Mapping[str, "Interval"], rounds: int) -> dict[str, list[str]]:
     rows = {
         f"t = {t}": [
             _interval(one.mean[t - 1], one.low[t - 1], one.high[t - 1]) for one in found.values()
@@ -76,7 +76,7 @@ def _interval(mean: float, low: float, high: float) -> str:
     return f"{'*' if low > 0 or high < 0 else ''}{mean:+.3f} ±{(high - low) / 2:.3f}"
 
 
-def _plain(ours: str, theirs: str, found: Mapping[str, "Difference"]) -> dict[str, Any]:
+def _plain(ours: str, theirs: str, found: Mapping[str, "Interval"]) -> dict[str, Any]:
     plain: dict[str, Any] = {"ours": ours, "theirs": theirs}
     for measure, one in found.items():
         plain[measure] = {

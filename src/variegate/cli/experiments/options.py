@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -75,7 +75,7 @@ def dataset_of(
 def extent_of(options: Mapping[str, Any]) -> Extent:
     """Return how much is asked for, or raise InputError."""
     from variegate.arrays import check_count
-    from variegate.evaluation.workers import default_workers
+    from variegate.evaluation.parallel import default_workers
 
     for name, most in (("rounds", 100_000), ("k", MOST_ITEMS), ("splits", 1000)):
         check_count(options[name], most, name=name, of="the most that make sense")
@@ -88,38 +88,21 @@ def extent_of(options: Mapping[str, Any]) -> Extent:
 
 def replayed(
     dataset: "Dataset", policies: Mapping[str, "PolicySpec"], extent: Extent
-) -> dict[str, list["Scores"]]:
-    """Replay each policy on each split, with bars on a terminal; return scores by policy."""
-    from variegate.cli.console import plain_console, progress_bar
+) -> Mapping[str, Sequence["Scores"]]:
+    """Replay each policy on each split, with a bar on a terminal; return scores by policy."""
     from variegate.data.bpr import cache_folder
-    from variegate.evaluation.scores import scores_of
-    from variegate.evaluation.tasks import rated_task
-    from variegate.evaluation.workers import Settings, replay_all
+    from variegate.evaluation import evaluate
 
-    console, names = plain_console(), list(policies)
-    found: dict[str, list[Scores]] = {name: [] for name in names}
-    for split in range(extent.splits):
-        of = f"split {split + 1} of {extent.splits}"
-        with progress_bar(console, f"Learning embeddings, {of}") as (tell, _):
-            task = rated_task(
-                dataset, split=split, users=extent.users, cache=cache_folder(), progress=tell
-            )
-        with progress_bar(console, f"Replaying, {of}") as (tell, told):
-            total = len(task.likes) * len(names)
-
-            def step(users: int) -> None:
-                tell((told or [0])[-1] + users, total)  # noqa: B023 - called within this turn
-
-            for place, trace in replay_all(
-                list(policies.values()),
-                task,
-                Settings(rounds=extent.rounds, k=extent.k),
-                workers=extent.workers,
-                progress=step,
-            ):
-                settings = {"policy": names[place], "split": split, "left_out": task.left_out}
-                found[names[place]].append(scores_of(trace, task, settings))
-    return found
+    return evaluate(
+        policies,
+        dataset,
+        k=extent.k,
+        rounds=extent.rounds,
+        splits=extent.splits,
+        users=extent.users,
+        cache=cache_folder(),
+        workers=extent.workers,
+    ).scores
 
 
 def policies_of(texts: Iterable[str]) -> dict[str, "PolicySpec"]:

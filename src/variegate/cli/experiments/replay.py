@@ -64,7 +64,7 @@ def replay(
         print_json({name: plain(splits) for name, splits in scores.items()})
         return
     from variegate.cli.console import plain_console
-    from variegate.evaluation.comparing import MEASURES
+    from variegate.evaluation.bootstrap import MEASURES
 
     console = plain_console()
     print_left_out(console, next(iter(scores.values())))

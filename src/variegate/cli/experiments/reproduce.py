@@ -60,10 +60,10 @@ def reproduce(
     from variegate.arrays import check_count
     from variegate.cli.console import plain_console, say
     from variegate.data.bpr import cache_folder
+    from variegate.evaluation.parallel import default_workers
     from variegate.evaluation.reproduction.report import write_docs, write_report
     from variegate.evaluation.reproduction.run import CHAPTERS
     from variegate.evaluation.reproduction.run import reproduce as run
-    from variegate.evaluation.workers import default_workers
 
     if workers is not None:
         check_count(workers, 10_000, name="workers", of="the most that make sense")

@@ -34,7 +34,7 @@ def print_measure(
     console: "Console", rows: Mapping[str, Sequence["Scores"]], measure: str, rounds: int
 ) -> None:
     """Print a measure's mean and standard error at some rounds, with a row for each key."""
-    from variegate.evaluation.comparing import mean_measure, standard_error
+    from variegate.evaluation.bootstrap import mean_measure, standard_error
 
     shown = shown_rounds(rounds)
     cells = {}
@@ -67,7 +67,7 @@ def print_json(found: Any) -> None:
 
 def plain(splits: Sequence["Scores"]) -> dict[str, Any]:
     """Return all measures of a policy as JSON can say them."""
-    from variegate.evaluation.comparing import MEASURES, mean_measure, standard_error
+    from variegate.evaluation.bootstrap import MEASURES, mean_measure, standard_error
 
     found: dict[str, Any] = {
         "label": splits[0].label,

@@ -33,7 +33,7 @@ def bars(console: "Console") -> Iterator[Callable[[str, int, int], None]]:
 def checked_workers(workers: int | None) -> int:
     """Return how many processes are asked for, or raise InputError."""
     from variegate.arrays import check_count
-    from variegate.evaluation.workers import default_workers
+    from variegate.evaluation.parallel import default_workers
 
     if workers is None:
         return default_workers()

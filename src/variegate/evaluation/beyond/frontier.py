@@ -13,7 +13,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.evaluation.beyond.methods import OURS
-from variegate.evaluation.comparing import DRAWS, drawn_means
+from variegate.evaluation.bootstrap import DRAWS, drawn_means
 from variegate.evaluation.scores import Scores
 
 #: The rounds at which methods are held against one another.

@@ -10,7 +10,7 @@ from variegate.evaluation.beyond.dials import dial_title
 from variegate.evaluation.beyond.frontier import Frontier, Point, points_of
 from variegate.evaluation.beyond.methods import HELPED, OURS, PAPERS, PARTS, SAMPLED, TITLES
 from variegate.evaluation.beyond.results import SeveralDistances
-from variegate.evaluation.comparing import MEASURES, difference, mean_measure
+from variegate.evaluation.bootstrap import MEASURES, difference, mean_measure
 from variegate.evaluation.reproduction.summary import full_label, rounds_shown, summary_of
 from variegate.evaluation.reproduction.table import Cell, Table
 from variegate.evaluation.scores import Scores

@@ -19,12 +19,11 @@ from variegate.evaluation.choosing.folds import (
 )
 from variegate.evaluation.choosing.judging import Progress, judging_on
 from variegate.evaluation.choosing.measures import Promises
-from variegate.evaluation.choosing.playing import staged
+from variegate.evaluation.choosing.playing import Stage
 from variegate.evaluation.choosing.search import descended
 from variegate.evaluation.choosing.settings import LearnerSettings
 from variegate.evaluation.choosing.space import coordinates
 from variegate.evaluation.tasks import PROTOCOLS, Protocol
-from variegate.evaluation.workers import Settings
 from variegate.model.catalogue import Catalogue
 
 #: The most passes through all settings.
@@ -85,7 +84,7 @@ def choose_settings(
     promises
         None asks for nothing but F1.
     workers, cache
-        As for `replay_all` and `fit_bpr`; neither changes what is chosen.
+        As for `evaluate` and `fit_bpr`; neither changes what is chosen.
     """
     for name, number in (("folds", folds), ("users", users)):
         check_count(number, 10**6, name=name, of="the most that make sense")
@@ -97,12 +96,8 @@ def choose_settings(
         fold for name, data in datasets.items() for fold in folding.folds_of(name, data, progress)
     ]
     distances = _distances(parts)
-    played = Settings(rounds=rounds, k=k, seed=seed)
-    with staged(parts, played, workers=workers) as stage:
-        judge = judging_on(stage, promises, progress)
-        found = descended(
-            judge, LearnerSettings(), coordinates(space, len(distances)), passes=PASSES
-        )
+    judge = judging_on(Stage(parts, rounds, k, seed, workers), promises, progress)
+    found = descended(judge, LearnerSettings(), coordinates(space, len(distances)), passes=PASSES)
     counts = dict.fromkeys(datasets, 0)
     for fold in parts:
         counts[fold.name] += len(fold.plain.likes)

@@ -10,7 +10,7 @@ import numpy as np
 from variegate.arrays import FloatArray
 from variegate.errors import InputError
 from variegate.evaluation import metrics
-from variegate.evaluation.replay import ReplayTask, Trace
+from variegate.evaluation.scores import Scores
 
 #: Rounds that promises are about
 ROUNDS: Final = (1, 5, 10, 30)
@@ -69,20 +69,12 @@ def _short(
         yield f"{words} is {have / theirs:.1%} of {whose}'s, not {share:.0%}", 1.0 - have / need
 
 
-def measured(traces: Sequence[Trace], task: ReplayTask) -> list[Measures]:
-    """Return the measures of several policies on the users of one task."""
-    users = len(task.likes)
-    # At once, for what is costly is to know the distances of all pairs of items.
-    lists = np.concatenate([trace.lists for trace in traces])
-    spread = np.array([metrics.diversity(lists, h) for h in task.catalogue.distances])
-    found = []
-    for place, trace in enumerate(traces):
-        recall = metrics.recall(trace.clicks, task.liked).mean(axis=0)
-        diversity = spread[:, place * users : (place + 1) * users].mean(axis=1)
-        wide = np.broadcast_to(recall, diversity.shape)
-        f1, f2 = (metrics.f_score(wide, diversity, beta) for beta in (1.0, 2.0))
-        found.append(Measures(recall, f1, f2))
-    return found
+def measures_of(scores: Scores) -> Measures:
+    """Return the means over the users of one fold."""
+    diversity = scores.diversity.mean(axis=1)
+    recall = np.broadcast_to(scores.mean_recall, diversity.shape)
+    f1, f2 = (metrics.f_score(recall, diversity, beta) for beta in (1.0, 2.0))
+    return Measures(scores.mean_recall, f1, f2)
 
 
 def averaged(folds: Sequence[Measures]) -> Measures:

@@ -1,7 +1,7 @@
 """Measures what a plan asks for, and keeps it as it is measured."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from pathlib import Path
 from typing import Protocol as Interface
@@ -15,10 +15,10 @@ from variegate.evaluation.replay import PolicyFactory, ReplayTask
 from variegate.evaluation.reproduction.folder import ResultsFolder
 from variegate.evaluation.reproduction.plan import Plan
 from variegate.evaluation.reproduction.results import Regret
-from variegate.evaluation.scores import Scores, scores_of
-from variegate.evaluation.simulation import Simulation
+from variegate.evaluation.runner import evaluate
+from variegate.evaluation.scores import Scores
+from variegate.evaluation.simulation import Simulation, simulate_all
 from variegate.evaluation.tasks import Protocol, rated_task
-from variegate.evaluation.workers import Settings, replay_all, simulate_all
 from variegate.model.gains import Normaliser
 from variegate.model.theory import regret_bound
 from variegate.policies import LMDH, parse_policy
@@ -89,19 +89,23 @@ class Runner:
         missing = [name for name in wanted if name not in known]
         if missing:
             task, factories = prepare(missing)
-            step = self.watcher.stage(
+            stage = self.watcher.stage(
                 f"{title}: {len(missing)} policies", len(missing) * len(task.likes)
             )
-            for place, trace in replay_all(
-                factories,
-                task,
-                Settings(rounds=self.plan.rounds, k=self.plan.k if k is None else k),
-                workers=self.workers,
-                progress=step,
-            ):
-                name = missing[place]
-                known[name] = scores_of(trace, task, wanted[name])
+
+            def keep(name: str, _split: int, scores: Scores) -> None:
+                known[name] = replace(scores, settings=wanted[name])
                 self.folder.keep_scores(known[name])
+
+            evaluate(
+                dict(zip(missing, factories, strict=True)),
+                task,
+                k=self.plan.k if k is None else k,
+                rounds=self.plan.rounds,
+                workers=self.workers,
+                progress=_steps(stage),
+                on_scores=keep,
+            )
         return {name: known[name] for name in wanted}
 
     def regret(self, reading: Normaliser) -> Regret:
@@ -167,6 +171,18 @@ class Runner:
         )
         self.folder.fact(f"users left out: {name}, split {split + 1}", task.left_out)
         return task
+
+
+def _steps(stage: Callable[[int], None]) -> Callable[[str, int, int], None]:
+    """Return a progress function for a stage that counts the steps since the last call."""
+    before = 0
+
+    def progress(_stage: str, done: int, _total: int) -> None:
+        nonlocal before
+        stage(done - before)
+        before = done
+
+    return progress
 
 
 def _bound(first: Simulation, rounds: int, reading: Normaliser) -> FloatArray:

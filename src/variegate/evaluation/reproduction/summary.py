@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.evaluation.comparing import MEASURES, mean_measure, standard_error
+from variegate.evaluation.bootstrap import MEASURES, mean_measure, standard_error
 from variegate.evaluation.reproduction.names import method_title
 from variegate.evaluation.scores import Scores
 

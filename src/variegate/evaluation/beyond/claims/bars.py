@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from variegate.evaluation.beyond.methods import BASELINES, PAPERS, TITLES
-from variegate.evaluation.comparing import difference, mean_measure
+from variegate.evaluation.bootstrap import difference, mean_measure
 from variegate.evaluation.reproduction.claims.verdict import Evidence, Status, Verdict
 from variegate.evaluation.reproduction.names import PAPER_TABLE, dataset_title
 from variegate.evaluation.reproduction.results import Results

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from variegate.evaluation.beyond.methods import BASELINES, HELPED, OURS, PAPERS, PARTS, SAMPLED
 from variegate.evaluation.beyond.results import Chapter
-from variegate.evaluation.comparing import difference, mean_measure, standard_error
+from variegate.evaluation.bootstrap import difference, mean_measure, standard_error
 from variegate.evaluation.pictures import Curve, colour_of, draw_curves
 from variegate.evaluation.reproduction.figures.drawing import Picture, legend_below, panels
 from variegate.evaluation.reproduction.names import dataset_title, method_title

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from variegate.arrays import FloatArray
-from variegate.evaluation.workers import shared_out
+from variegate.evaluation.parallel import parallel_map
 from variegate.model.catalogue import Catalogue
 from variegate.model.slate import Slate
 from variegate.model.utility import Utility
@@ -92,7 +92,7 @@ def over_runs(
     """Return each part of what ``work(run, rounds, *given)`` gives, stacked over the runs."""
     found: dict[int, tuple[FloatArray, ...]] = {}
     jobs = [(run, size.rounds, *given) for run in range(size.runs)]
-    for run, parts in shared_out(work, jobs, workers=workers):
+    for run, parts in parallel_map(work, jobs, workers=workers):
         found[run] = parts
         progress(1)
     return [

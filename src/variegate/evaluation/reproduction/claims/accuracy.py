@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from variegate.evaluation.comparing import difference
+from variegate.evaluation.bootstrap import difference
 from variegate.evaluation.reproduction.claims.standing import (
     USUALLY,
     best_in_rounds,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from variegate.evaluation.comparing import difference
+from variegate.evaluation.bootstrap import difference
 from variegate.evaluation.reproduction.claims.simulated import READING, paired_interval
 from variegate.evaluation.reproduction.claims.verdict import Claim, Evidence, Status, Verdict
 from variegate.evaluation.reproduction.names import ABLATION, PAPER_TABLE, READINGS, dataset_title

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from variegate.evaluation.comparing import difference, mean_measure
+from variegate.evaluation.bootstrap import difference, mean_measure
 from variegate.evaluation.reproduction.claims.standing import best_in_rounds, standing
 from variegate.evaluation.reproduction.claims.verdict import Evidence, Status, Verdict
 from variegate.evaluation.reproduction.results import Results

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from variegate.arrays import MaskArray
-from variegate.evaluation.comparing import Difference, difference, mean_measure
+from variegate.evaluation.bootstrap import Interval, difference, mean_measure
 from variegate.evaluation.reproduction.claims.verdict import Evidence, Status
 from variegate.evaluation.reproduction.names import method_title
 from variegate.evaluation.scores import Scores
@@ -26,7 +26,7 @@ IN_PART: Final = 0.5
 class Standing:
     """Our method against each of the others, by one measure, in some of the rounds."""
 
-    differences: Mapping[str, Difference]
+    differences: Mapping[str, Interval]
     #: Rounds looked at, from 0
     rounds: range
 

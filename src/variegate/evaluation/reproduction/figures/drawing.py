@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from variegate.errors import DataError
-from variegate.evaluation.comparing import mean_measure, standard_error
+from variegate.evaluation.bootstrap import mean_measure, standard_error
 from variegate.evaluation.pictures import Curve, colour_of, drawing_style, new_figure
 from variegate.evaluation.reproduction.names import method_title
 from variegate.evaluation.reproduction.results import Results

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from variegate.evaluation.comparing import difference, mean_measure
+from variegate.evaluation.bootstrap import difference, mean_measure
 from variegate.evaluation.pictures import colour_of, draw_curves
 from variegate.evaluation.reproduction.figures.drawing import (
     Picture,

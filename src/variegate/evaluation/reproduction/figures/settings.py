@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from variegate.evaluation.comparing import mean_measure, standard_error
+from variegate.evaluation.bootstrap import mean_measure, standard_error
 from variegate.evaluation.pictures import Curve, draw_curves
 from variegate.evaluation.reproduction.figures.drawing import (
     Picture,

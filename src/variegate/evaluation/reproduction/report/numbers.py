@@ -8,7 +8,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.evaluation.beyond.claims import judged_beyond
-from variegate.evaluation.comparing import MEASURES
+from variegate.evaluation.bootstrap import MEASURES
 from variegate.evaluation.reproduction.claims import Claim, Judgement, Verdict
 from variegate.evaluation.reproduction.claims.simulated import paired_interval
 from variegate.evaluation.reproduction.results import Regret, Results

@@ -1,6 +1,6 @@
-"""Whether one method is ahead of another, by paired bootstrap over users and splits."""
+"""Intervals over users: of one policy, and of the difference of two, by paired bootstrap."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from variegate.evaluation.scores import Scores
 #: From mean recall and mean diversity, (..., rounds) each, to a measure of the same shape.
 Measure: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 
-#: How often users are drawn anew.
+#: Bootstrap resamples.
 DRAWS: Final = 1000
 
 MEASURES: Final[Mapping[str, Measure]] = MappingProxyType(
@@ -31,16 +31,21 @@ MEASURES: Final[Mapping[str, Measure]] = MappingProxyType(
 
 
 @dataclass(frozen=True, eq=False)
-class Difference:
-    """How far the first method is ahead of the second in each round, with 95% intervals."""
+class Interval:
+    """A measure, or a difference of two policies, in each round, with 95% intervals."""
 
     measure: str
     #: (rounds,)
     mean: FloatArray
     low: FloatArray
     high: FloatArray
-    #: The same for the mean over all rounds: mean, low, high
+    #: Mean, low and high of the mean over all rounds
     overall: tuple[float, float, float]
+
+    def by_round(self) -> Iterator[tuple[int, float, float, float]]:
+        """Give the round, the mean, low and high."""
+        numbers = (self.mean.tolist(), self.low.tolist(), self.high.tolist())
+        return zip(range(1, len(self.mean) + 1), *numbers, strict=True)
 
 
 def mean_measure(splits: Sequence[Scores], measure: str) -> FloatArray:
@@ -52,16 +57,23 @@ def mean_measure(splits: Sequence[Scores], measure: str) -> FloatArray:
 
 def standard_error(splits: Sequence[Scores], measure: str, *, draws: int = DRAWS) -> FloatArray:
     """Return the standard error of `mean_measure` over users, by bootstrap, (rounds,)."""
-    return np.asarray(_drawn(splits, measure, draws).std(axis=0, ddof=1))
+    return np.asarray(_resample(splits, measure, draws).std(axis=0, ddof=1))
+
+
+def interval(splits: Sequence[Scores], measure: str, *, draws: int = DRAWS) -> Interval:
+    """Return a measure of one policy with its intervals.
+
+    Users are resampled with replacement within each split, with a fixed seed.
+    """
+    return _interval(measure, mean_measure(splits, measure), _resample(splits, measure, draws))
 
 
 def difference(
     ours: Sequence[Scores], theirs: Sequence[Scores], measure: str, *, draws: int = DRAWS
-) -> Difference:
-    """Return how far `ours` is ahead of `theirs`, drawing the same users for both.
+) -> Interval:
+    """Return a measure of `ours` minus that of `theirs`, with the same resampled users for both.
 
-    Each is the scores of one method on the same splits in the same order. Users are drawn
-    anew, with replacement, within each split; the draws are seeded.
+    Each has the scores of one policy on the same splits in the same order.
     """
     for a, b in zip(ours, theirs, strict=True):
         if a.recall.shape != b.recall.shape:
@@ -69,37 +81,41 @@ def difference(
                 f"`theirs` must be of the same users as `ours`, got {b.recall.shape} for "
                 f"{a.recall.shape}"
             )
-    drawn = _drawn(ours, measure, draws) - _drawn(theirs, measure, draws)
+    drawn = _resample(ours, measure, draws) - _resample(theirs, measure, draws)
     mean = mean_measure(ours, measure) - mean_measure(theirs, measure)
+    return _interval(measure, mean, drawn)
+
+
+def _interval(measure: str, mean: FloatArray, drawn: FloatArray) -> Interval:
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
     overall = np.quantile(drawn.mean(axis=1), [0.025, 0.975])
-    return Difference(
+    return Interval(
         measure, mean, low, high, (float(mean.mean()), float(overall[0]), float(overall[1]))
     )
 
 
-def _drawn(splits: Sequence[Scores], measure: str, draws: int) -> FloatArray:
-    """The measure for users drawn anew `draws` times, mean over splits, (draws, rounds)."""
+def _resample(splits: Sequence[Scores], measure: str, draws: int) -> FloatArray:
+    """The measure for `draws` resamples of the users, mean over splits, (draws, rounds)."""
     value = MEASURES[check_choice("measure", measure, MEASURES)]
     totals = [value(*drawn_means(scores, number, draws)) for number, scores in enumerate(splits)]
     return np.asarray(np.mean(totals, axis=0))
 
 
-# Scores are compared with many others by many measures, and drawing users takes the time. With
-# 30 rounds an entry is half a megabyte, and a reproduction in full has 800.
+# One policy's scores are compared with many others by many measures, and resampling takes the
+# time. With 30 rounds an entry takes half a megabyte; a full reproduction has 800 of them.
 @lru_cache(maxsize=1024)
 def drawn_means(scores: Scores, number: int, draws: int) -> tuple[FloatArray, FloatArray]:
-    """Return mean recall and mean diversity of users drawn anew, (draws, rounds) each.
+    """Return mean recall and mean diversity of each resample, (draws, rounds) each.
 
-    `number` is that of the split: the draws of the same split are the same for every method.
+    `number` is that of the split: its resamples are the same for every policy.
     """
     users = len(scores.recall)
-    weights = _times_drawn(users, number, draws) / users
+    weights = _user_counts(users, number, draws) / users
     return weights @ scores.recall, weights @ scores.diversity[0]
 
 
 @lru_cache(maxsize=8)
-def _times_drawn(users: int, number: int, draws: int) -> NDArray[np.uint16]:
-    """How often each user comes up in each draw, the same for every method, (draws, users)."""
+def _user_counts(users: int, number: int, draws: int) -> NDArray[np.uint16]:
+    """How often each user is in each resample, the same for every policy, (draws, users)."""
     rng = np.random.default_rng([users, number])
     return rng.multinomial(users, np.full(users, 1.0 / users), size=draws).astype(np.uint16)
