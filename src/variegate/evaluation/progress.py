@@ -1,6 +1,5 @@
 """Progress bars: drawn on a terminal, silent elsewhere."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
@@ -25,7 +24,7 @@ def show_progress(progress: bool | Progress = True) -> Iterator[Progress]:
     if callable(progress):
         yield progress
         return
-    bar = _bar() if progress and sys.stdout.isatty() else None
+    bar = _bar() if progress else None
     if bar is None:
         yield lambda _stage, _done, _total: None
         return
@@ -47,11 +46,14 @@ def _bar() -> "Bar | None":
         from rich.progress import Progress as Bar
     except ImportError:
         return None
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        return None
     return Bar(
         TextColumn("{task.description}", markup=False),
         BarColumn(complete_style="bold", finished_style="bold"),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        console=Console(highlight=False, markup=False, emoji=False),
+        console=console,
         transient=True,
     )
