@@ -19,7 +19,8 @@ from tests.docs.documents import (
     name_of,
     spans,
 )
-from variegate import POLICIES, SEARCHES, distances
+from variegate import POLICIES, SEARCHES
+from variegate.model import distances
 
 #: Its blocks need a service: `test_http.py` runs them.
 SERVED = ROOT / "docs" / "client.md"
@@ -31,8 +32,10 @@ WITH_BLOCKS = [
 INDEX, PAPER = ROOT / "docs" / "index.md", ROOT / "docs" / "paper.md"
 MAKERS = [
     name
-    for name in distances.__all__
-    if inspect.isfunction(maker := getattr(distances, name))
+    for name, maker in vars(distances).items()
+    if inspect.isfunction(maker)
+    and maker.__module__ == distances.__name__
+    and not name.startswith("_")
     and get_type_hints(maker)["return"] is distances.Distance
 ]
 
