@@ -1,5 +1,6 @@
 """Stores for the core of the service: SQLite; tests that take `any_store` run on both."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,14 +21,18 @@ def compiled() -> None:
 
 
 @pytest.fixture
-def url_of(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str], str]:
+def url_of(
+    tmp_path: Path, empty_store_file: Path, request: pytest.FixtureRequest
+) -> Callable[[str], str]:
     """Give the address of an empty store of a kind; of those in PostgreSQL a test has one."""
     numbers = iter(range(100))
 
     def address(kind: str) -> str:
         if kind == "postgres":
             return str(request.getfixturevalue("postgres_url"))
-        return f"sqlite:///{tmp_path / f'store{next(numbers)}.db'}?durability=normal"
+        file = tmp_path / f"store{next(numbers)}.db"
+        shutil.copy(empty_store_file, file)
+        return f"sqlite:///{file}?durability=normal"
 
     return address
 

@@ -45,14 +45,14 @@ def expected(settings: dict[str, Any], *rewards: float) -> list[float]:
 
 
 @pytest.mark.parametrize(("old", "new"), [*permutations(SETTINGS, 2)])
-def test_every_change_leaves_lists_their_terms(any_store: Store, old: str, new: str) -> None:
+def test_every_change_leaves_lists_their_terms(store: Store, old: str, new: str) -> None:
     clock = Clock()
-    before = opened(any_store, old, clock)
+    before = opened(store, old, clock)
     told, silent = before.give("ann"), before.give("bob")
     liked = told["items"][0]["id"]
     before.tell(told["slate_id"], {liked: 0.5}, seen=[liked], event="e1")
 
-    after = opened(any_store, new, clock)
+    after = opened(store, new, clock)
     late, fresh = before.give("cat"), after.give("dan")
     same = after.tell(told["slate_id"], {liked: 0.5}, seen=[liked], event="e1")
     assert same["status"] == ("kept" if "aggregation" in SETTINGS[old] else "learnt")

@@ -11,7 +11,7 @@ from variegate.data.films import film_catalogue
 from variegate.store import Store
 
 #: Lists of ten films with their reports
-LISTS = 400
+LISTS = 100
 
 
 def sizes_of(url: str) -> int:

@@ -18,8 +18,8 @@ def means(view: dict[str, object]) -> dict[str, float]:
 
 
 class TestFit:
-    def test_it_finds_what_most_users_want(self, any_store: Store) -> None:
-        shop = kiosk_shop(any_store)
+    def test_it_finds_what_most_users_want(self, store: Store) -> None:
+        shop = kiosk_shop(store)
         fill(shop, 100, lists=5)
 
         view = shop.desk.priors.fit("lmdp")
@@ -37,8 +37,8 @@ class TestFit:
         assert view["fitted"] == shop.clock.now
         assert view["words"][0] == "fitted on 100 users"
 
-    def test_a_newcomers_first_list_changes_without_a_restart(self, any_store: Store) -> None:
-        shop = kiosk_shop(any_store)
+    def test_a_newcomers_first_list_changes_without_a_restart(self, store: Store) -> None:
+        shop = kiosk_shop(store)
         fill(shop)
         before = shop.ids("first")
 
@@ -49,12 +49,12 @@ class TestFit:
         assert after != before
         assert worth[shop.items.rows(after)].mean() > worth[shop.items.rows(before)].mean()
 
-    def test_the_next_list_of_a_user_who_is_here_begins_with_it(self, any_store: Store) -> None:
-        shop = kiosk_shop(any_store)
+    def test_the_next_list_of_a_user_who_is_here_begins_with_it(self, store: Store) -> None:
+        shop = kiosk_shop(store)
         fill(shop)
         shop.give("user 1")  # whose policy is kept from here on
         view = shop.desk.priors.fit("lmdp")
-        with any_store.reading() as reader:
+        with store.reading() as reader:
             stock = shop.desk.shelf.as_of(reader)
         policy = shop.arms.as_of(stock).policy_of(shop.user("user 1"), shop.items)
 
@@ -74,8 +74,8 @@ class TestFit:
         assert two.desk.priors.view("lmdp") == view
         assert kiosk_shop(any_store).desk.priors.view("lmdp") == view  # one that starts later
 
-    def test_too_few_users_are_refused(self, any_store: Store) -> None:
-        shop = kiosk_shop(any_store)
+    def test_too_few_users_are_refused(self, store: Store) -> None:
+        shop = kiosk_shop(store)
         fill(shop, 39)
         shop.give("a newcomer without feedback")
         told = r"at least 40 users with feedback, so that no one is shown, .* 'lmdp' has 39"
@@ -85,8 +85,8 @@ class TestFit:
 
         assert shop.desk.priors.view("lmdp")["version"] == 0
 
-    def test_states_stay_what_the_log_says(self, any_store: Store) -> None:
-        shop = kiosk_shop(any_store)
+    def test_states_stay_what_the_log_says(self, store: Store) -> None:
+        shop = kiosk_shop(store)
         fill(shop)
         before = shop.user("user 3").state
         shop.desk.priors.fit("lmdp")
@@ -204,8 +204,8 @@ class TestLines:
 
         assert plain.ids("new") == list(plain.arms.new_policy("lmdp", plain.items).recommend(4).ids)
 
-    def test_items_can_change_under_it(self, any_store: Store) -> None:
-        shop = kiosk_shop(any_store)
+    def test_items_can_change_under_it(self, store: Store) -> None:
+        shop = kiosk_shop(store)
         fill(shop)
         view = shop.desk.priors.fit("lmdp")
 
@@ -274,12 +274,12 @@ class TestDatabasesOfBefore:
         names = [(one["policy"], one["users"]) for one in new.desk.comparison()["policies"]]
         assert names == [("lmdp", 0), ("lmdh", 1)]
 
-    def test_the_former_policy_is_a_line_away(self, any_store: Store) -> None:
-        old = kiosk_shop(any_store, {"lmdh": "lmdh:ridge=1,exploration=0.3"})
+    def test_the_former_policy_is_a_line_away(self, store: Store) -> None:
+        old = kiosk_shop(store, {"lmdh": "lmdh:ridge=1,exploration=0.3"})
         answer(old, "ann", MEAN, lists=3)
         state = old.user("ann").state
         both = kiosk_shop(
-            any_store,
+            store,
             {**LMDP, "lmdh": "lmdh:ridge=1,exploration=0.3"},
             split={"lmdp": 1.0},
             clock=old.clock,

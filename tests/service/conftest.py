@@ -1,5 +1,6 @@
 """Stores of a test's own."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,8 +10,9 @@ from variegate.store import Store
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Return a new store in a file."""
+def store(tmp_path: Path, empty_store_file: Path) -> Iterator[Store]:
+    """Return an empty store in a file."""
+    shutil.copy(empty_store_file, tmp_path / "store.db")
     with Store.open(f"sqlite:///{tmp_path}/store.db") as opened:
         yield opened
 

@@ -1,5 +1,6 @@
 """Stores to try out: each test that takes `url` or `store` runs on SQLite and on PostgreSQL."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,8 @@ def sqlite_url(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def store(url: str) -> Iterator[Store]:
+def store(url: str, tmp_path: Path, empty_store_file: Path) -> Iterator[Store]:
+    if url.startswith("sqlite"):
+        shutil.copy(empty_store_file, tmp_path / "store.db")
     with Store.open(url) as opened:
         yield opened

@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from variegate.errors import StoreError
 from variegate.store.failures import Count, Failures
 from variegate.store.notes import CHANGING_SECONDS
-from variegate.store.statements import Statements
+from variegate.store.statements import statements_of
 from variegate.store.transaction import Transaction
 
 #: Seconds to wait for another's lock, and for a connection, at most
@@ -51,7 +51,7 @@ class Database(ABC):
         self._timeout = timeout
         self._closed = False
         self._trial = Lock()
-        self.statements = Statements(engine.dialect)
+        self.statements = statements_of(engine.dialect)
 
     @contextmanager
     def writing(self, timeout: float | None = None) -> Iterator[Transaction]:

@@ -248,3 +248,13 @@ def _columns(table: Table, *, but: str | None = None) -> dict[str, Any]:
 
 def _count(table: Table | Subquery) -> Select[int]:
     return select(func.count()).select_from(table)
+
+
+_compiled: dict[str, Statements] = {}
+
+
+def statements_of(dialect: Dialect) -> Statements:
+    """Return the statements of a kind of database, which each process compiles once."""
+    if dialect.name not in _compiled:
+        _compiled[dialect.name] = Statements(dialect)
+    return _compiled[dialect.name]
