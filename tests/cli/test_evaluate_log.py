@@ -20,7 +20,7 @@ from variegate.model.slate import slate_of
 from variegate.policies import Dial, parse_policy
 from variegate.store import ITEMS_HISTORY, ITEMS_REVISION, Store
 
-USERS, ROUNDS = 50, 24
+USERS, ROUNDS = 50, 12
 #: No list is rarer than 0.3 / 5 times 0.3 / 4, and the squares of what lists earn are 1 on average.
 LARGEST_ERROR = np.sqrt(1.0 / (MIX / 5 * MIX / 4) / (USERS * ROUNDS))
 OTHER = "lmdh:ridge=10,normaliser=none"
@@ -40,6 +40,20 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 def served(place: Place) -> Served:
     """Serve fifty users with chance in their lists, and keep the log."""
     return serve(place, "shop", LMDH, users=USERS, rounds=ROUNDS, seed=3)
+
+
+@pytest.fixture(scope="module")
+def fixed(place: Place) -> float:
+    """Return what the lists of FIXED are worth to the users to whom they are shown."""
+    shown = serve(place, "fixed", FIXED, users=USERS, rounds=1, seed=5, mix=0.0)
+    return float(shown.expected.mean())
+
+
+@pytest.fixture(scope="module")
+def drawn(place: Place) -> str:
+    """Serve fifty users by a policy that draws; return the name of the store."""
+    serve(place, "drawn", "lmdt:exploration=1", users=USERS, rounds=ROUNDS, seed=3)
+    return "drawn"
 
 
 @pytest.fixture(autouse=True)
@@ -78,29 +92,28 @@ def test_the_policy_that_was_served_earned_what_was_seen(place: Place, served: S
 
 @pytest.mark.parametrize("estimator", ["rips", "sips", "dr"])
 @pytest.mark.usefixtures("served")
-def test_another_policy_earns_what_it_earns_when_it_is_served(place: Place, estimator: str) -> None:
-    live = serve(place, f"fixed-{estimator}", FIXED, users=USERS, rounds=1, seed=5, mix=0.0)
-
+def test_another_policy_earns_what_it_earns_when_it_is_served(
+    place: Place, fixed: float, estimator: str
+) -> None:
     found = evaluated(place, "--policy", FIXED, "--mix", 0, "--estimator", estimator)
 
     (value,) = found["policies"].values()
-    assert abs(value["value"] - live.expected.mean()) < 3.0 * value["standard_error"]
+    assert abs(value["value"] - fixed) < 3.0 * value["standard_error"]
     assert value["standard_error"] < LARGEST_ERROR
 
 
 @pytest.mark.parametrize("estimator", ["rips", "dr"])
-def test_a_log_of_a_policy_that_draws_is_evaluated_whole(place: Place, estimator: str) -> None:
-    line, store = "lmdt:exploration=1", f"drawn-{estimator}"
-    serve(place, store, line, users=USERS, rounds=ROUNDS, seed=3)
-    live = serve(place, f"fixed-too-{estimator}", FIXED, users=USERS, rounds=1, seed=5, mix=0.0)
+def test_a_log_of_a_policy_that_draws_is_evaluated_whole(
+    place: Place, drawn: str, fixed: float, estimator: str
+) -> None:
     asked = "--policy", FIXED, "--mix", 0, "--estimator", estimator
 
-    found = evaluated(place, *asked, store=store)
+    found = evaluated(place, *asked, store=drawn)
 
     assert (found["lists"], found["notes"]) == (USERS * ROUNDS, [])
     (value,) = found["policies"].values()
-    assert abs(value["value"] - live.expected.mean()) < 3.0 * value["standard_error"]
-    assert found == evaluated(place, *asked, store=store)  # the policy draws, the command does not
+    assert abs(value["value"] - fixed) < 3.0 * value["standard_error"]
+    assert found == evaluated(place, *asked, store=drawn)  # the policy draws, the command does not
 
 
 def lists_along(served: Served, line: str) -> float:
