@@ -1,11 +1,21 @@
 """One service for all tests of the clients that only talk to it, each with users of its own."""
 
 from collections.abc import Iterator
+from functools import cache
 
+import httpcore2
 import pytest
 
 from tests.client.asking import Asking
 from tests.client.serving import Stumbling, service, stumbling
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_tls_context() -> Iterator[None]:
+    """Read the machine's certificates once: that takes longer than a call of a new client."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context))
+        yield
 
 
 @pytest.fixture(scope="session")

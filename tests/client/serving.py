@@ -19,8 +19,9 @@ from variegate.service.run import address_of, bound_socket
 
 @contextmanager
 def service(folder: Path, **settings: Any) -> Iterator[str]:
-    """Give the address of a service that keeps its state in a folder."""
-    told = Settings(store=f"sqlite:///{folder}/store.db", port=0, **settings)
+    """Give the address of a service that keeps its state in a folder; all of it in this process."""
+    url = f"sqlite:///{folder}/store.db?durability=normal"
+    told = Settings(store=url, port=0, engine_process=False, **settings)
     listener = bound_socket(told)
     config = uvicorn.Config(build_app(told), http=PatientProtocol, lifespan="on", log_config=None)
     server = uvicorn.Server(config)

@@ -13,12 +13,8 @@ from variegate.errors import StoreError
     "stumbles",
     [
         ["drop"],
-        ["cut"],
-        ["cut short"],
         ["503"],
         ["429"],
-        ["busy"],
-        ["bad gateway"],
         ["cut", "503", "drop", "cut short"],
     ],
     ids=lambda stumbles: ", ".join(stumbles),
