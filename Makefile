@@ -36,7 +36,7 @@ reproduce: .venv/ready  ## every experiment of the paper, with a report of which
 	$(BIN)/variegate reproduce --out out/reproduction
 
 docs: .venv/ready  ## make the command reference and the pictures of the documents anew
-	$(BIN)/python -m variegate.cli.reference docs/cli.md
+	$(BIN)/python -m tools.command_reference docs/cli.md
 	$(BIN)/variegate simulate --rounds 2000 --runs 20 --out docs/pictures/regret.png
 
 pictures: .venv/ready  ## retake the screenshots of the page

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from variegate.files import written_whole
+from variegate.files import atomic_write
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Results:
                 data["parts"][name]["comparisons"], part.comparisons, strict=True
             ):
                 row["ratio"] = comparison.ratio
-        with written_whole(path) as file:
+        with atomic_write(path) as file:
             file.write((json.dumps(data | {"bars": bars}, indent=1) + "\n").encode())
 
     @classmethod

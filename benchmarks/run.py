@@ -13,7 +13,7 @@ from benchmarks.plots import draw_plots
 from benchmarks.results import Part, Results
 from variegate.arrays import check_choice
 from variegate.errors import VariegateError
-from variegate.files import written_whole
+from variegate.files import atomic_write
 
 
 @dataclass(frozen=True)
@@ -82,5 +82,5 @@ def _write(place: Place, results: Results) -> None:
     place.page.parent.mkdir(parents=True, exist_ok=True)
     place.pictures.mkdir(parents=True, exist_ok=True)
     drawn = draw_plots(results, place.pictures)
-    with written_whole(place.page) as file:
+    with atomic_write(place.page) as file:
         file.write(page(results, drawn, judged(results)).encode())

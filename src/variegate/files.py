@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and archives that are no larger than they say."""
+"""Atomic writes, and archives that are checked before they are unpacked."""
 
 import io
 import os
@@ -16,11 +16,11 @@ from numpy.lib.npyio import NpzFile
 
 from variegate.errors import DataError, VariegateError
 
-#: Archives that unpack to so many bytes are read, however small they are.
+#: Archives that unpack to at most this many bytes are read, whatever their own size.
 ALWAYS_READ: Final = 256 * 2**20
-#: Bytes that larger ones may unpack to for each of their own. Ratings come to 10 and tables of
-#: mostly zeros to 200; a file that is made to fill the memory comes to 1,000 and more.
-LARGEST_RATIO: Final = 300
+#: Maximum compression ratio of larger archives. Ratings compress 10 times, tables of mostly
+#: zeros 200 times; a decompression bomb 1,000 times and more.
+MAX_RATIO: Final = 300
 
 #: What np.load, zipfile and json raise for a file that is cut off, overwritten or something else
 BROKEN: Final = (
@@ -39,26 +39,26 @@ _HEADERS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_hea
 
 
 @contextmanager
-def stored_arrays(source: str | Path | bytes, what: str, where: object = None) -> Iterator[NpzFile]:
-    """Give the arrays that np.savez wrote; whatever is wrong with them is a DataError.
+def open_npz(source: str | Path | bytes, what: str, where: object = None) -> Iterator[NpzFile]:
+    """Open an .npz file; whatever is wrong with it is a DataError.
 
     Sizes are checked before anything is unpacked. Nothing is unpickled.
 
     Parameters
     ----------
     source
-        The path of the file, or what it holds.
+        The path of the file, or its contents.
     what
-        What the file should be, as in "catalogue".
+        What the file should be, for example "catalogue".
     where
-        What errors call the file; its path, if not given.
+        The name of the file in errors; its path by default.
     """
     path = where if where is not None else source
     try:
-        # np.load leaves a file open that it cannot read, unless the file is not its own.
+        # np.load leaves a file open that it cannot read, unless the caller opened it.
         with io.BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file:
             if file.read(2) != b"PK":
-                raise DataError(f"{path}: not a whole {what} file: it is no archive")
+                raise DataError(f"{path}: not a complete {what} file: it is not an archive")
             with zipfile.ZipFile(file) as archive:
                 check_sizes(path, file, archive.infolist())
                 _check_arrays(path, archive)
@@ -70,16 +70,16 @@ def stored_arrays(source: str | Path | bytes, what: str, where: object = None) -
     except VariegateError:
         raise
     except BROKEN as error:
-        raise DataError(f"{path}: not a whole {what} file: {error}") from None
+        raise DataError(f"{path}: not a complete {what} file: {error}") from None
 
 
 def check_sizes(path: object, file: IO[bytes], members: Iterable[zipfile.ZipInfo]) -> None:
     """Raise DataError if the files inside an archive unpack to more than is read.
 
-    By what the archive says of them: zipfile unpacks no more than that.
+    The declared sizes are enough: zipfile unpacks no more than they say.
     """
     size = file.seek(0, os.SEEK_END)
-    limit, total = max(ALWAYS_READ, LARGEST_RATIO * size), 0
+    limit, total = max(ALWAYS_READ, MAX_RATIO * size), 0
     for member in members:
         total += member.file_size
         if total > limit:
@@ -117,19 +117,19 @@ def check_declared(name: str, file: IO[bytes], size: int) -> None:
 
 
 @contextmanager
-def written_whole(path: str | Path) -> Iterator[BinaryIO]:
-    """Give a file to write to, which takes the place of `path` only when all went well."""
+def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file for writing that replaces `path` only if no error was raised."""
     target = Path(path)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        file = beside.open("wb")
+        file = temporary.open("wb")
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror}") from None
     try:
         with file:
             yield file
-        beside.replace(target)
+        temporary.replace(target)
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror}") from None
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)

@@ -305,8 +305,8 @@ def test_vectors_that_cannot_be_meant_are_one_line(
     [
         (b"sku,name\n", "v.npz: not an .npz or .npy file"),
         (b"", "v.npz: not an .npz or .npy file"),
-        (b"PK\x03\x04 cut off", "v.npz: not a whole .npz or .npy file: "),
-        (b"\x93NUMPY\x01\x00", "v.npz: not a whole .npz or .npy file: "),
+        (b"PK\x03\x04 cut off", "v.npz: not a complete .npz or .npy file: "),
+        (b"\x93NUMPY\x01\x00", "v.npz: not a complete .npz or .npy file: "),
     ],
 )
 def test_file_that_holds_no_arrays_is_one_line(

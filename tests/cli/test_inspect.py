@@ -174,7 +174,7 @@ def test_file_that_is_no_catalogue_is_one_line(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", x=np.eye(2))
 
     assert fail("inspect", tmp_path / "none.npz") == f"no catalogue at {tmp_path / 'none.npz'}"
-    assert "other.npz: not a whole catalogue file" in fail("inspect", tmp_path / "other.npz")
+    assert "other.npz: not a complete catalogue file" in fail("inspect", tmp_path / "other.npz")
 
 
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=12))

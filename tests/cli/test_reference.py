@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tools.command_reference import helps, page
 from variegate.cli import commands
-from variegate.cli.reference import helps, page
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 
@@ -26,7 +26,7 @@ def test_every_command_has_an_example() -> None:
 def test_module_writes_the_page(tmp_path: Path) -> None:
     target = tmp_path / "cli.md"
 
-    command = [sys.executable, "-m", "variegate.cli.reference"]
+    command = [sys.executable, "-m", "tools.command_reference"]
     subprocess.run([*command, str(target)], check=True)
     printed = subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
 

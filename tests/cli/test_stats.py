@@ -106,4 +106,4 @@ def test_zip_that_is_cut_off_is_one_line(tmp_path: Path) -> None:
     cut = tmp_path / "ml-100k.zip"
     cut.write_bytes(b"PK\x03\x04 and no more")
 
-    assert fail("stats", cut).startswith(f"{cut}: not a whole zip file: ")
+    assert fail("stats", cut).startswith(f"{cut}: not a complete zip file: ")

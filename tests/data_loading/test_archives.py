@@ -120,7 +120,7 @@ def test_zip_without_the_files_is_named(name: str, tmp_path: Path) -> None:
 def test_zip_that_is_cut_off_is_named(name: str, kept: int, tiny: Path, tmp_path: Path) -> None:
     path = zipped(tiny / name, tmp_path / "a.zip")
     path.write_bytes(path.read_bytes()[:kept])
-    with pytest.raises(DataError, match=r"a\.zip: not a whole zip file"):
+    with pytest.raises(DataError, match=r"a\.zip: not a complete zip file"):
         DATASETS[name].load(path)
 
 
@@ -129,7 +129,7 @@ def test_zip_with_a_damaged_body_is_named(tiny: Path, tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[60:70] = bytes(10)
     path.write_bytes(content)
-    with pytest.raises(DataError, match=r"a\.zip: not a whole zip file"):
+    with pytest.raises(DataError, match=r"a\.zip: not a complete zip file"):
         load_movielens_1m(path)
 
 

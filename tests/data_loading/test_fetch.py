@@ -162,9 +162,9 @@ def test_part_of_something_else_is_thrown_away(left: bytes, site: Site, tmp_path
     ("content", "match"),
     [
         (zip_of(b"other"), r"`u\.data` must have the MD5 [0-9a-f]{32}, got [0-9a-f]{32}"),
-        (b"<html>Log in first</html>", "not a whole zip file"),
-        (b"", "not a whole zip file"),
-        (WHOLE[:-50], "not a whole zip file"),
+        (b"<html>Log in first</html>", "not a complete zip file"),
+        (b"", "not a complete zip file"),
+        (WHOLE[:-50], "not a complete zip file"),
     ],
     ids=["other", "html", "nothing", "cut"],
 )

@@ -86,7 +86,7 @@ def test_parquet_that_is_cut_off_is_named(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pl.DataFrame({"user": ["a"], "item": ["x"]}).write_parquet(path)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(DataError, match=r"t\.parquet: not a whole Parquet file"):
+    with pytest.raises(DataError, match=r"t\.parquet: not a complete Parquet file"):
         load_table(path)
 
 

@@ -117,8 +117,8 @@ def test_missing_file_is_told_by_its_path(tmp_path: Path) -> None:
     [
         ({"format": "variegate catalogue", "version": 1}, "not embeddings of variegate"),
         ({"format": "variegate embeddings", "version": 9}, "version 9 of the embeddings format"),
-        ({"format": "variegate embeddings", "version": 1}, "not a whole embeddings file"),
-        ([], "not a whole embeddings file"),
+        ({"format": "variegate embeddings", "version": 1}, "not a complete embeddings file"),
+        ([], "not a complete embeddings file"),
     ],
 )
 def test_file_of_another_format_is_refused(tmp_path: Path, header: object, words: str) -> None:
@@ -130,20 +130,20 @@ def test_file_of_another_format_is_refused(tmp_path: Path, header: object, words
 
 def test_pickled_arrays_are_not_opened(tmp_path: Path) -> None:
     np.savez(tmp_path / "pickled.npz", header=np.array([{"format": "x"}], dtype=object))
-    with pytest.raises(DataError, match="not a whole embeddings file"):
+    with pytest.raises(DataError, match="not a complete embeddings file"):
         Embeddings.load(tmp_path / "pickled.npz")
 
 
 def test_plain_array_file_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "plain.npy", np.eye(2))
-    with pytest.raises(DataError, match="not a whole embeddings file"):
+    with pytest.raises(DataError, match="not a complete embeddings file"):
         Embeddings.load(tmp_path / "plain.npy")
 
 
 @given(share=st.floats(0, 0.999))
 def test_file_that_is_cut_off_is_refused(saved: bytes, scratch: Path, share: float) -> None:
     scratch.write_bytes(saved[: int(share * len(saved))])
-    with pytest.raises(DataError, match=r"file\.npz: not a whole embeddings file"):
+    with pytest.raises(DataError, match=r"file\.npz: not a complete embeddings file"):
         Embeddings.load(scratch)
 
 

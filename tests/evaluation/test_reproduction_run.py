@@ -255,7 +255,7 @@ def test_damaged_result_is_told_with_its_path(place: Place, tmp_path: Path) -> N
     (file,) = (tmp_path / "measured").glob("ratios-*.npz")
     file.write_bytes(file.read_bytes()[:50])
 
-    with pytest.raises(DataError, match=rf"{file.name}: not a whole results file"):
+    with pytest.raises(DataError, match=rf"{file.name}: not a complete results file"):
         place.run(tmp_path)
 
 

@@ -88,14 +88,14 @@ def test_file_that_was_cut_is_told_with_its_path(scores: Scores, tmp_path: Path,
     scores.save(path)
     path.write_bytes(path.read_bytes()[:kept])
 
-    with pytest.raises(DataError, match=r"scores\.npz: not a whole scores file"):
+    with pytest.raises(DataError, match=r"scores\.npz: not a complete scores file"):
         Scores.load(path)
 
 
 def test_archive_of_something_else_is_no_scores_file(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", header=np.zeros(2))
 
-    with pytest.raises(DataError, match=r"other\.npz: not a whole scores file"):
+    with pytest.raises(DataError, match=r"other\.npz: not a complete scores file"):
         Scores.load(tmp_path / "other.npz")
 
 

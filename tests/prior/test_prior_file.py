@@ -74,19 +74,19 @@ def altered(**changes: Any) -> bytes:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"header": None}, "not a whole prior file: "),
-        ({"header": np.frombuffer(b"[1]", dtype=np.uint8)}, "not a whole prior file: "),
+        ({"header": None}, "not a complete prior file: "),
+        ({"header": np.frombuffer(b"[1]", dtype=np.uint8)}, "not a complete prior file: "),
         ({"format": "other"}, "not a prior of variegate"),
         ({"version": 2}, "version 2 of the prior format, and this variegate reads version 1"),
-        ({"mean": None}, "not a whole prior file: no mean"),
-        ({"noise": None}, "not a whole prior file: no noise"),
-        ({"noise": -1.0}, "not a whole prior file: `noise` must be a number from 1e-30 to"),
-        ({"users": "many"}, "not a whole prior file: `users` must be a whole number"),
-        ({"distances": 3}, "not a whole prior file: "),
-        ({"feature_names": ["π"]}, r"not a whole prior file: `mean` must have shape \(3,\)"),
+        ({"mean": None}, "not a complete prior file: no mean"),
+        ({"noise": None}, "not a complete prior file: no noise"),
+        ({"noise": -1.0}, "not a complete prior file: `noise` must be a number from 1e-30 to"),
+        ({"users": "many"}, "not a complete prior file: `users` must be a whole number"),
+        ({"distances": 3}, "not a complete prior file: "),
+        ({"feature_names": ["π"]}, r"not a complete prior file: `mean` must have shape \(3,\)"),
         ({"covariance": np.zeros((4, 4))}, "variances from 1e-220 to"),
         ({"mean": np.array([1.0, np.nan, 0.0, 0.0])}, "`mean` must be finite"),
-        ({"mean": np.array([{}, 1, 2, 3], dtype=object)}, "not a whole prior file: .*pickle"),
+        ({"mean": np.array([{}, 1, 2, 3], dtype=object)}, "not a complete prior file: .*pickle"),
     ],
 )
 def test_a_file_that_says_something_else_is_refused(changes: dict[str, Any], words: str) -> None:
@@ -100,7 +100,7 @@ def test_an_unaltered_file_is_taken() -> None:
 
 @given(st.integers(0, len(sample().to_bytes()) - 1))
 def test_a_file_that_is_cut_off_is_refused(length: int) -> None:
-    with pytest.raises(DataError, match="prior: not a whole prior file"):
+    with pytest.raises(DataError, match="prior: not a complete prior file"):
         Prior.from_bytes(sample().to_bytes()[:length])
 
 

@@ -4,7 +4,7 @@ import json
 from http.client import HTTPConnection, HTTPMessage
 from typing import Any, NamedTuple
 
-from variegate.loadtest.soak import Notebook, Sent
+from tools.soak.audit import Notebook, Sent
 
 
 class Answer(NamedTuple):

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from prometheus_client.mmap_dict import MmapedDict
 
-from variegate.loadtest.connection import Connection, request_bytes
-from variegate.loadtest.soak import Notebook, Sent
-from variegate.loadtest.soak.clients import Client
-from variegate.loadtest.soak.process import started
-from variegate.loadtest.soak.run import Looking, settings_of
+from tools.loadtest.connection import Connection, request_bytes
+from tools.soak.audit import Notebook, Sent
+from tools.soak.clients import Client
+from tools.soak.process import started
+from tools.soak.run import Looking, settings_of
 from variegate.store import EventRow, SlateRow, Store, UserRow
 
 CLIENTS = 64

@@ -14,14 +14,14 @@ import pytest
 import uvloop
 
 from tests.service.asking import Caller
+from tools.loadtest.server import family_of
+from tools.soak.process import Process, started
+from tools.soak.run import Looking, settings_of
 from variegate.engine import Report, Wish, process
 from variegate.engine.process import EngineProxy, has_process
 from variegate.engine.queue import CommandQueue, QueuedCommand
 from variegate.engine.settings import Settings
 from variegate.errors import DataError, InputError, NotFoundError, StoreError
-from variegate.loadtest.server import family_of
-from variegate.loadtest.soak.process import Process, started
-from variegate.loadtest.soak.run import Looking, settings_of
 from variegate.store import Store
 
 Work = Callable[[CommandQueue], Coroutine[Any, Any, None]]

@@ -18,12 +18,12 @@ from psycopg import sql
 
 from tests.postgres import Postgres
 from tests.service.asking import Answer, Caller
+from tools.loadtest.server import family_of
+from tools.soak.clients import crowd_of, loaded
+from tools.soak.process import Process, started
+from tools.soak.results import Plan
+from tools.soak.run import Looking, settings_of
 from variegate.engine.settings import Settings
-from variegate.loadtest.server import family_of
-from variegate.loadtest.soak import Plan
-from variegate.loadtest.soak.clients import crowd_of, loaded
-from variegate.loadtest.soak.process import Process, started
-from variegate.loadtest.soak.run import Looking, settings_of
 from variegate.store import Store
 
 WAITING = "variegate_waiting_operations"

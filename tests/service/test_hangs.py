@@ -16,10 +16,10 @@ import pytest
 from tests.postgres import Postgres
 from tests.proxy import proxy_to
 from tests.service.asking import Answer, Caller
+from tools.loadtest.server import family_of
+from tools.soak.process import Process, started
+from tools.soak.run import Looking, settings_of
 from variegate.engine.settings import Settings
-from variegate.loadtest.server import family_of
-from variegate.loadtest.soak.process import Process, started
-from variegate.loadtest.soak.run import Looking, settings_of
 from variegate.store import Store
 
 #: The setting `timeout_seconds`: an engine is hung after half of it

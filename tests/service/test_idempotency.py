@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 
 from tests.service.shell import problem
 from tests.service.whole import service
-from variegate.loadtest.soak.process import Process, started
-from variegate.loadtest.soak.run import settings_of
+from tools.soak.process import Process, started
+from tools.soak.run import settings_of
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from variegate.loadtest.server import family_of, own_service
+from tools.loadtest.server import family_of, own_service
 
 LINES = {"content-type": "application/x-ndjson"}
 #: Bytes that an import may take above what the service takes anyway

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tools.soak.audit import Notebook, Sent
+from tools.soak.clients import crowd_of, loaded
+from tools.soak.process import started
+from tools.soak.results import Plan
+from tools.soak.run import Looking, settings_of, soaked
 from variegate.engine.settings import Settings
 from variegate.errors import InputError
-from variegate.loadtest.soak import Notebook, Plan, Sent, soaked
-from variegate.loadtest.soak.clients import crowd_of, loaded
-from variegate.loadtest.soak.process import started
-from variegate.loadtest.soak.run import Looking, settings_of
 from variegate.policies import State
 
 

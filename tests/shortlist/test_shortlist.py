@@ -148,7 +148,9 @@ def test_damaged_files_are_refused(
     shortlist.save(tmp_path / "cells")
     changed(tmp_path / "cells", **arrays)
 
-    with pytest.raises(DataError, match="cells: not a whole shortlist file: its arrays do not fit"):
+    with pytest.raises(
+        DataError, match="cells: not a complete shortlist file: its arrays do not fit"
+    ):
         Shortlist.load(tmp_path / "cells", shop)
 
 

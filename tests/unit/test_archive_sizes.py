@@ -18,7 +18,7 @@ from variegate.cli.priors.telling import is_prior
 from variegate.data.download import read_member
 from variegate.data.embeddings import Embeddings
 from variegate.errors import DataError
-from variegate.files import stored_arrays
+from variegate.files import open_npz
 
 #: What the bombs below unpack to, just over what is always read.
 UNPACKED = 300 * 2**20
@@ -108,7 +108,7 @@ def test_an_array_that_declares_more_than_its_file_has(tmp_path: Path) -> None:
         pytest.raises(
             DataError, match=r"`features.npy` declares an array of shape \(1000000000000"
         ),
-        stored_arrays(path, "catalogue"),
+        open_npz(path, "catalogue"),
     ):
         raise AssertionError("it was read")
 
@@ -127,7 +127,7 @@ def test_an_array_of_nothing_many_times_over_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("ids.npy", head)
 
-    with pytest.raises(DataError, match="declares an array"), stored_arrays(path, "catalogue"):
+    with pytest.raises(DataError, match="declares an array"), open_npz(path, "catalogue"):
         raise AssertionError("it was read")
 
 
@@ -136,7 +136,7 @@ def test_methods_that_numpy_does_not_write_are_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("features.npy", array_head((1,)) + bytes(8))
 
-    with pytest.raises(DataError, match="must be stored or deflated"), stored_arrays(path, "x"):
+    with pytest.raises(DataError, match="must be stored or deflated"), open_npz(path, "x"):
         raise AssertionError("it was read")
 
 
@@ -144,5 +144,5 @@ def test_a_sparse_table_is_read_however_well_it_was_packed(tmp_path: Path) -> No
     path = tmp_path / "sparse.npz"
     np.savez_compressed(path, table=np.zeros((1000, 4000)))
 
-    with stored_arrays(path, "table") as arrays:
+    with open_npz(path, "table") as arrays:
         assert arrays["table"].shape == (1000, 4000)

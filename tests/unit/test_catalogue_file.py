@@ -126,7 +126,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_catalogue(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"not a whole catalogue file"):
+    with pytest.raises(DataError, match=r"not a complete catalogue file"):
         Catalogue.load(tmp_path)
 
 
@@ -160,22 +160,22 @@ RIGHT = {"format": "variegate catalogue", "version": 1}
 @pytest.mark.parametrize(
     ("write", "words"),
     [
-        (lambda path: path.write_bytes(b""), r"not a whole catalogue file"),
-        (lambda path: path.write_bytes(b"garbage" * 9), r"not a whole catalogue file"),
-        (lambda path: path.write_bytes(b"PK\x03\x04garbage"), r"not a whole catalogue file"),
-        (plain_array, r"not a whole catalogue file"),
-        (with_pickle, r"not a whole catalogue file"),
-        (bare_zip, r"not a whole catalogue file"),
+        (lambda path: path.write_bytes(b""), r"not a complete catalogue file"),
+        (lambda path: path.write_bytes(b"garbage" * 9), r"not a complete catalogue file"),
+        (lambda path: path.write_bytes(b"PK\x03\x04garbage"), r"not a complete catalogue file"),
+        (plain_array, r"not a complete catalogue file"),
+        (with_pickle, r"not a complete catalogue file"),
+        (bare_zip, r"not a complete catalogue file"),
         (headed([1, 2]), r"not a (whole )?catalogue"),
         (headed({"format": "variegate data"}), r"not a catalogue of variegate"),
         (headed({**RIGHT, "version": 2}), r"version 2 of the catalogue format, and this .* 1: b"),
-        (headed(RIGHT), r"not a whole catalogue file"),
-        (headed({**RIGHT, "distances": []}, features=np.eye(2)), r"not a whole catalogue file"),
+        (headed(RIGHT), r"not a complete catalogue file"),
+        (headed({**RIGHT, "distances": []}, features=np.eye(2)), r"not a complete catalogue file"),
         (
             headed(
                 {**RIGHT, "distances": [{"name": "x", "kind": "manhattan"}]}, features=np.eye(2)
             ),
-            r"not a whole catalogue file",
+            r"not a complete catalogue file",
         ),
     ],
 )

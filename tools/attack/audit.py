@@ -4,10 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tools.attack.facts import Facts, Report
+from tools.soak.audit import slates_of
 from variegate.engine import Arms, Shelf
 from variegate.engine.rebuilding import checked, each_user
 from variegate.engine.relearning import events_of
-from variegate.loadtest.soak.audit import slates_of
 from variegate.store import EventRow, SlateRow, Store
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from tools.attack.facts import Facts, Report
 from tools.attack.replicas import Replica
-from variegate.loadtest.connection import Connection, request_bytes
+from tools.loadtest.connection import Connection, request_bytes
 
 #: Seconds within which a replica that runs must answer.
 MAX_SECONDS: Final = 10.0

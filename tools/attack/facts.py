@@ -5,8 +5,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from variegate.loadtest.soak.notebook import Given
-from variegate.loadtest.soak.notebook import Sent as Report
+from tools.soak.audit import Given
+from tools.soak.audit import Sent as Report
 
 __all__ = ["Facts", "Given", "Report"]
 

@@ -13,9 +13,9 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any, Final
 
+from tools.loadtest.server import family_of
 from variegate.engine.settings import Settings
 from variegate.engine.settings_file import settings_as_toml
-from variegate.loadtest.server import family_of
 
 #: Seconds to start, and to end after SIGTERM.
 START_SECONDS: Final = 60.0

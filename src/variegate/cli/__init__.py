@@ -8,13 +8,11 @@ from variegate.cli.experiments import choose, compare, replay, reproduce, sweep
 from variegate.cli.fetch import fetch
 from variegate.cli.inspect import inspect
 from variegate.cli.keys import keys
-from variegate.cli.loadtest import loadtest
 from variegate.cli.priors import fit_prior
 from variegate.cli.ratios import ratios
 from variegate.cli.rebuild import rebuild
 from variegate.cli.serve import serve
 from variegate.cli.simulate import simulate
-from variegate.cli.soak import soak
 from variegate.cli.stats import stats
 from variegate.cli.try_ import try_
 from variegate.cli.users import users
@@ -46,8 +44,6 @@ for _command in (
     inspect,
     fit_prior,
     serve,
-    loadtest,
-    soak,
     keys,
     users,
     rebuild,

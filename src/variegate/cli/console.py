@@ -5,6 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+import click
+
+from variegate.errors import VariegateError
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import ProgressColumn
@@ -12,6 +16,17 @@ if TYPE_CHECKING:
 
 #: Is told how much is done, and how much there is if that is known
 Progress: TypeAlias = Callable[[int, int | None], None]
+
+
+class PlainErrors(click.Command):
+    """A command that turns the package's own errors into one line on stderr and exit code 1."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except VariegateError as error:
+            raise click.ClickException(str(error)) from error
 
 
 def plain_console() -> "Console":

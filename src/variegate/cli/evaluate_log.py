@@ -115,11 +115,11 @@ def _evaluated(
 ) -> "LogEvaluation":
     """Evaluate the log, and write it to `out` as JSON lines, whole or not at all."""
     from variegate.evaluation.offpolicy import evaluate_log, line_of
-    from variegate.files import written_whole
+    from variegate.files import atomic_write
 
     if out is None:
         return evaluate_log(source, question, progress=tell)
-    with written_whole(out) as lines:
+    with atomic_write(out) as lines:
 
         def keep(log: "UserLog", given: "LoggedSlate") -> None:
             lines.write(line_of(given, log.user).encode() + b"\n")

@@ -144,4 +144,4 @@ def _names_inside(path: Path) -> set[str]:
         with zipfile.ZipFile(path) as archive:
             return {PurePosixPath(entry).name for entry in archive.namelist()}
     except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise DataError(f"{path}: not a whole zip file: {error}") from None
+        raise DataError(f"{path}: not a complete zip file: {error}") from None

@@ -39,12 +39,12 @@ def export(store: str | None, catalogue: str | None, config: str | None, out: st
         variegate users export --store sqlite:///shop.db --catalogue shop.npz --out users.jsonl
     """
     from variegate.engine.moving import USER, export_lines
-    from variegate.files import written_whole
+    from variegate.files import atomic_write
 
     is_screen, written = out == "-", 0
     with served(settings_of(store, catalogue, config)) as settler:
         screen: IO[bytes] = sys.stdout.buffer
-        with nullcontext(screen) if is_screen else written_whole(out) as file:
+        with nullcontext(screen) if is_screen else atomic_write(out) as file:
             for line in export_lines(settler.store, settler.shelf):
                 file.write(line)
                 written += line.startswith(USER)

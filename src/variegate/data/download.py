@@ -160,7 +160,7 @@ def read_member(path: PathLike, name: str, *, inner: str | None = None) -> tuple
     except DataError:
         raise
     except _ZIP_ERRORS as error:
-        raise DataError(f"{source}: not a whole zip file: {error}") from None
+        raise DataError(f"{source}: not a complete zip file: {error}") from None
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> str | None:

@@ -19,7 +19,7 @@ from variegate.arrays import (
     frozen,
 )
 from variegate.errors import DataError, InputError
-from variegate.files import stored_arrays, written_whole
+from variegate.files import atomic_write, open_npz
 
 # Ways to bring vectors into [-1, 1].
 
@@ -98,7 +98,7 @@ def write_embeddings(
 ) -> None:
     """Write the arrays and the header to `path`, whole or not at all."""
     text = json.dumps({"format": FORMAT, "version": VERSION, **header}, allow_nan=False)
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         np.savez(
             file, allow_pickle=False, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays
         )
@@ -106,7 +106,7 @@ def write_embeddings(
 
 def read_embeddings(path: str | Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
     """Read what `write_embeddings` wrote, or raise DataError with the path."""
-    with stored_arrays(path, "embeddings") as stored:
+    with open_npz(path, "embeddings") as stored:
         arrays = {name: stored[name] for name in stored.files}
         header = json.loads(arrays.pop("header").tobytes())
         is_ours = header.get("format") == FORMAT
@@ -191,7 +191,7 @@ class Embeddings:
                 header["settings"],
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{path}: not a whole embeddings file: {error}") from None
+            raise DataError(f"{path}: not a complete embeddings file: {error}") from None
 
 
 def embeddings_of(

@@ -167,7 +167,7 @@ def read_parquet(content: bytes, where: str, wanted: Sequence[str]) -> Rows:
 
 def _broken(where: str, error: BaseException) -> DataError:
     reason = " ".join(str(error).split())
-    return DataError(f"{where}: not a whole Parquet file: {reason}")
+    return DataError(f"{where}: not a complete Parquet file: {reason}")
 
 
 # Bytes of a text file, made UTF-8 with one kind of line end.

@@ -11,7 +11,7 @@ import numpy as np
 from variegate.arrays import FloatArray
 from variegate.evaluation import metrics
 from variegate.evaluation.replay import ReplayTask, Trace
-from variegate.files import stored_arrays, written_whole
+from variegate.files import atomic_write, open_npz
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +60,13 @@ class Scores:
         }
         text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
         arrays = {name: getattr(self, name) for name in _ARRAYS}
-        with written_whole(path) as file:
+        with atomic_write(path) as file:
             np.savez_compressed(file, allow_pickle=False, header=text, **arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> "Scores":
         """Read what `save` wrote, or raise DataError."""
-        with stored_arrays(path, "scores") as arrays:
+        with open_npz(path, "scores") as arrays:
             header = json.loads(arrays["header"].tobytes())
             return cls(
                 label=header["label"],

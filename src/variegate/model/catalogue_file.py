@@ -10,7 +10,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.errors import DataError, InputError
-from variegate.files import stored_arrays, written_whole
+from variegate.files import atomic_write, open_npz
 from variegate.model.distances import FORMULAS, Distance, custom
 from variegate.model.encoder import (
     Encoder,
@@ -67,7 +67,7 @@ def write_catalogue(path: str | Path, contents: Contents) -> None:
         text = json.dumps(header, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"`attributes` must be text, numbers, lists or None: {error}") from None
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         np.savez_compressed(
             file, allow_pickle=False, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays
         )
@@ -77,7 +77,7 @@ def read_catalogue(
     path: str | Path, functions: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]]
 ) -> Contents:
     """Read what `write_catalogue` wrote, or raise DataError with the path."""
-    with stored_arrays(path, "catalogue") as arrays:
+    with open_npz(path, "catalogue") as arrays:
         header = json.loads(arrays["header"].tobytes())
         _check_format(path, header)
         features = arrays["features"]

@@ -17,7 +17,7 @@ from variegate.arrays import (
     generator,
 )
 from variegate.errors import DataError, InputError
-from variegate.files import stored_arrays, written_whole
+from variegate.files import atomic_write, open_npz
 from variegate.kernels.layout import LARGEST, Layout, layout_of
 from variegate.model.catalogue import Catalogue
 from variegate.model.cells import (
@@ -42,7 +42,7 @@ VERSION: Final = 1
 def write_partition(path: str | Path, partition: Partition, features: FloatArray) -> None:
     """Write the cells of items with these features to `path`, whole or not at all."""
     header = {"format": FORMAT, "version": VERSION, "items": _described(features)}
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         np.savez_compressed(
             file,
             allow_pickle=False,
@@ -56,7 +56,7 @@ def write_partition(path: str | Path, partition: Partition, features: FloatArray
 
 def read_partition(path: str | Path, features: FloatArray) -> Partition:
     """Read what `write_partition` wrote for items with these features, or raise DataError."""
-    with stored_arrays(path, "shortlist") as arrays:
+    with open_npz(path, "shortlist") as arrays:
         header = json.loads(arrays["header"].tobytes())
         if header.get("format") != FORMAT:
             raise DataError(f"{path}: not a shortlist of variegate")
@@ -94,7 +94,7 @@ def _check_partition(path: str | Path, partition: Partition, features: FloatArra
         and _within(partition.cell_of, cells)
     )
     if shapes != [(cells, d), (cells,), (cells,), (items,)] or not numbers_fit:
-        raise DataError(f"{path}: not a whole shortlist file: its arrays do not fit one another")
+        raise DataError(f"{path}: not a complete shortlist file: its arrays do not fit one another")
 
 
 def _within(numbers: np.ndarray, end: int) -> bool:

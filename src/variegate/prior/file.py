@@ -10,7 +10,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.errors import DataError
-from variegate.files import stored_arrays, written_whole
+from variegate.files import atomic_write, open_npz
 
 FORMAT: Final = "variegate prior"
 VERSION: Final = 1
@@ -30,7 +30,7 @@ def unpacked_prior(
     data: bytes, where: str | Path
 ) -> tuple[Mapping[str, Any], Mapping[str, FloatArray]]:
     """Return what `packed_prior` packed, or raise DataError with `where` it came from."""
-    with stored_arrays(data, "prior", where) as stored:
+    with open_npz(data, "prior", where) as stored:
         arrays = {name: stored[name] for name in stored.files}
         header = json.loads(arrays.pop("header").tobytes())
         is_ours, version = header.get("format") == FORMAT, header.get("version")
@@ -46,7 +46,7 @@ def unpacked_prior(
 
 def write_whole(path: str | Path, data: bytes) -> None:
     """Write `data` to `path`, whole or not at all."""
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         file.write(data)
 
 

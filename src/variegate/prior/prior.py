@@ -155,6 +155,6 @@ class Prior:
                 header["users"],
             )
         except KeyError as error:
-            raise DataError(f"{where}: not a whole prior file: no {error.args[0]}") from None
+            raise DataError(f"{where}: not a complete prior file: no {error.args[0]}") from None
         except (InputError, TypeError) as error:
-            raise DataError(f"{where}: not a whole prior file: {error}") from None
+            raise DataError(f"{where}: not a complete prior file: {error}") from None

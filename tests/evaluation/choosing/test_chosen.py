@@ -49,9 +49,9 @@ def test_file_is_json_with_the_score_of_all_that_was_tried(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{}", "not a whole file of chosen settings: 'format'"),
-        ("[1]", "not a whole file of chosen settings"),
-        ("nonsense", "not a whole file of chosen settings"),
+        ("{}", "not a complete file of chosen settings: 'format'"),
+        ("[1]", "not a complete file of chosen settings"),
+        ("nonsense", "not a complete file of chosen settings"),
         ('{"format": "other", "version": 1}', "not settings that this variegate chose"),
         (
             '{"format": "variegate chosen settings", "version": 1, "candidates": [], '

@@ -9,7 +9,7 @@ from variegate.data.download import read_file
 from variegate.data.embeddings import Embeddings, embeddings_of
 from variegate.data.tables import as_utf8
 from variegate.errors import DataError, InputError
-from variegate.files import BROKEN, check_declared, stored_arrays
+from variegate.files import BROKEN, check_declared, open_npz
 
 
 def read_vectors(file: str, ids_file: str | None, normalise: str | None) -> Embeddings:
@@ -49,7 +49,7 @@ def _arrays(file: str) -> dict[str, NDArray[np.generic]]:
             if not opened.peek(6).startswith((b"PK", b"\x93NUMPY")):
                 raise DataError(f"{file}: not an .npz or .npy file")
             if opened.peek(2).startswith(b"PK"):
-                with stored_arrays(file, ".npz or .npy") as stored:
+                with open_npz(file, ".npz or .npy") as stored:
                     wanted = ("header", "ids", "vectors", "mean_user")
                     return {name: stored[name] for name in stored.files if name in wanted}
             check_declared(file, opened, Path(file).stat().st_size)
@@ -65,7 +65,7 @@ def _arrays(file: str) -> dict[str, NDArray[np.generic]]:
             ) from None
         if isinstance(error, DataError):
             raise
-        raise DataError(f"{file}: not a whole .npz or .npy file: {reason}") from None
+        raise DataError(f"{file}: not a complete .npz or .npy file: {reason}") from None
 
 
 def _check_numbers(file: str, arrays: dict[str, NDArray[np.generic]]) -> None:

@@ -16,11 +16,11 @@ def is_prior(file: str) -> bool:
     import json
 
     from variegate.errors import DataError
-    from variegate.files import stored_arrays
+    from variegate.files import open_npz
     from variegate.prior.file import FORMAT
 
     try:
-        with stored_arrays(file, "prior") as arrays:
+        with open_npz(file, "prior") as arrays:
             return bool(json.loads(arrays["header"].tobytes())["format"] == FORMAT)
     except DataError:
         return False

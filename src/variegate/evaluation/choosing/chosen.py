@@ -9,7 +9,7 @@ from typing import Any, Final
 from variegate.errors import DataError, InputError
 from variegate.evaluation.choosing.settings import LearnerSettings
 from variegate.evaluation.choosing.words import described
-from variegate.files import written_whole
+from variegate.files import atomic_write
 
 FORMAT: Final = "variegate chosen settings"
 VERSION: Final = 1
@@ -67,7 +67,7 @@ class Chosen:
     def save(self, path: str | Path) -> None:
         """Write it as JSON, whole or not at all."""
         plain = {"format": FORMAT, "version": VERSION, **self.plain()}
-        with written_whole(path) as file:
+        with atomic_write(path) as file:
             file.write(json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False).encode())
 
     def plain(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Chosen:
         except OSError as error:
             raise DataError(f"{path}: cannot be read: {error.strerror}") from None
         except (AttributeError, InputError, LookupError, TypeError, ValueError) as error:
-            raise DataError(f"{path}: not a whole file of chosen settings: {error}") from None
+            raise DataError(f"{path}: not a complete file of chosen settings: {error}") from None
 
 
 def _read(found: Mapping[str, Any]) -> Chosen:

@@ -34,7 +34,7 @@ from variegate.arrays import MaskArray, check_fraction
 from variegate.errors import DataError, InputError, NotFoundError
 from variegate.evaluation.offpolicy.log import SlateLog, SlateTerms, slate_log
 from variegate.evaluation.offpolicy.user_log import LoggedSlate
-from variegate.files import written_whole
+from variegate.files import atomic_write
 from variegate.model.catalogue import Catalogue
 from variegate.policies import Dial
 
@@ -80,7 +80,7 @@ def write_log(path: str | Path, log: SlateLog, catalogue: Catalogue) -> None:
     """Write a log whose rows are those of `catalogue`, whole or not at all."""
     if log.items.max() >= len(catalogue):
         raise InputError(f"`log` must hold rows of {catalogue}, got row {log.items.max()}")
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         for row in range(len(log)):
             line = log_line(
                 [catalogue.ids[item] for item in log.items[row]],

@@ -11,7 +11,7 @@ import numpy as np
 from variegate.arrays import FloatArray
 from variegate.errors import DataError, InputError
 from variegate.evaluation.scores import Scores
-from variegate.files import stored_arrays, written_whole
+from variegate.files import atomic_write, open_npz
 
 
 class ResultsFolder:
@@ -52,10 +52,10 @@ class ResultsFolder:
         """Return several arrays by their names, measuring them if they are not there."""
         place = self._place(name, settings)
         if place.exists():
-            with stored_arrays(place, "results") as arrays:
+            with open_npz(place, "results") as arrays:
                 return {key: np.asarray(arrays[key]) for key in arrays}
         found = dict(measure())
-        with written_whole(place) as target:
+        with atomic_write(place) as target:
             np.savez_compressed(target, allow_pickle=False, **found)
         return found
 
@@ -65,7 +65,7 @@ class ResultsFolder:
         if value is None:
             return facts.get(name)
         facts[name] = value
-        with written_whole(self.path / "facts.json") as file:
+        with atomic_write(self.path / "facts.json") as file:
             file.write(json.dumps(facts, indent=1).encode())
         return value
 
@@ -105,5 +105,5 @@ class ResultsFolder:
             self._write_plan(text)
 
     def _write_plan(self, text: str) -> None:
-        with written_whole(self.path / "plan.json") as file:
+        with atomic_write(self.path / "plan.json") as file:
             file.write(text.encode())

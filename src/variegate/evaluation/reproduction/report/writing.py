@@ -12,7 +12,7 @@ from variegate.evaluation.reproduction.report.markdown import PICTURE_FOLDER, wr
 from variegate.evaluation.reproduction.report.numbers import beyond_numbers, numbers_of
 from variegate.evaluation.reproduction.report.page import page
 from variegate.evaluation.reproduction.results import Results
-from variegate.files import written_whole
+from variegate.files import atomic_write
 
 _HEADING: Final = "# The paper's experiments, run again"
 
@@ -66,5 +66,5 @@ def _json(numbers: dict[str, Any]) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         file.write(text.encode())

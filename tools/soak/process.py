@@ -21,7 +21,7 @@ _PATIENCE: Final = 60.0
 # A process that has everything imported makes the others by forking: back in a fraction of the
 # time, so that the same minute has ten times as many kills.
 _processes = get_context("forkserver")
-_processes.set_forkserver_preload(["variegate.loadtest.soak.loaded"])
+_processes.set_forkserver_preload(["tools.soak.preload"])
 
 
 class Process:

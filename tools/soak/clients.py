@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from variegate.loadtest.connection import Connection, request_bytes
-from variegate.loadtest.soak.notebook import Notebook, Sent
-from variegate.loadtest.soak.results import Plan
+from tools.loadtest.connection import Connection, request_bytes
+from tools.soak.audit import Notebook, Sent
+from tools.soak.results import Plan
 
 #: Chance that an item is liked.
 _LIKED: Final = 0.3

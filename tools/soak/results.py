@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from variegate.loadtest.soak.audit import Audit
-from variegate.loadtest.soak.notebook import Notebook
+from tools.soak.audit import Audit, Notebook
 
 
 @dataclass(frozen=True)

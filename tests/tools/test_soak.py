@@ -1,15 +1,22 @@
-"""`variegate soak` says what it found, and fails where something is lost."""
+"""`python -m tools.soak` says what it found, and fails where something is lost."""
 
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from tests.cli.running import fail
-from variegate.cli import commands
-from variegate.loadtest import soak
-from variegate.loadtest.soak import Audit, Kill, Notebook, Plan, Soak
-from variegate.loadtest.soak.notebook import Given
+from tools.soak import run
+from tools.soak.__main__ import main
+from tools.soak.audit import Audit, Given, Notebook
+from tools.soak.results import Kill, Plan, Soak
+
+
+def fail(*options: object) -> str:
+    """Return the one line on stderr of a run that fails."""
+    result = CliRunner().invoke(main, list(map(str, options)))
+    assert result.exit_code == 1, result.output
+    (line,) = result.stderr.splitlines()
+    return line.removeprefix("Error: ")
 
 
 def found(*wrong: str) -> Soak:
@@ -31,12 +38,12 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Plan]]:
         tell(result.kills[0])
         return result
 
-    monkeypatch.setattr(soak, "soaked", pretend)
+    monkeypatch.setattr(run, "soaked", pretend)
     return planned
 
 
 def test_report_has_a_row_for_each_kill_and_the_sums(plans: list[tuple[str, Plan]]) -> None:
-    result = CliRunner().invoke(commands, ["soak", "--kills", "3", "--store", "some.db"])
+    result = CliRunner().invoke(main, ["--kills", "3", "--store", "some.db"])
 
     assert result.exit_code == 0, result.output
     assert plans == [("some.db", Plan(kills=3))]
@@ -52,7 +59,7 @@ def test_report_has_a_row_for_each_kill_and_the_sums(plans: list[tuple[str, Plan
 
 
 def test_what_is_wrong_is_told_and_fails(plans: list[tuple[str, Plan]]) -> None:
-    result = CliRunner().invoke(commands, ["soak", "--seed", "1"])
+    result = CliRunner().invoke(main, ["--seed", "1"])
 
     assert result.exit_code == 1
     assert "WRONG: slate 01 was given, and is lost" in result.stdout.splitlines()
@@ -64,15 +71,15 @@ def test_what_is_wrong_is_told_and_fails(plans: list[tuple[str, Plan]]) -> None:
 def test_number_that_is_none_is_refused(option: str) -> None:
     name = option.removeprefix("--")
 
-    assert fail("soak", option, 0).startswith(f"`{name}` must be ")
+    assert fail(option, 0).startswith(f"`{name}` must be ")
 
 
 @pytest.mark.slow
 def test_real_soak_of_one_kill_is_in_order(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/soak.db"
 
-    result = CliRunner().invoke(commands, ["soak", "--kills", "1", "--store", store])
+    result = CliRunner().invoke(main, ["--kills", "1", "--store", store])
 
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[-1].startswith("every state as the log says, to ")
-    assert fail("soak", "--store", store).startswith("`store` must be an empty one, got one with")
+    assert fail("--store", store).startswith("`store` must be an empty one, got one with")

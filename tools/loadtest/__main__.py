@@ -1,21 +1,29 @@
-"""`variegate loadtest`: what the service bears."""
+"""`python -m tools.loadtest`: measure the rate of lists and feedback of a service."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
 
+from variegate.cli.console import PlainErrors
 
-@click.command()
-@click.option("--url", metavar="URL", help="A service that runs.  [default: one of its own]")
+
+@click.command(cls=PlainErrors, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--url", metavar="URL", help="A running service.  [default: start one]")
 @click.option("--key", help="Key for the service at --url.", envvar="VARIEGATE_KEY")
-@click.option("--store", metavar="URL", help="Store for its own.  [default: a new SQLite file]")
-@click.option("--workers", default=1, show_default=True, help="Processes of its own service.")
-@click.option("--clients", default=32, show_default=True, help="Connections at once.")
-@click.option("--seconds", default=12.0, show_default=True, help="Of each of the two loads.")
-@click.option("--users", default=2000, show_default=True, help="Users the lists are for.")
-@click.option("--seed", default=0, show_default=True, help="Same seed, same users and likes.")
-def loadtest(
+@click.option(
+    "--store", metavar="URL", help="Store of the service it starts.  [default: a new SQLite file]"
+)
+@click.option(
+    "--workers", default=1, show_default=True, help="Worker processes of the service it starts."
+)
+@click.option("--clients", default=32, show_default=True, help="Concurrent connections.")
+@click.option(
+    "--seconds", default=12.0, show_default=True, help="Duration of each of the two loads."
+)
+@click.option("--users", default=2000, show_default=True, help="Number of users.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the simulated users.")
+def main(
     url: str | None,
     key: str | None,
     store: str | None,
@@ -25,22 +33,21 @@ def loadtest(
     users: int,
     seed: int,
 ) -> None:
-    """Ask for lists and send feedback as fast as it goes, in turns with a route that does nothing.
+    """Measure the rate of lists and feedback, in turns with a route that does nothing.
 
-    The rates of both are compared in one run, since no two machines are alike. Everything the
-    simulated users do is learnt: do not point --url at a service that others use.
+    Both rates are measured in one run and compared, so that the result does not depend on the
+    machine. The service learns from the simulated users: do not point --url at one in use.
 
     \b
     Examples:
-        variegate loadtest
-        variegate loadtest --store postgresql://me@localhost/shop --workers 2
+        python -m tools.loadtest
+        python -m tools.loadtest --store postgresql://me@localhost/shop --workers 2
     """
+    from tools.loadtest.run import Plan, lines, tried
+    from tools.loadtest.server import own_service
     from variegate.arrays import check_positive
     from variegate.cli.console import plain_console, progress_bar, say
     from variegate.cli.serve import check_installed
-    from variegate.loadtest.report import lines
-    from variegate.loadtest.run import Plan, tried
-    from variegate.loadtest.server import own_service
 
     check_positive(clients=clients, seconds=seconds, users=users, workers=workers)
     if url is None:
@@ -67,3 +74,7 @@ def _running(url: str) -> Iterator[tuple[str, int, int | None]]:
     if parts.scheme != "http" or parts.hostname is None:
         raise InputError(f"`--url` must be like http://127.0.0.1:8000, got {url!r}")
     yield parts.hostname, parts.port or 80, None
+
+
+if __name__ == "__main__":
+    main()

@@ -9,15 +9,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from tools.soak.audit import Audit, Notebook, audited
+from tools.soak.clients import crowd_of, loaded
+from tools.soak.process import Process, started
+from tools.soak.results import Kill, Plan, Soak
 from variegate.engine import Shelf
 from variegate.engine.opening import arms_of, catalogue_of
 from variegate.engine.settings import Settings
 from variegate.errors import InputError
-from variegate.loadtest.soak.audit import Audit, audited
-from variegate.loadtest.soak.clients import crowd_of, loaded
-from variegate.loadtest.soak.notebook import Notebook
-from variegate.loadtest.soak.process import Process, started
-from variegate.loadtest.soak.results import Kill, Plan, Soak
 from variegate.model.catalogue import Catalogue
 from variegate.store import Store
 

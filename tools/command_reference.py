@@ -8,7 +8,7 @@ import click
 
 _HEAD = """# Every command
 
-Made from the commands' own `--help` by `python -m variegate.cli.reference docs/cli.md`, which
+Made from the commands' own `--help` by `python -m tools.command_reference docs/cli.md`, which
 `make docs` runs; a test fails when it is stale. The commands come with
 `pip install 'variegate[all]'`. An error is one line on standard error, and exit code 1.
 """

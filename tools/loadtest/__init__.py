@@ -1,0 +1,1 @@
+"""Load test: the rate of lists and feedback, compared with a route that does nothing."""
