@@ -93,11 +93,11 @@ def taught(
     rng = np.random.default_rng(1)
     policy = LMDH(items, ridge=RIDGE, exploration=EXPLORATION, normaliser=normaliser)
     paper = BlockLMDH(items.d, items.m, RIDGE, EXPLORATION)
-    wish = rng.standard_normal(items.d) / np.sqrt(items.d)
+    request = rng.standard_normal(items.d) / np.sqrt(items.d)
     shown: list[int] = []
     for _ in range(observations // 10):
         slate = policy.recommend(10, exclude=shown)
-        liking = slate.relevance @ wish + 0.2 * slate.diversity.sum(axis=1)
+        liking = slate.relevance @ request + 0.2 * slate.diversity.sum(axis=1)
         clicks = (rng.random(10) < 1.0 / (1.0 + np.exp(-liking))).astype(np.float64)
         policy.update(slate, clicks)
         paper.learn(slate.relevance, slate.diversity, clicks)

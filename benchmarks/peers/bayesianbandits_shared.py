@@ -58,8 +58,8 @@ def _rows(task: Task, title: str, policy: Any, job: str) -> list[Measured]:
     )
     now = np.ones((1, 1))
 
-    def learn(arms: Sequence[int]) -> None:
-        for arm in arms:
+    def learn(experiment: Sequence[int]) -> None:
+        for arm in experiment:
             agent.select_for_update(arm).update(now, np.array([float(arm % 2)]))
 
     for _ in range(20):

@@ -10,10 +10,13 @@ def main() -> None:
     """Measure the ten best arms, and ten observations in one `partial_fit`."""
     task, rng = given_task(), np.random.default_rng(0)
     bandit = LinUCB(task.items, alpha=1.0, lambda_=50.0, random_state=1, njobs=1)
-    arms, rewards = rng.integers(task.items, size=200), rng.integers(2, size=200).astype(float)
+    experiment, rewards = (
+        rng.integers(task.items, size=200),
+        rng.integers(2, size=200).astype(float),
+    )
     contexts = rng.uniform(-1.0, 1.0, (200, task.d))
-    bandit.fit(contexts, arms, rewards)
-    few = contexts[:10], arms[:10], rewards[:10]
+    bandit.fit(contexts, experiment, rewards)
+    few = contexts[:10], experiment[:10], rewards[:10]
     title = "contextualbandits LinUCB"
     print_measured(
         "contextualbandits",

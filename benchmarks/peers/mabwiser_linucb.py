@@ -14,10 +14,10 @@ def main() -> None:
     bandit = MAB(
         list(range(task.items)), LearningPolicy.LinUCB(alpha=1.0, l2_lambda=50.0), n_jobs=1
     )
-    arms, rewards = rng.integers(task.items, size=200), rng.integers(2, size=200)
+    experiment, rewards = rng.integers(task.items, size=200), rng.integers(2, size=200)
     contexts = rng.uniform(-1.0, 1.0, (200, task.d))
-    bandit.fit(arms.tolist(), rewards.tolist(), contexts)
-    few = arms[:10].tolist(), rewards[:10].tolist(), contexts[:10]
+    bandit.fit(experiment.tolist(), rewards.tolist(), contexts)
+    few = experiment[:10].tolist(), rewards[:10].tolist(), contexts[:10]
 
     def best() -> list[int]:
         scores = bandit.predict_expectations(contexts[:1])

@@ -231,11 +231,11 @@ def memory(tmp_path: Path) -> Place:
     return placed(tmp_path)
 
 
-def played(shop: Shop, clock: Clock, **wish: Any) -> None:
+def played(shop: Shop, clock: Clock, **request: Any) -> None:
     """Let three users ask for a list and like its second item."""
     for user in ("ann", "bob", "cyd"):
         clock.now += 60.0
-        shop.click(user, 1, **wish)
+        shop.click(user, 1, **request)
 
 
 def noted(place: Place) -> tuple[dict[str, Any], list[str]]:
@@ -303,12 +303,12 @@ def test_a_policy_without_a_dial_is_evaluated_without(memory: Place) -> None:
 
 
 def changed_items(shop: Shop) -> None:
-    shop.stock({"id": "i5", "features": [3.0, 3.0, 3.0, 3.0], "distances": {"genres": ["war"]}})
+    shop.snapshot({"id": "i5", "features": [3.0, 3.0, 3.0, 3.0], "distances": {"genres": ["war"]}})
 
 
 ITEM_CHANGES: dict[str, Callable[[Shop], object]] = {
     "retired": lambda shop: shop.retire("i3"),
-    "added": lambda shop: shop.stock(new_item("first")),
+    "added": lambda shop: shop.snapshot(new_item("first")),
     "changed": changed_items,
 }
 
@@ -497,7 +497,7 @@ def test_lists_of_another_catalogue_are_left_out(tmp_path: Path) -> None:
     )
     few.save(place.catalogue)
     with Store.open(place.url()) as store:
-        done = relearn(store, few, shop.arms, lambda _done: None)
+        done = relearn(store, few, shop.experiment, lambda _done: None)
     assert done.dropped > 0
     assert done.lists > 0
     with place.shop(mix=0.3, items=few, clock=Clock(NOON + 60)) as shop:

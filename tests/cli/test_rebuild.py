@@ -168,7 +168,7 @@ def test_one_thing_at_a_time() -> None:
 
 def test_sums_that_differ_are_found_and_put_right(place: Place) -> None:
     with place.shop() as shop:
-        before = shop.desk.comparison()
+        before = shop.engine.comparison()
         with shop.store._database.writing() as transaction:
             transaction.change("DELETE FROM user_sums")
             transaction.change("UPDATE sums SET sums = '{}'")
@@ -178,4 +178,4 @@ def test_sums_that_differ_are_found_and_put_right(place: Place) -> None:
     assert "running sums differ from the history: they are now" in run("rebuild")
     assert run("rebuild", "--check") == "All 3 states are what the log says.\n"
     with place.shop() as shop:
-        assert shop.desk.comparison() == before
+        assert shop.engine.comparison() == before

@@ -31,7 +31,7 @@ def test_it_is_fitted_kept_and_told(flags: list[str], tmp_path: Path) -> None:
     assert "fitted on 45 users" in printed
     assert "most users like: sweet" in printed
     with Store.open(flags[1]) as store:
-        view = kiosk_shop(store).desk.priors.view("lmdp")
+        view = kiosk_shop(store).engine.priors.view("lmdp")
     assert (view["version"], view["users"]) == (1, 45)
     kept = Prior.load(file)
     assert [one["mean"] for one in view["relevance"]] == kept.mean[:3].tolist()

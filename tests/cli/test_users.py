@@ -11,8 +11,8 @@ from tests.cli.serving import Place, placed
 from variegate.cli import commands
 from variegate.engine import import_plan
 from variegate.engine.alone import Done
+from variegate.engine.executor import Executor
 from variegate.engine.importing import ImportUsers
-from variegate.engine.settling import Settler
 from variegate.errors import ConflictError
 from variegate.store import Batch
 
@@ -136,11 +136,11 @@ def test_what_fails_late_says_what_is_in_and_is_finished_later(
     monkeypatch.setattr(import_plan, "_ENTRIES", 2)
     take = ImportUsers.apply_alone
 
-    def beaten(piece: ImportUsers, batch: Batch, settler: Settler) -> Done:
+    def beaten(piece: ImportUsers, batch: Batch, executor: Executor) -> Done:
         if piece.entries[0].name == "cyd":  # somebody is quicker, once all was checked
             monkeypatch.setattr(ImportUsers, "apply_alone", take)
             raise ConflictError("user 'cyd' came in another way")
-        return take(piece, batch, settler)
+        return take(piece, batch, executor)
 
     monkeypatch.setattr(ImportUsers, "apply_alone", beaten)
     message = fail("users", "import", file, "--store", place.url("new"))

@@ -9,7 +9,7 @@ from tests.cli.serving import Place
 from tests.engine.shop import Clock, Shop
 from variegate import Catalogue
 from variegate.arrays import FloatArray, IndexArray
-from variegate.engine import Report, Wish
+from variegate.engine import Feedback, RecommendRequest
 from variegate.store import Store
 
 ITEMS, K, MIX = 5, 2, 0.3
@@ -71,7 +71,7 @@ def serve(
         )
         for _ in range(rounds):
             clock.now += 10.0
-            given = shop.all(*(Wish(user) for user in ids))
+            given = shop.all(*(RecommendRequest(user) for user in ids))
             clock.now += 10.0
             reports = []
             for user, one in zip(ids, given, strict=True):
@@ -79,7 +79,7 @@ def serve(
                 chances = clicks_of(user, shown)
                 clicked = (rng.random(K) < chances).astype(float).tolist()
                 rewards = {str(item): click for item, click in zip(shown, clicked, strict=True)}
-                reports.append(Report(one["slate_id"], rewards))
+                reports.append(Feedback(one["slate_id"], rewards))
                 items.append(shown)
                 clicks.append(clicked)
                 expected.append(chances.sum())

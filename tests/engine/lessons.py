@@ -14,7 +14,7 @@ def state_of(shop: Shop, user: str = "ann") -> State:
 
 def expected(shop: Shop, *lessons: tuple[str, dict[int, float]]) -> State:
     """Return what the library's policy learns from rewards by position, slate by slate."""
-    policy = shop.arms.new_policy("lmdh", shop.items)
+    policy = shop.experiment.new_policy("lmdh", shop.items)
     for slate, rewards in lessons:
         row = shop.slate(slate)
         earned = [rewards.get(place, 0.0) for place in range(row.k)]

@@ -6,7 +6,7 @@ from zlib import crc32
 
 import numpy as np
 
-from variegate.engine import Arms
+from variegate.engine import Experiment
 from variegate.errors import ConflictError
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import difference, euclidean, hamming, jaccard
@@ -32,8 +32,8 @@ class PlainModel:
         The service's.
     """
 
-    def __init__(self, items: Catalogue, arms: Arms, seed: int) -> None:
-        self.items, self.arms, self.seed = items, arms, seed
+    def __init__(self, items: Catalogue, experiment: Experiment, seed: int) -> None:
+        self.items, self.experiment, self.seed = items, experiment, seed
         self.retired: set[str] = set()
         self.policies: dict[str, Policy] = {}
         self.shown: dict[str, list[str]] = {}
@@ -43,8 +43,8 @@ class PlainModel:
     def list_for(self, user: str, k: int) -> Slate:
         """Return the list that a user should get."""
         if user not in self.policies:
-            name = self.arms.assigned(user)
-            self.policies[user] = self.arms.new_policy(name, self.items)
+            name = self.experiment.assigned(user)
+            self.policies[user] = self.experiment.new_policy(name, self.items)
             self.shown[user], self.given[user] = [], 0
         open_ids = [item for item in self.items.ids if item not in self.retired]
         fresh = [item for item in open_ids if item not in self.shown[user]]
@@ -76,7 +76,7 @@ class PlainModel:
             self.policies[one.user].update(one.slate, earned, seen=places)
         return fresh
 
-    def stock(self, item: dict[str, Any]) -> None:
+    def snapshot(self, item: dict[str, Any]) -> None:
         """Add an item, or change it."""
         values = item["distances"]
         years = next(h for h in self.items.distances if h.name == "years")
@@ -98,7 +98,7 @@ class PlainModel:
 
     def _turn_to(self, items: Catalogue) -> None:
         for user, old in self.policies.items():
-            policy = self.arms.new_policy(self.arms.assigned(user), items)
+            policy = self.experiment.new_policy(self.experiment.assigned(user), items)
             policy.restore(old.state())
             self.policies[user] = policy
         self.items = items

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from variegate.engine import Arms, Desk, Report, Rules, Wish
-from variegate.engine.forgetting import Forgetting
+from variegate.engine import Engine, Experiment, Feedback, RecommendRequest, Rules
+from variegate.engine.executor import Executor
+from variegate.engine.forgetting import ForgetUser
 from variegate.engine.import_file import ImportFile
 from variegate.engine.import_plan import plan_import
 from variegate.engine.rebuilding import Check, checked
-from variegate.engine.settling import Settler
-from variegate.engine.stocking import Retiring, Stocking
+from variegate.engine.stocking import RetireItem, UpsertItems
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import difference, euclidean, hamming, jaccard
 from variegate.store import EventRow, SlateRow, Store, UserRow
@@ -55,7 +55,7 @@ class Clock:
 
 
 class Shop:
-    """The core over a store: what `Desk` does, without its thread.
+    """The core over a store: what `Engine` does, without its thread.
 
     Parameters
     ----------
@@ -76,27 +76,29 @@ class Shop:
         self.items = items or catalogue()
         self.store, self.clock = store, clock or Clock()
         self.rules = Rules(**{"k": 4, **rules})
-        self.arms = Arms(policies, split or {}, self.rules.seed)
-        self.desk = Desk(self.items, store, self.arms, self.rules, clock=self.clock)
-        self.settler = Settler(store, self.desk.shelf, self.arms, self.rules, clock=self.clock)
+        self.experiment = Experiment(policies, split or {}, self.rules.seed)
+        self.engine = Engine(self.items, store, self.experiment, self.rules, clock=self.clock)
+        self.executor = Executor(
+            store, self.engine.live, self.experiment, self.rules, clock=self.clock
+        )
 
     def all(self, *operations: Any) -> list[Any]:
         """Return what becomes of operations in one transaction."""
-        return self.settler(operations)
+        return self.executor(operations)
 
     def do(self, operation: Any) -> dict[str, Any]:
         """Return the answer, or raise the refusal."""
-        (outcome,) = self.settler([operation])
+        (outcome,) = self.executor([operation])
         if isinstance(outcome, Exception):
             raise outcome
         answer: dict[str, Any] = outcome
         return answer
 
-    def give(self, user: str = "ann", **wish: Any) -> dict[str, Any]:
-        return self.do(Wish(user, **wish))
+    def give(self, user: str = "ann", **request: Any) -> dict[str, Any]:
+        return self.do(RecommendRequest(user, **request))
 
-    def ids(self, user: str = "ann", **wish: Any) -> list[str]:
-        return [item["id"] for item in self.give(user, **wish)["items"]]
+    def ids(self, user: str = "ann", **request: Any) -> list[str]:
+        return [item["id"] for item in self.give(user, **request)["items"]]
 
     def tell(
         self,
@@ -105,26 +107,26 @@ class Shop:
         seen: Sequence[str] | None = None,
         event: str | None = None,
     ) -> dict[str, Any]:
-        return self.do(Report(slate, rewards, None if seen is None else tuple(seen), event))
+        return self.do(Feedback(slate, rewards, None if seen is None else tuple(seen), event))
 
-    def click(self, user: str = "ann", place: int = 0, **wish: Any) -> dict[str, Any]:
+    def click(self, user: str = "ann", place: int = 0, **request: Any) -> dict[str, Any]:
         """Give a list whose item at `place` is liked; return the list."""
-        given = self.give(user, **wish)
+        given = self.give(user, **request)
         self.tell(given["slate_id"], {given["items"][place]["id"]: 1.0})
         return given
 
-    def stock(self, *items: Mapping[str, Any]) -> dict[str, Any]:
-        return self.do(Stocking(items))
+    def snapshot(self, *items: Mapping[str, Any]) -> dict[str, Any]:
+        return self.do(UpsertItems(items))
 
     def retire(self, item: str) -> dict[str, Any]:
-        return self.do(Retiring(item))
+        return self.do(RetireItem(item))
 
     def forget(self, user: str = "ann") -> dict[str, Any]:
-        return self.do(Forgetting(user))
+        return self.do(ForgetUser(user))
 
     def exported(self) -> list[dict[str, Any]]:
         """Return the lines of an export; in the header there is no time."""
-        header, *lines = map(json.loads, self.desk.export_lines())
+        header, *lines = map(json.loads, self.engine.export_lines())
         return [{**header, "time": 0.0}, *lines]
 
     def take_in(self, lines: Sequence[Mapping[str, Any] | bytes], *, replace: bool = False) -> None:
@@ -133,17 +135,19 @@ class Shop:
         with NamedTemporaryFile(buffering=0) as file:
             file.write(b"\n".join(texts))
             source = ImportFile(file.name)
-            plan = plan_import(source, self.store, self.desk.shelf, self.arms, replace=replace)
+            plan = plan_import(
+                source, self.store, self.engine.live, self.experiment, replace=replace
+            )
             for piece in plan.pieces(replace=replace):
                 self.do(piece)
 
     def close(self, seconds: float) -> None:
         """Let time pass, and do what it brings about."""
         self.clock.now += seconds
-        self.desk.close_due()
+        self.engine.close_due()
 
     def check(self) -> Check:
-        return checked(self.store, self.desk.shelf, self.arms)
+        return checked(self.store, self.engine.live, self.experiment)
 
     def user(self, user: str = "ann") -> UserRow:
         with self.store.reading() as reader:

@@ -9,7 +9,7 @@ import pytest
 from tests.engine.conftest import Opening
 from tests.engine.plain_model import PlainModel
 from tests.engine.shop import GENRES, LMDH, Shop
-from variegate.engine import Report, Wish
+from variegate.engine import Feedback, RecommendRequest
 from variegate.errors import ConflictError
 from variegate.policies import State
 from variegate.store import Store
@@ -31,9 +31,9 @@ class Walk:
     def __init__(self, store: Store, policies: dict[str, str], seed: int) -> None:
         self.shop = Shop(store, policies, seed=seed)
         self.other = Shop(store, policies, seed=seed, clock=self.shop.clock)
-        self.model = PlainModel(self.shop.items, self.shop.arms, seed)
+        self.model = PlainModel(self.shop.items, self.shop.experiment, seed)
         self.rng = np.random.default_rng(seed)
-        self.sent: list[Report] = []
+        self.sent: list[Feedback] = []
 
     def step(self) -> None:
         """Do one thing, in one of two processes."""
@@ -41,7 +41,7 @@ class Walk:
             (self.give, 0.36),
             (self.report, 0.36),
             (self.send_again, 0.1),
-            (self.stock, 0.06),
+            (self.snapshot, 0.06),
             (self.retire, 0.05),
             (self.refused, 0.05),
             (self.forget, 0.02),
@@ -69,7 +69,7 @@ class Walk:
         some = [item for item in ids if self.rng.random() < 0.4]
         rewards = {item: float(self.rng.choice([0.0, 0.5, 1.0])) for item in some}
         seen = [item for item in ids if self.rng.random() < 0.5]
-        report = Report(slate, rewards, None if self.rng.random() < 0.3 else tuple(seen))
+        report = Feedback(slate, rewards, None if self.rng.random() < 0.3 else tuple(seen))
         self.compare(report)
         self.sent.append(report)
 
@@ -81,7 +81,7 @@ class Walk:
                 self.shop.all(report, report)
                 assert self.states() == states
 
-    def compare(self, report: Report) -> None:
+    def compare(self, report: Feedback) -> None:
         (outcome,) = self.shop.all(report)
         seen = None if report.seen is None else list(report.seen)
         try:
@@ -92,7 +92,7 @@ class Walk:
             # The same said before is answered as it was then.
             assert outcome["learnt"] == fresh or not fresh
 
-    def stock(self) -> None:
+    def snapshot(self) -> None:
         rng, known = self.rng, self.model.items.ids
         name = str(rng.choice(known)) if rng.random() < 0.5 else f"n{len(known)}"
         item: dict[str, Any] = {
@@ -106,8 +106,8 @@ class Walk:
                 "place": rng.normal(size=2).tolist(),
             },
         }
-        self.shop.stock(item)
-        self.model.stock(item)
+        self.shop.snapshot(item)
+        self.model.snapshot(item)
 
     def retire(self) -> None:
         name = str(self.rng.choice(self.model.items.ids))
@@ -117,7 +117,9 @@ class Walk:
     def refused(self) -> None:
         states = self.states()
         user = str(self.rng.choice(USERS))
-        outcomes = self.shop.all(Wish(user, k=0), Wish(user, candidates=("nope",)))
+        outcomes = self.shop.all(
+            RecommendRequest(user, k=0), RecommendRequest(user, candidates=("nope",))
+        )
         assert all(isinstance(one, Exception) for one in outcomes)
         assert self.states() == states
 
@@ -137,7 +139,9 @@ class Walk:
         assert kept.keys() == self.model.policies.keys()
         for user, policy in self.model.policies.items():
             state = kept[user]
-            blank = self.shop.arms.new_policy(self.shop.arms.assigned(user), self.model.items)
+            blank = self.shop.experiment.new_policy(
+                self.shop.experiment.assigned(user), self.model.items
+            )
             found = blank.state() if state is None else State.from_bytes(state)
             assert found == policy.state()
         for name, one in self.model.lists.items():

@@ -8,7 +8,7 @@ import pytest
 from tests.engine.conftest import Opening
 from tests.engine.shop import Shop, catalogue, new_item
 from variegate.engine import moving
-from variegate.engine.arms import prior_of
+from variegate.engine.experiment import prior_of
 from variegate.errors import ConflictError, DataError
 from variegate.policies import Dial, State
 from variegate.prior import Prior
@@ -22,11 +22,11 @@ Lines = list[dict[str, Any]]
 def grown_shop(store: Store) -> Shop:
     """Return a shop in which all happened that a backup must hold."""
     shop = Shop(store, POLICIES, aggregation="sum", default_reward=0.0, late="learn")
-    shop.stock(new_item("n1"), new_item("n2", features=[8.0, 1.0, 0.5, 0.25]))
+    shop.snapshot(new_item("n1"), new_item("n2", features=[8.0, 1.0, 0.5, 0.25]))
     for number, user in enumerate(["ann", "bob", "cid", "dörte €", "a/b", "emil"] * 2):
         shop.click(user, place=number % 4, dial=Dial(scale=0.5) if number % 2 else None)
         shop.clock.now += 1
-    shop.stock({"id": "i3", "title": "Renamed"}, new_item("n1", title="Again"))
+    shop.snapshot({"id": "i3", "title": "Renamed"}, new_item("n1", title="Again"))
     shop.retire("n2")
     shop.retire("i5")
     shop.give("ann", exclude=("i1",), instead_of=shop.give("ann")["slate_id"])
@@ -38,7 +38,7 @@ def grown_shop(store: Store) -> Shop:
 
 
 def keep_prior(shop: Shop, policy: str, noise: float = 0.2) -> None:
-    prior = prior_of(shop.arms.new_policy(policy, shop.items))
+    prior = prior_of(shop.experiment.new_policy(policy, shop.items))
     assert prior is not None
     names = prior.feature_names, prior.distances
     fitted = Prior(prior.mean, prior.covariance, noise, *names, users=120)
@@ -49,7 +49,7 @@ def keep_prior(shop: Shop, policy: str, noise: float = 0.2) -> None:
 
 def text_of(shop: Shop) -> list[bytes]:
     """Return an export's lines; the time in the header is left out."""
-    header, *lines = shop.desk.export_lines()
+    header, *lines = shop.engine.export_lines()
     plain = json.loads(header)
     assert plain.pop("time") == shop.clock.now
     return [json.dumps(plain).encode(), *lines]
@@ -61,25 +61,25 @@ def test_a_backup_goes_from_one_kind_of_store_to_the_other_byte_for_byte(
 ) -> None:
     old = grown_shop(opening(kinds[0]))
     new = Shop(opening(kinds[1]), POLICIES, clock=old.clock, aggregation="sum")
-    new.take_in(list(old.desk.export_lines()))
+    new.take_in(list(old.engine.export_lines()))
     assert text_of(new) == text_of(old)
     third = Shop(opening("sqlite"), POLICIES, clock=old.clock, aggregation="sum")
-    third.take_in(list(new.desk.export_lines()))
+    third.take_in(list(new.engine.export_lines()))
     assert text_of(third) == text_of(old)
     for shop in (new, third):
         assert (shop.check().users, shop.check().wrong, shop.check().largest) == (6, (), 0.0)
-        assert shop.desk.item("n1") == old.desk.item("n1")
-        assert shop.desk.item("i5")["retired"]
-        assert shop.desk.priors.view("a")["noise"] == 0.2
+        assert shop.engine.item("n1") == old.engine.item("n1")
+        assert shop.engine.item("i5")["retired"]
+        assert shop.engine.priors.view("a")["noise"] == 0.2
         for user in ("ann", "bob", "a/b"):
-            assert shop.desk.user(user) == old.desk.user(user)
-            assert shop.desk.history(user, 9, None) == old.desk.history(user, 9, None)
+            assert shop.engine.user(user) == old.engine.user(user)
+            assert shop.engine.history(user, 9, None) == old.engine.history(user, 9, None)
     assert [new.ids(user) for user in ("ann", "bob")] == [old.ids(user) for user in ("ann", "bob")]
 
 
 def test_a_backup_that_is_restored_again_changes_nothing(any_store: Store) -> None:
     shop = grown_shop(any_store)
-    lines, before = list(shop.desk.export_lines()), text_of(shop)
+    lines, before = list(shop.engine.export_lines()), text_of(shop)
     with any_store.reading() as reader:
         users = reader.all_users(None, 100)
     shop.take_in(lines)
@@ -118,15 +118,15 @@ def test_an_import_into_a_store_with_other_items_is_a_conflict(
     any_store: Store, opening: Opening
 ) -> None:
     shop = Shop(any_store)
-    shop.stock(new_item("n1"))
+    shop.snapshot(new_item("n1"))
     shop.click()
     header, *lines = shop.exported()
     other = Shop(opening("sqlite"), clock=shop.clock)
-    other.stock(new_item("n1", title="Other"))
+    other.snapshot(new_item("n1", title="Other"))
     with pytest.raises(ConflictError, match="line 2: item 'n1' is here already with other data"):
         other.take_in([header, *lines])
     other.take_in([header, *lines], replace=True)
-    assert other.desk.item("n1") == shop.desk.item("n1")
+    assert other.engine.item("n1") == shop.engine.item("n1")
     # The changes of items were others here, so nobody knows what revisions of there mean.
     assert "revision" not in other.exported()[-1]["lists"][0]["terms"]
     assert shop.exported()[-1]["lists"][0]["terms"]["revision"] == "1"
@@ -141,7 +141,7 @@ def test_an_import_over_another_fitted_prior_is_a_conflict(any_store: Store) -> 
     with pytest.raises(ConflictError, match="line 2: policy 'a' has another fitted prior already"):
         shop.take_in(lines)
     shop.take_in(lines, replace=True)
-    assert shop.desk.priors.view("a")["noise"] == 0.2
+    assert shop.engine.priors.view("a")["noise"] == 0.2
 
 
 def test_what_the_import_would_retire_last_stays(store: Store, opening: Opening) -> None:
@@ -160,7 +160,7 @@ def test_what_the_import_would_retire_last_stays(store: Store, opening: Opening)
 def test_keys_are_in_no_backup(store: Store) -> None:
     shop = grown_shop(store)
     key, row = make_key(store, "admin", "a test")
-    text = b"".join(shop.desk.export_lines())
+    text = b"".join(shop.engine.export_lines())
     assert row.id.encode() not in text
     assert row.hash.encode() not in text
     assert key.encode() not in text
@@ -171,7 +171,7 @@ def test_an_export_of_another_catalogue_is_refused(store: Store, opening: Openin
     other.click()
     new = Shop(store)
     with pytest.raises(DataError, match="line 1: `catalogue` must be that of"):
-        new.take_in(list(other.desk.export_lines()))
+        new.take_in(list(other.engine.export_lines()))
     assert new.exported()[1:] == []
 
 

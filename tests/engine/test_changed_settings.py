@@ -57,7 +57,7 @@ def test_every_change_leaves_lists_their_terms(store: Store, old: str, new: str)
     same = after.tell(told["slate_id"], {liked: 0.5}, seen=[liked], event="e1")
     assert same["status"] == ("kept" if "aggregation" in SETTINGS[old] else "learnt")
     clock.now += 11 * WAIT
-    after.desk.close_due()
+    after.engine.close_due()
 
     for answer, settings, rewards in (
         (told, SETTINGS[old], [0.5]),
@@ -82,7 +82,7 @@ def test_silence_teaches_nothing_of_lists_from_before_it_counted(any_store: Stor
     clock.now += 2 * WAIT
 
     later = opened(any_store, "silence", clock)
-    later.desk.close_due()
+    later.engine.close_due()
 
     assert later.events() == []
     assert all(later.user(f"u{number}").state is None for number in range(8))
@@ -106,7 +106,7 @@ def test_kept_feedback_is_learnt_though_the_first_counts_now(any_store: Store) -
 def test_terms_say_what_a_list_could_be_chosen_from(any_store: Store) -> None:
     shop = Shop(any_store, mix=0.5, memory=50, memory_days=2.0)
     shop.retire("i3")
-    wish: dict[str, Any] = {
+    request: dict[str, Any] = {
         "candidates": ("i1", "i2", "i4"),
         "exclude": ("i4",),
         "show_again": True,
@@ -114,7 +114,7 @@ def test_terms_say_what_a_list_could_be_chosen_from(any_store: Store) -> None:
     }
 
     plain = shop.slate(Shop(any_store, clock=shop.clock).give()["slate_id"])
-    full = shop.slate(shop.give(**wish)["slate_id"])
+    full = shop.slate(shop.give(**request)["slate_id"])
 
     assert plain.terms == {"revision": "1"}
     assert full.terms == {

@@ -2,7 +2,7 @@
 
 from tests.engine.shop import Shop
 from variegate.engine.batch_loop import MAX_BATCH
-from variegate.engine.closing import Closing
+from variegate.engine.closing import CloseSlate
 from variegate.store import Store
 
 
@@ -29,7 +29,7 @@ def test_a_clock_that_stands_still_ends_the_closing(store: Store) -> None:
     shop = Shop(store, wait_seconds=0.0, default_reward=0.5)
     for number in range(MAX_BATCH):
         shop.give(f"u{number}", k=1)
-    shop.desk.close_due()
+    shop.engine.close_due()
     with store.reading() as reader:
         assert reader.due(shop.clock.now, 1) == []
 
@@ -37,7 +37,7 @@ def test_a_clock_that_stands_still_ends_the_closing(store: Store) -> None:
 def test_what_another_process_closed_is_left_alone(store: Store) -> None:
     shop = Shop(store, wait_seconds=60.0, default_reward=0.5)
     slate = shop.give()["slate_id"]
-    assert shop.all(Closing(slate)) == [{"closed": False}]
+    assert shop.all(CloseSlate(slate)) == [{"closed": False}]
     shop.clock.now += 60.0
-    assert shop.all(Closing(slate), Closing(slate)) == [{"closed": True}, {"closed": False}]
+    assert shop.all(CloseSlate(slate), CloseSlate(slate)) == [{"closed": True}, {"closed": False}]
     assert [event.kind for event in shop.events()] == ["close"]

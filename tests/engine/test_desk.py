@@ -10,40 +10,41 @@ from typing import Any
 import pytest
 
 from tests.engine.shop import LMDH, Clock, catalogue, new_item
-from variegate.engine import Arms, Desk, Report, Rules, Wish, batch_loop, listing
-from variegate.engine.kept import KeptPolicies
+from variegate.engine import Engine, Experiment, Feedback, RecommendRequest, Rules, batch_loop
+from variegate.engine import recommend as listing
+from variegate.engine.policy_cache import PolicyCache
 from variegate.errors import ConflictError, InputError, NotFoundError, StoreError
 from variegate.store import Batch, Store
 
-Work = Callable[[Desk], Coroutine[Any, Any, Any]]
+Work = Callable[[Engine], Coroutine[Any, Any, Any]]
 
 
 def run(store: Store, work: Work, **options: Any) -> Any:
     """Return what `work` comes to with a desk that has begun."""
     rules = Rules(**{"k": 4, **options.pop("rules", {})})
-    desk = Desk(catalogue(), store, Arms(LMDH), rules, **options)
+    engine = Engine(catalogue(), store, Experiment(LMDH), rules, **options)
 
     async def begun() -> Any:
-        desk.start()
+        engine.start()
         try:
-            return await work(desk)
+            return await work(engine)
         finally:
-            await asyncio.to_thread(desk.stop)
+            await asyncio.to_thread(engine.stop)
 
     return asyncio.run(begun())
 
 
 def test_all_that_it_does_can_be_awaited(any_store: Store, tmp_path: Path) -> None:
-    async def work(desk: Desk) -> list[Any]:
-        given = await desk.recommend(Wish("ann"))
-        learnt = await desk.feedback(Report(given["slate_id"], {given["items"][0]["id"]: 1.0}))
-        stocked = await desk.stock([new_item()])
-        retired = await desk.retire("i1")
+    async def work(engine: Engine) -> list[Any]:
+        given = await engine.recommend(RecommendRequest("ann"))
+        learnt = await engine.feedback(Feedback(given["slate_id"], {given["items"][0]["id"]: 1.0}))
+        stocked = await engine.snapshot([new_item()])
+        retired = await engine.retire("i1")
         file = tmp_path / "lines"
-        file.write_bytes(b"".join(desk.export_lines()))
-        forgotten = await desk.forget("ann")
-        imported = await desk.import_file(str(file))
-        replaced = await desk.import_file(str(file), replace=True)
+        file.write_bytes(b"".join(engine.export_lines()))
+        forgotten = await engine.forget("ann")
+        imported = await engine.import_file(str(file))
+        replaced = await engine.import_file(str(file), replace=True)
         return [learnt["status"], stocked, retired, forgotten, imported, replaced]
 
     assert run(any_store, work) == [
@@ -57,19 +58,19 @@ def test_all_that_it_does_can_be_awaited(any_store: Store, tmp_path: Path) -> No
 
 
 def test_a_refusal_is_raised_to_whoever_asked(store: Store) -> None:
-    async def work(desk: Desk) -> None:
+    async def work(engine: Engine) -> None:
         with pytest.raises(InputError, match="`k` must be"):
-            await desk.recommend(Wish("ann", k=0))
+            await engine.recommend(RecommendRequest("ann", k=0))
         with pytest.raises(NotFoundError, match="no slate 'x'"):
-            await desk.feedback(Report("x", {}))
+            await engine.feedback(Feedback("x", {}))
         with pytest.raises(InputError, match=r"`rewards` must be from 0 to 1, got 2\.0"):
-            await desk.feedback(Report("x", {"i1": 2.0}))
+            await engine.feedback(Feedback("x", {"i1": 2.0}))
         with pytest.raises(NotFoundError, match="no user 'ann'"):
-            await desk.forget("ann")
-        given = await desk.recommend(Wish("ann"))
-        await desk.feedback(Report(given["slate_id"], {}, None, "e"))
+            await engine.forget("ann")
+        given = await engine.recommend(RecommendRequest("ann"))
+        await engine.feedback(Feedback(given["slate_id"], {}, None, "e"))
         with pytest.raises(ConflictError, match="`event` 'e'"):
-            await desk.feedback(Report(given["slate_id"], {}, (), "e"))
+            await engine.feedback(Feedback(given["slate_id"], {}, (), "e"))
 
     run(store, work)
 
@@ -81,8 +82,10 @@ def test_what_waits_is_done_together(store: Store) -> None:
         if name == "batch":
             sizes.append(value)
 
-    async def work(desk: Desk) -> int:
-        wishes = [desk.recommend(Wish(f"u{number % 10}", k=1)) for number in range(150)]
+    async def work(engine: Engine) -> int:
+        wishes = [
+            engine.recommend(RecommendRequest(f"u{number % 10}", k=1)) for number in range(150)
+        ]
         answers = await asyncio.gather(*wishes)
         return len({answer["slate_id"] for answer in answers})
 
@@ -92,27 +95,27 @@ def test_what_waits_is_done_together(store: Store) -> None:
 
 
 def test_how_many_wait_is_known_and_none_does_in_the_end(store: Store) -> None:
-    async def work(desk: Desk) -> tuple[int, int]:
-        wishes = [Wish("ann"), Wish("bob"), Wish("eve", k=0)]
-        tasks = [asyncio.create_task(desk.recommend(wish)) for wish in wishes]
+    async def work(engine: Engine) -> tuple[int, int]:
+        wishes = [RecommendRequest("ann"), RecommendRequest("bob"), RecommendRequest("eve", k=0)]
+        tasks = [asyncio.create_task(engine.recommend(request)) for request in wishes]
         await asyncio.sleep(0)
-        during = desk.waiting
+        during = engine.waiting
         await asyncio.gather(*tasks, return_exceptions=True)
-        return during, desk.waiting
+        return during, engine.waiting
 
     assert run(store, work) == (3, 0)
 
 
 def test_operations_of_all_kinds_keep_their_order(store: Store) -> None:
-    async def work(desk: Desk) -> list[Any]:
+    async def work(engine: Engine) -> list[Any]:
         return await asyncio.gather(
-            desk.recommend(Wish("ann")),
-            desk.stock([new_item()]),
-            desk.recommend(Wish("ann")),
-            desk.forget("ann"),
-            desk.recommend(Wish("ann")),
-            desk.retire("new"),
-            desk.recommend(Wish("ann")),
+            engine.recommend(RecommendRequest("ann")),
+            engine.snapshot([new_item()]),
+            engine.recommend(RecommendRequest("ann")),
+            engine.forget("ann"),
+            engine.recommend(RecommendRequest("ann")),
+            engine.retire("new"),
+            engine.recommend(RecommendRequest("ann")),
         )
 
     answers = run(store, work)
@@ -129,14 +132,14 @@ def test_a_store_that_fails_is_told_to_all_and_then_works_again(
     def fail(_batch: Batch, _rows: object) -> None:
         raise StoreError("the disk is full")
 
-    async def work(desk: Desk) -> None:
+    async def work(engine: Engine) -> None:
         with monkeypatch.context() as patch:
             patch.setattr(Batch, "add_slates", fail)
-            wishes = [desk.recommend(Wish(user)) for user in ("ann", "bob")]
+            wishes = [engine.recommend(RecommendRequest(user)) for user in ("ann", "bob")]
             errors = await asyncio.gather(*wishes, return_exceptions=True)
         assert [str(error) for error in errors] == ["the disk is full"] * 2
-        assert desk.counts()["users"] == 0
-        assert (await desk.recommend(Wish("ann")))["user"] == "ann"
+        assert engine.counts()["users"] == 0
+        assert (await engine.recommend(RecommendRequest("ann")))["user"] == "ann"
 
     run(store, work)
 
@@ -146,20 +149,20 @@ def test_a_fault_of_ours_costs_only_the_one_who_met_it(
 ) -> None:
     give = listing.give_list
 
-    def fail_for_bob(ledger: Any, wish: Wish) -> dict[str, Any]:
-        answer = give(ledger, wish)
-        if wish.user == "bob":
+    def fail_for_bob(uow: Any, request: RecommendRequest) -> dict[str, Any]:
+        answer = give(uow, request)
+        if request.user == "bob":
             raise ZeroDivisionError("ours")
         return answer
 
     monkeypatch.setattr(listing, "give_list", fail_for_bob)
 
-    async def work(desk: Desk) -> None:
-        wishes = [desk.recommend(Wish(user)) for user in ("ann", "bob", "cid")]
+    async def work(engine: Engine) -> None:
+        wishes = [engine.recommend(RecommendRequest(user)) for user in ("ann", "bob", "cid")]
         outcomes: list[Any] = await asyncio.gather(*wishes, return_exceptions=True)
         assert isinstance(outcomes[1], ZeroDivisionError)
         assert [outcomes[at]["user"] for at in (0, 2)] == ["ann", "cid"]
-        assert desk.counts()["users"] == desk.counts()["slates"] == 2
+        assert engine.counts()["users"] == engine.counts()["slates"] == 2
 
     run(store, work)
     assert "each is tried alone" in caplog.text
@@ -171,14 +174,16 @@ def test_a_fault_of_ours_after_the_commit_does_nothing_twice(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr(KeptPolicies, "put", fail)
-    monkeypatch.setattr(KeptPolicies, "drop", fail)
+    monkeypatch.setattr(PolicyCache, "put", fail)
+    monkeypatch.setattr(PolicyCache, "drop", fail)
 
-    async def work(desk: Desk) -> None:
-        given = await asyncio.gather(*(desk.recommend(Wish(user)) for user in ("ann", "bob")))
+    async def work(engine: Engine) -> None:
+        given = await asyncio.gather(
+            *(engine.recommend(RecommendRequest(user)) for user in ("ann", "bob"))
+        )
         assert [answer["user"] for answer in given] == ["ann", "bob"]
-        assert desk.counts()["slates"] == 2
-        assert await desk.forget("ann") == {"user": "ann", "forgotten": True}
+        assert engine.counts()["slates"] == 2
+        assert await engine.forget("ann") == {"user": "ann", "forgotten": True}
 
     run(store, work)
     assert "after a commit" in caplog.text
@@ -195,14 +200,14 @@ def test_time_closes_lists_by_itself(store: Store, monkeypatch: pytest.MonkeyPat
         elif len(learnt) == 70:  # the next batch: the one before is kept
             closed.set()
 
-    async def work(desk: Desk) -> None:
+    async def work(engine: Engine) -> None:
         for number in range(70):
-            await desk.recommend(Wish(f"u{number}", k=1))
+            await engine.recommend(RecommendRequest(f"u{number}", k=1))
         clock.now += 61.0
         while not closed.is_set():
-            await desk.recommend(Wish("ann", k=1))
-        assert desk.counts()["answered"] == 70
+            await engine.recommend(RecommendRequest("ann", k=1))
+        assert engine.counts()["answered"] == 70
 
     rules = {"wait_seconds": 60.0, "default_reward": 0.5}
     bounded = partial(asyncio.wait_for, timeout=20)
-    run(store, lambda desk: bounded(work(desk)), clock=clock, observe=observe, rules=rules)
+    run(store, lambda engine: bounded(work(engine)), clock=clock, observe=observe, rules=rules)

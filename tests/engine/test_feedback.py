@@ -7,8 +7,8 @@ import pytest
 
 from tests.engine.lessons import expected, given, state_of
 from tests.engine.shop import Shop
-from variegate.engine import Report
-from variegate.engine.reporting import MOST_REPORTS, check_rewards
+from variegate.engine import Feedback
+from variegate.engine.feedback import MOST_REPORTS, check_rewards
 from variegate.errors import ConflictError, InputError, NotFoundError
 from variegate.store import Store
 
@@ -48,8 +48,8 @@ def test_the_same_again_changes_nothing_and_answers_the_same(any_store: Store) -
 
 def test_the_same_twice_in_one_transaction_is_learnt_once(shop: Shop) -> None:
     slate, (a, *_) = given(shop)
-    report = Report(slate, {a: 1.0})
-    one, two, three = shop.all(report, report, Report(slate, {a: 0.5}))
+    report = Feedback(slate, {a: 1.0})
+    one, two, three = shop.all(report, report, Feedback(slate, {a: 0.5}))
     assert one == two
     assert isinstance(three, ConflictError)
     assert state_of(shop) == expected(shop, (slate, {0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0}))
@@ -114,7 +114,7 @@ class TestEvents:
 
     def test_reports_have_an_end(self, shop: Shop) -> None:
         slate, _ = given(shop)
-        reports = [Report(slate, {}, (), f"e{number}") for number in range(MOST_REPORTS + 1)]
+        reports = [Feedback(slate, {}, (), f"e{number}") for number in range(MOST_REPORTS + 1)]
         outcomes = shop.all(*reports)
         assert isinstance(outcomes[-1], ConflictError)
         assert all(isinstance(one, dict) for one in outcomes[:-1])

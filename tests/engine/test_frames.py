@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from variegate.engine import Report, Wish
+from variegate.engine import Feedback, RecommendRequest
 from variegate.engine.frames import Frames, framed
 from variegate.errors import NotFoundError
 from variegate.policies import Dial
 
 MESSAGES: list[Any] = [
     None,
-    (1, 2.5, Wish("ann", 3, ("a", "b"), dial=Dial(2.0), instead_of="x")),
-    (2, 2.5, Report("slate", {"a": 1.0}, ("a",))),
+    (1, 2.5, RecommendRequest("ann", 3, ("a", "b"), dial=Dial(2.0), instead_of="x")),
+    (2, 2.5, Feedback("slate", {"a": 1.0}, ("a",))),
     ([(1, {"items": ["é" * 5000]})], [("batch", 2.0)]),
 ]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.engine.conftest import Opening
 from tests.engine.shop import Shop, catalogue, new_item
 from variegate.cli.store_log import log_source
-from variegate.engine import Arms
+from variegate.engine import Experiment
 from variegate.engine.packing import packed_slate
 from variegate.engine.rebuilding import Rebuilding
 from variegate.errors import ConflictError, DataError
@@ -20,7 +20,7 @@ from variegate.model.slate import Slate
 
 ITEMS = catalogue()
 POLICIES = {"a": "lmdh:ridge=1", "b": "linucb", "c": "lsb", "d": "lmdp"}
-ARMS = Arms(POLICIES)
+ARMS = Experiment(POLICIES)
 IDS = (*ITEMS.ids, "new")
 DISTANCES = [h.name for h in ITEMS.distances]
 #: Text without control characters, as the schema has it; some that databases stumble over
@@ -146,23 +146,27 @@ def users(draw: st.DrawFn) -> dict[str, Any]:
 
 def look_at_everything(shop: Shop, user: str) -> None:
     """Do all that reads what was imported; raise where something cannot be read."""
-    answers = [shop.desk.comparison(), shop.desk.overview(60), shop.desk.counts()]
-    answers += [shop.desk.user(user), shop.desk.history(user, 100, None), shop.desk.user("ann")]
+    answers = [shop.engine.comparison(), shop.engine.overview(60), shop.engine.counts()]
+    answers += [
+        shop.engine.user(user),
+        shop.engine.history(user, 100, None),
+        shop.engine.user("ann"),
+    ]
     json.dumps(answers, allow_nan=False)
     shop.check()
-    list(log_source(shop.settler, "the log").logs())
+    list(log_source(shop.executor, "the log").logs())
     json.dumps([shop.give("ann"), shop.give(user), shop.click(user, k=1)], allow_nan=False)
-    shop.desk.close_due()
-    b"".join(shop.desk.export_lines())
+    shop.engine.close_due()
+    b"".join(shop.engine.export_lines())
     shop.do(Rebuilding(user))
-    json.dumps([shop.give(user), shop.desk.user(user)], allow_nan=False)
-    json.dumps([shop.desk.comparison(), shop.desk.overview(60)], allow_nan=False)
+    json.dumps([shop.give(user), shop.engine.user(user)], allow_nan=False)
+    json.dumps([shop.engine.comparison(), shop.engine.overview(60)], allow_nan=False)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_what_can_be_imported_can_be_read(opening: Opening, kind: str) -> None:
     shop = Shop(opening(kind), POLICIES)
-    shop.stock(new_item())
+    shop.snapshot(new_item())
     shop.click("ann")
     imported = 0
 
@@ -176,7 +180,7 @@ def test_what_can_be_imported_can_be_read(opening: Opening, kind: str) -> None:
     def check(line: dict[str, Any]) -> None:
         nonlocal imported
         try:
-            shop.take_in([next(shop.desk.export_lines()), line])
+            shop.take_in([next(shop.engine.export_lines()), line])
         except (DataError, ConflictError):
             return
         imported += 1

@@ -38,14 +38,14 @@ def books(any_store: Store) -> Shop:
 
 def stocked(shop: Shop) -> Catalogue:
     with shop.store.reading() as reader:
-        return shop.desk.shelf.as_of(reader).catalogue
+        return shop.engine.live.as_of(reader).catalogue
 
 
 def test_an_edited_attribute_changes_what_is_made_from_it(books: Shop) -> None:
     change = {"tags": ["art", "new"], "price": 20}
-    books.stock({"id": "b0", "attributes": change})
+    books.snapshot({"id": "b0", "attributes": change})
     library = books.items.with_attributes(["b0"], {name: [v] for name, v in change.items()})
-    item = books.desk.item("b0")
+    item = books.engine.item("b0")
     assert item["features"] == library.features[0].tolist()
     assert item["distances"] == {"price": 20.0, "maker": "us", "tags": ["art", "new"]}
     for ours, theirs in zip(stocked(books).distances, library.distances, strict=True):
@@ -63,7 +63,7 @@ def test_the_next_list_scores_the_item_by_its_new_attributes(books: Shop) -> Non
         return float(found["score"])
 
     before = score("b0")
-    books.stock({"id": "b0", "attributes": {"tags": ["art", "new"], "maker": "them"}})
+    books.snapshot({"id": "b0", "attributes": {"tags": ["art", "new"], "maker": "them"}})
     assert score("b0") > before + 0.05
     assert (books.check().wrong, books.check().largest) == ((), 0.0)
 
@@ -72,9 +72,9 @@ def test_a_list_given_before_teaches_what_it_was_shown_with(books: Shop) -> None
     given = books.give()
     first = given["items"][0]["id"]
     kept = books.slate(given["slate_id"]).features
-    books.stock({"id": first, "attributes": {"tags": ["sea", "art"], "price": 120}})
+    books.snapshot({"id": first, "attributes": {"tags": ["sea", "art"], "price": 120}})
     assert books.slate(given["slate_id"]).features == kept
-    policy = books.arms.new_policy("lmdh", books.items)
+    policy = books.experiment.new_policy("lmdh", books.items)
     policy.update(policy.recommend(4), [1.0, 0.0, 0.0, 0.0])
     books.tell(given["slate_id"], {first: 1.0})
     assert books.user().state == policy.state().to_bytes()
@@ -82,7 +82,7 @@ def test_a_list_given_before_teaches_what_it_was_shown_with(books: Shop) -> None
 
 def test_features_and_distances_that_are_given_win(books: Shop) -> None:
     d = books.items.d
-    books.stock(
+    books.snapshot(
         {
             "id": "b0",
             "attributes": {"tags": ["art"], "price": 50},
@@ -90,16 +90,16 @@ def test_features_and_distances_that_are_given_win(books: Shop) -> None:
             "distances": {"tags": ["sea"]},
         }
     )
-    item = books.desk.item("b0")
+    item = books.engine.item("b0")
     assert item["features"] == [0.125] * d
     assert (item["distances"]["tags"], item["distances"]["price"]) == (["sea"], 50.0)
     assert item["attributes"]["tags"] == ["art"]
 
 
 def test_a_new_item_can_be_given_by_its_attributes_alone(books: Shop) -> None:
-    books.stock({"id": "n", "title": "N", "attributes": {"tags": ["war"], "price": 40}})
-    item = books.desk.item("n")
-    b3 = books.desk.item("b3")  # the same but for its maker
+    books.snapshot({"id": "n", "title": "N", "attributes": {"tags": ["war"], "price": 40}})
+    item = books.engine.item("n")
+    b3 = books.engine.item("b3")  # the same but for its maker
     shared = [not name.startswith("maker") for name in books.items.feature_names]
     assert np.array(item["features"])[shared].tolist() == np.array(b3["features"])[shared].tolist()
     assert item["distances"] == {"price": 40.0, "maker": "", "tags": ["war"]}
@@ -107,10 +107,10 @@ def test_a_new_item_can_be_given_by_its_attributes_alone(books: Shop) -> None:
 
 
 def test_a_new_label_and_a_high_price_are_as_the_encoder_says(books: Shop) -> None:
-    books.stock({"id": "n", "attributes": {"tags": ["yoga"], "price": 1e9}})
-    item = books.desk.item("n")
+    books.snapshot({"id": "n", "attributes": {"tags": ["yoga"], "price": 1e9}})
+    item = books.engine.item("n")
     told = dict(zip(books.items.feature_names, item["features"], strict=True))
-    top = dict(zip(books.items.feature_names, books.desk.item("b11")["features"], strict=True))
+    top = dict(zip(books.items.feature_names, books.engine.item("b11")["features"], strict=True))
     assert told["price"] == top["price"]
     assert [told[name] for name in ("war", "art", "new", "sea")] == [0.0] * 4
     assert item["distances"]["tags"] == ["yoga"]
@@ -132,7 +132,7 @@ def test_a_new_label_and_a_high_price_are_as_the_encoder_says(books: Shop) -> No
 def test_what_does_not_fit_is_refused(store: Store, item: dict[str, Any], words: str) -> None:
     books = Shop(store, items=content_catalogue(table()))
     with pytest.raises(InputError, match=words):
-        books.stock(item)
+        books.snapshot(item)
     with store.reading() as reader:
         assert reader.items() == []
 
@@ -150,16 +150,16 @@ def embedded() -> Catalogue:
 
 def test_without_an_encoder_the_distance_alone_changes(store: Store) -> None:
     shop = Shop(store, items=embedded())
-    before = shop.desk.item("b0")
-    shop.stock({"id": "b0", "attributes": {"tags": ["sea"], "shelf": "top"}})
-    after = shop.desk.item("b0")
+    before = shop.engine.item("b0")
+    shop.snapshot({"id": "b0", "attributes": {"tags": ["sea"], "shelf": "top"}})
+    after = shop.engine.item("b0")
     assert (after["features"], after["distances"]) == (before["features"], {"genres": ["sea"]})
     with pytest.raises(InputError, match=r"'n': this catalogue has no encoder that makes them"):
-        shop.stock({"id": "n", "attributes": {"tags": ["sea"]}})
+        shop.snapshot({"id": "n", "attributes": {"tags": ["sea"]}})
     with pytest.raises(InputError, match="`distances` must have a value for 'genres'"):
-        shop.stock({"id": "n", "features": [1.0, 0.0, 0.0], "attributes": {"shelf": "top"}})
-    shop.stock({"id": "n", "features": [1.0, 0.0, 0.0], "attributes": {"tags": ["sea"]}})
-    assert shop.desk.item("n")["distances"] == {"genres": ["sea"]}
+        shop.snapshot({"id": "n", "features": [1.0, 0.0, 0.0], "attributes": {"shelf": "top"}})
+    shop.snapshot({"id": "n", "features": [1.0, 0.0, 0.0], "attributes": {"tags": ["sea"]}})
+    assert shop.engine.item("n")["distances"] == {"genres": ["sea"]}
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ def grown(items: Catalogue, *names: str, genre: str = "aaa") -> Catalogue:
 
 def rows(shop: Shop) -> dict[str, int]:
     with shop.store.reading() as reader:
-        found = shop.desk.shelf.as_of(reader).catalogue
+        found = shop.engine.live.as_of(reader).catalogue
     return {item: row for row, item in enumerate(found.ids)}
 
 
@@ -88,7 +88,7 @@ def test_a_larger_file_joins(any_store: Store, caplog: pytest.LogCaptureFixture)
         later = Shop(any_store, items=larger, clock=shop.clock)
     assert "2 items that are new in the catalogue's file were added to the store" in caplog.text
     assert rows(later) == {item: row for row, item in enumerate(larger.ids)}
-    assert item_values(larger, 25) | {"id": "n2", "retired": False} == later.desk.item("n2")
+    assert item_values(larger, 25) | {"id": "n2", "retired": False} == later.engine.item("n2")
     later.click()
     assert (later.check().wrong, later.check().largest) == ((), 0.0)
     caplog.clear()
@@ -100,15 +100,15 @@ def test_a_larger_file_joins(any_store: Store, caplog: pytest.LogCaptureFixture)
 
 def test_rows_stay_where_items_came_at_run_time_before(any_store: Store) -> None:
     shop = Shop(any_store)
-    shop.stock(new_item("run1"), new_item("n2", title="At run time"))
+    shop.snapshot(new_item("run1"), new_item("n2", title="At run time"))
     shop.retire("run1")
     shop.click(candidates=("n2", "i3", "i4", "i5"))
     before = rows(shop)
     later = Shop(any_store, items=grown(shop.items, "n1", "n2", "n3"), clock=shop.clock)
     assert rows(later) == {**before, "n1": 26, "n3": 27}
-    assert later.desk.item("n2")["title"] == "At run time"
-    assert later.desk.item("run1")["retired"]
-    assert not later.desk.item("n3")["retired"]
+    assert later.engine.item("n2")["title"] == "At run time"
+    assert later.engine.item("run1")["retired"]
+    assert not later.engine.item("n3")["retired"]
     for _ in range(6):
         later.click()
     assert (later.check().wrong, later.check().largest) == ((), 0.0)
@@ -119,7 +119,7 @@ def test_a_file_that_grew_twice_joins_twice(store: Store) -> None:
     shop = Shop(store)
     once = grown(shop.items, "n1")
     Shop(store, items=once)
-    shop.stock(new_item("run"))
+    shop.snapshot(new_item("run"))
     twice = grown(once, "n2", genre="bbb")
     assert list(rows(Shop(store, items=twice)))[24:] == ["n1", "run", "n2"]
     with pytest.raises(DataError, match="features of the same items differ"):
@@ -128,7 +128,7 @@ def test_a_file_that_grew_twice_joins_twice(store: Store) -> None:
 
 def test_two_that_start_at_once_agree(any_store: Store) -> None:
     shop = Shop(any_store)
-    shop.stock(new_item("run"))
+    shop.snapshot(new_item("run"))
     larger = grown(shop.items, *(f"n{number}" for number in range(40)))
     with ThreadPoolExecutor(4) as pool:
         shops = list(pool.map(lambda _: Shop(any_store, items=larger), range(4)))
@@ -174,7 +174,7 @@ def test_a_store_from_before_takes_its_fingerprint(
 def test_accepted_features_are_served_with_all_that_was_learnt(any_store: Store) -> None:
     shop = Shop(any_store)
     shop.click()
-    shop.stock(new_item("run"))
+    shop.snapshot(new_item("run"))
     kept = shop.user()
     other = retrained(shop.items)
     assert accept(any_store, other)
@@ -205,7 +205,7 @@ def test_nobody_is_served_while_users_are_learnt_again(any_store: Store) -> None
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        relearn(any_store, other, shop.arms, stop)
+        relearn(any_store, other, shop.experiment, stop)
     for items in (shop.items, other):
         with pytest.raises(DataError, match="let `variegate rebuild --relearn` finish"):
             Shop(any_store, items=items)
@@ -213,7 +213,7 @@ def test_nobody_is_served_while_users_are_learnt_again(any_store: Store) -> None
         shop.give()
     with pytest.raises(DataError, match="let `variegate rebuild --relearn` finish"):
         accept(any_store, other)
-    relearn(any_store, other, shop.arms, lambda _done: None)
+    relearn(any_store, other, shop.experiment, lambda _done: None)
     assert Shop(any_store, items=other).check().wrong == ()
     with any_store.reading() as reader:
         assert not reader.meta(RELEARNING)

@@ -9,11 +9,11 @@ import pytest
 
 from tests.engine.conftest import Opening
 from tests.engine.shop import LMDH, Shop
-from variegate.engine import Wish
-from variegate.engine.listing import spread_of
+from variegate.engine import RecommendRequest
 from variegate.engine.packing import unpacked_slate
+from variegate.engine.recommend import spread_of
 from variegate.engine.rules import DAY
-from variegate.engine.shown import Shown
+from variegate.engine.shown import SeenItems
 from variegate.errors import InputError, NotFoundError
 from variegate.policies import POLICIES, Dial, make_policy, mixed_slate
 from variegate.store import Store
@@ -80,7 +80,7 @@ def test_what_was_shown_comes_again_if_asked_for(shop: Shop) -> None:
 def test_the_memory_has_a_limit(store: Store) -> None:
     shop = Shop(store, memory=6)
     first, second = shop.ids(), shop.ids()
-    remembered = {shop.items.ids[row] for row, _time in Shown(shop.user().shown).times()}
+    remembered = {shop.items.ids[row] for row, _time in SeenItems(shop.user().shown).times()}
     assert remembered == {*second, *first[-2:]}
 
 
@@ -104,7 +104,7 @@ def test_each_user_has_a_memory_of_their_own(shop: Shop) -> None:
 
 
 def test_two_lists_in_one_transaction_share_no_item(shop: Shop) -> None:
-    one, two = shop.all(Wish("ann"), Wish("ann"))
+    one, two = shop.all(RecommendRequest("ann"), RecommendRequest("ann"))
     assert not {i["id"] for i in one["items"]} & {i["id"] for i in two["items"]}
 
 
@@ -136,7 +136,7 @@ def test_the_dial_changes_the_list_and_teaches_nothing(shop: Shop) -> None:
 
 def test_a_dialled_list_is_the_policys_own_and_explained_so(shop: Shop) -> None:
     shop.click()
-    policy = shop.arms.policy_of(shop.user(), shop.items)
+    policy = shop.experiment.policy_of(shop.user(), shop.items)
     dial = Dial(scale=3.0, ceiling={"genres": 0.1})
     slate = policy.recommend(4, dial=dial)
     given = shop.give(show_again=True, dial=dial, explain=True)
@@ -148,7 +148,7 @@ def test_a_dialled_list_is_the_policys_own_and_explained_so(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "error", "words"),
+    ("request", "error", "words"),
     [
         ({"k": 0}, InputError, "`k` must be from 1 to 100, got 0"),
         ({"k": 101}, InputError, "`k` must be from 1 to 100, got 101"),
@@ -162,11 +162,11 @@ def test_a_dialled_list_is_the_policys_own_and_explained_so(shop: Shop) -> None:
     ],
 )
 def test_a_wish_that_cannot_be_met_is_refused(
-    store: Store, wish: dict[str, Any], error: type[Exception], words: str
+    store: Store, request: dict[str, Any], error: type[Exception], words: str
 ) -> None:
     shop = Shop(store, max_candidates=30)
     with pytest.raises(error, match=words):
-        shop.give(**wish)
+        shop.give(**request)
 
 
 def test_a_policy_without_a_dial_refuses_one(store: Store) -> None:
@@ -187,13 +187,13 @@ def test_the_spread_is_the_mean_distance_of_all_pairs(store: Store, line: str) -
 
 
 def test_a_list_of_one_has_no_spread(shop: Shop) -> None:
-    policy = shop.arms.new_policy("lmdh", shop.items)
+    policy = shop.experiment.new_policy("lmdh", shop.items)
     assert spread_of(policy, policy.recommend(1)) == {}
 
 
 def test_a_slate_is_kept_to_the_last_digit(shop: Shop) -> None:
     shop.click()
-    policy = shop.arms.policy_of(shop.user(), shop.items)
+    policy = shop.experiment.policy_of(shop.user(), shop.items)
     row = shop.slate(shop.give(show_again=True)["slate_id"])
     kept, made = unpacked_slate(row), policy.recommend(4)
     for name in ("items", "relevance", "diversity", "scores", "coverage"):
@@ -203,7 +203,7 @@ def test_a_slate_is_kept_to_the_last_digit(shop: Shop) -> None:
 class TestMix:
     def test_propensities_are_logged_and_agree_with_the_library(self, store: Store) -> None:
         shop = Shop(store, mix=0.5, seed=11)
-        policy = shop.arms.new_policy("lmdh", shop.items)
+        policy = shop.experiment.new_policy("lmdh", shop.items)
         rng = np.random.default_rng((11, crc32(b"ann"), 0))
         slate, propensities = mixed_slate(policy, 4, 0.5, rng=rng)
         row = shop.slate(shop.give()["slate_id"])
@@ -233,7 +233,7 @@ def test_ids_of_lists_sort_by_time(shop: Shop) -> None:
 
 
 def test_ids_of_lists_of_one_moment_sort_as_they_were_given(shop: Shop) -> None:
-    given = shop.all(*(Wish("ann", k=1) for _ in range(20)))
+    given = shop.all(*(RecommendRequest("ann", k=1) for _ in range(20)))
     ids = [one["slate_id"] for one in given]
     assert ids == sorted(ids)
     assert len(set(ids)) == 20

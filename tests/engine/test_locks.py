@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.conftest import Opening
 from tests.engine.shop import Shop, new_item
-from variegate.engine import Report, Wish
+from variegate.engine import Feedback, RecommendRequest
 from variegate.store import Batch, Store, UserRow
 
 ROUNDS = 15
@@ -19,17 +19,17 @@ def work(shop: Shop, seed: int) -> int:
     rng, learnt = np.random.default_rng(seed), 0
     for number in range(ROUNDS):
         users = [f"u{name}" for name in rng.permutation(8)] + [f"new{number}", f"also{number}"]
-        given = shop.all(*(Wish(user, k=2) for user in rng.permutation(users).tolist()))
-        reports = [Report(one["slate_id"], {one["items"][0]["id"]: 1.0}) for one in given]
+        given = shop.all(*(RecommendRequest(user, k=2) for user in rng.permutation(users).tolist()))
+        reports = [Feedback(one["slate_id"], {one["items"][0]["id"]: 1.0}) for one in given]
         outcomes = shop.all(*(reports[at] for at in rng.permutation(len(reports))))
         learnt += sum(one["status"] == "learnt" for one in outcomes)
     return learnt
 
 
-def stock(shop: Shop, name: str) -> None:
+def snapshot(shop: Shop, name: str) -> None:
     for number in range(ROUNDS):
-        shop.stock(new_item(f"{name}{number}"), {"id": "i1", "title": f"{name}{number}"})
-        shop.stock({"id": "i2", ("title" if name == "x" else "attributes"): _part(name, number)})
+        shop.snapshot(new_item(f"{name}{number}"), {"id": "i1", "title": f"{name}{number}"})
+        shop.snapshot({"id": "i2", ("title" if name == "x" else "attributes"): _part(name, number)})
         shop.retire(f"{name}{number}")
 
 
@@ -56,12 +56,12 @@ def test_a_batch_knows_the_items_that_its_users_were_shown_while_it_waited(
 
     def after_the_other(batch: Batch, ids: Any) -> dict[str, UserRow]:
         monkeypatch.setattr(Batch, "lock_users", lock)
-        other.stock(new_item())
+        other.snapshot(new_item())
         assert other.ids("ann")[0] == "new"
         return batch.lock_users(ids)
 
     monkeypatch.setattr(Batch, "lock_users", after_the_other)
-    (given,) = shop.all(Wish("ann"))
+    (given,) = shop.all(RecommendRequest("ann"))
     assert "new" not in [item["id"] for item in given["items"]]
     assert shop.user("ann").slates == 3
 
@@ -70,15 +70,15 @@ def test_items_that_two_processes_change_at_once_lose_nothing(opening: Opening) 
     store = opening("postgres")
     one, two, three = Shop(store), Shop(store), Shop(store)
     with ThreadPoolExecutor(3) as pool:
-        stocking = [pool.submit(stock, one, "x"), pool.submit(stock, two, "y")]
+        stocking = [pool.submit(snapshot, one, "x"), pool.submit(snapshot, two, "y")]
         learnt = pool.submit(work, three, 5)
         for each in stocking:
             each.result()
         assert learnt.result() == ROUNDS * 10
-    items = three.desk.items("", 1000, 0)["items"]
+    items = three.engine.items("", 1000, 0)["items"]
     assert len(items) == 24 + 2 * ROUNDS
     assert sum(item["retired"] for item in items) == 2 * ROUNDS
-    last = three.desk.item("i2")
+    last = three.engine.item("i2")
     assert last["title"] == f"title {ROUNDS - 1}"
     assert last["attributes"]["year"] == ROUNDS - 1
     assert (three.check().wrong, three.check().largest) == ((), 0.0)

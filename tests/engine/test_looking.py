@@ -8,9 +8,9 @@ from variegate.store import Store
 
 
 def test_items_are_found_by_title_and_id(shop: Shop) -> None:
-    found = shop.desk.items("FILM 1", 100, 0)
+    found = shop.engine.items("FILM 1", 100, 0)
     assert [item["id"] for item in found["items"]] == ["i1", *(f"i{n}" for n in range(10, 20))]
-    assert [item["id"] for item in shop.desk.items("i23", 9, 0)["items"]] == ["i23"]
+    assert [item["id"] for item in shop.engine.items("i23", 9, 0)["items"]] == ["i23"]
     assert (found["total"], found["next"]) == (24, None)
 
 
@@ -18,7 +18,7 @@ def test_pages_follow_each_other(shop: Shop) -> None:
     ids: list[str] = []
     after: int | None = 0
     while after is not None:
-        page = shop.desk.items("film", 10, after)
+        page = shop.engine.items("film", 10, after)
         ids += [item["id"] for item in page["items"]]
         after = page["next"]
     assert ids == list(shop.items.ids)
@@ -26,15 +26,15 @@ def test_pages_follow_each_other(shop: Shop) -> None:
 
 def test_full_last_page_is_the_last(shop: Shop) -> None:
     # Eleven items match; those that follow them in the catalogue do not.
-    assert shop.desk.items("film 1", 11, 0)["next"] is None
-    assert len(shop.desk.items("film 1", 10, 0)["items"]) == 10
-    after = shop.desk.items("film 1", 10, 0)["next"]
+    assert shop.engine.items("film 1", 11, 0)["next"] is None
+    assert len(shop.engine.items("film 1", 10, 0)["items"]) == 10
+    after = shop.engine.items("film 1", 10, 0)["next"]
     assert after is not None
-    assert [item["id"] for item in shop.desk.items("film 1", 10, after)["items"]] == ["i19"]
+    assert [item["id"] for item in shop.engine.items("film 1", 10, after)["items"]] == ["i19"]
 
 
 def test_an_item_is_told_as_it_can_be_stocked(shop: Shop) -> None:
-    told = shop.desk.item("i7")
+    told = shop.engine.item("i7")
     row = 7
     by_name = {h.name: h for h in shop.items.distances}
     assert told["features"] == shop.items.features[row].tolist()
@@ -42,9 +42,9 @@ def test_an_item_is_told_as_it_can_be_stocked(shop: Shop) -> None:
     assert told["distances"]["years"] == shop.items.attributes["year"][row]
     assert told["distances"]["genres"] == shop.items.attributes["genres"][row]
     data = {name: told[name] for name in ("id", "title", "features", "distances")}
-    shop.stock(data)
+    shop.snapshot(data)
     with shop.store.reading() as reader:
-        later = shop.desk.shelf.as_of(reader).catalogue
+        later = shop.engine.live.as_of(reader).catalogue
     for old, new in zip(shop.items.distances, later.distances, strict=True):
         assert np.array_equal(old.matrix(), new.matrix())
 
@@ -61,12 +61,16 @@ def test_attributes_are_told_as_json_can_hold_them(store: Store) -> None:
         },
     )
     shop = Shop(store, items=items)
-    assert shop.desk.item("a")["attributes"] == {"score": None, "tags": ["x", "y"], "odd": "(1+2j)"}
-    assert shop.desk.item("b")["attributes"] == {"score": 3, "tags": ["z"], "odd": None}
+    assert shop.engine.item("a")["attributes"] == {
+        "score": None,
+        "tags": ["x", "y"],
+        "odd": "(1+2j)",
+    }
+    assert shop.engine.item("b")["attributes"] == {"score": 3, "tags": ["z"], "odd": None}
 
 
 def test_a_desk_says_what_items_are_described_by(shop: Shop) -> None:
-    assert shop.desk.catalogue() == {
+    assert shop.engine.catalogue() == {
         "items": 24,
         "features": ["fast", "sad", "loud", "long"],
         "distances": ["cosine", "genres", "years", "country", "place"],

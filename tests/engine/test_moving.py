@@ -37,10 +37,10 @@ def test_an_exported_user_goes_on_elsewhere(opening: Opening, here: str, there: 
     assert new.exported() == lines
     assert (new.check().users, new.check().wrong, new.check().largest) == (5, (), 0.0)
     for user in ("ann", "bob", "dörte €"):
-        assert new.desk.user(user) == old.desk.user(user)
-        assert new.desk.history(user, 9, None) == old.desk.history(user, 9, None)
+        assert new.engine.user(user) == old.engine.user(user)
+        assert new.engine.history(user, 9, None) == old.engine.history(user, 9, None)
         assert new.ids(user) == old.ids(user)
-    open_slate = old.desk.history("ann", 2, None)["slates"][1]
+    open_slate = old.engine.history("ann", 2, None)["slates"][1]
     liked = {open_slate["items"][0]["id"]: 1.0}
     assert new.tell(open_slate["slate_id"], liked) == old.tell(open_slate["slate_id"], liked)
     assert new.user("ann").state == old.user("ann").state
@@ -60,14 +60,14 @@ def test_feedback_that_was_taken_there_is_not_learnt_again_here(opening: Opening
 
 def test_items_that_came_in_another_order_are_found_by_their_ids(opening: Opening) -> None:
     old = Shop(opening("sqlite"), {"b": "linucb"})
-    old.stock(new_item("n1"))
-    old.stock(new_item("n2", features=[8.0, 8.0, 8.0, 8.0]))
+    old.snapshot(new_item("n1"))
+    old.snapshot(new_item("n2", features=[8.0, 8.0, 8.0, 8.0]))
     given = old.give()
     assert {"n1", "n2"} <= {item["id"] for item in given["items"]}
     old.tell(given["slate_id"], {"n1": 1.0}, seen=["n2"])
     new = Shop(opening("sqlite"), {"b": "linucb"}, clock=old.clock)
-    new.stock(new_item("n2", features=[8.0, 8.0, 8.0, 8.0]))
-    new.stock(new_item("n1"))
+    new.snapshot(new_item("n2", features=[8.0, 8.0, 8.0, 8.0]))
+    new.snapshot(new_item("n1"))
     new.take_in(old.exported())
     assert (new.check().wrong, new.check().largest) == ((), 0.0)
     scores = {item["id"]: item["score"] for item in new.give(k=26, show_again=True)["items"]}
@@ -80,7 +80,7 @@ def test_items_that_came_in_another_order_are_found_by_their_ids(opening: Openin
 
 def test_items_that_are_not_here_must_come_first(opening: Opening) -> None:
     old = Shop(opening("sqlite"))
-    old.stock(new_item())
+    old.snapshot(new_item())
     old.click()
     new = Shop(opening("sqlite"))
     users = [line for line in old.exported() if line["kind"] == "user"]
@@ -112,7 +112,7 @@ def test_all_come_in_or_none(any_store: Store, opening: Opening) -> None:
     lines[-1]["lists"][0]["taught"].pop()
     with pytest.raises(DataError, match=r"line 6: `lists.0`: `taught` of list .* must have 4"):
         new.take_in(lines)
-    assert new.desk.counts() == {"users": 0, "slates": 0, "answered": 0, "events": 0}
+    assert new.engine.counts() == {"users": 0, "slates": 0, "answered": 0, "events": 0}
 
 
 def test_many_users_and_lists_are_exported_in_pages(opening: Opening) -> None:
@@ -202,4 +202,4 @@ def test_a_line_that_was_tampered_with_is_refused(
     new = Shop(store)
     with pytest.raises((DataError, InputError)):
         new.take_in([header, line])
-    assert new.desk.counts()["users"] == 0
+    assert new.engine.counts()["users"] == 0

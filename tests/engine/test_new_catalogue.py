@@ -12,7 +12,7 @@ from tests.engine.test_known_catalogue import retrained
 from variegate import Catalogue
 from variegate.engine.new_catalogue import Relearning, relearn
 from variegate.engine.packing import unpacked_slate
-from variegate.engine.shown import Shown
+from variegate.engine.shown import SeenItems
 from variegate.errors import DataError
 from variegate.store import Store
 from variegate.store.notes import RELEARNING
@@ -29,13 +29,13 @@ def lived_in(store: Store, items: Catalogue | None = None, users: int = 6) -> Sh
 
 
 def moved(shop: Shop, items: Catalogue) -> tuple[Shop, Relearning]:
-    done = relearn(shop.store, items, shop.arms, lambda _done: None)
+    done = relearn(shop.store, items, shop.experiment, lambda _done: None)
     return Shop(shop.store, POLICIES, items=items, clock=shop.clock, memory=100), done
 
 
 def affinity(shop: Shop, user: str, truth: np.ndarray) -> float:
     """Return how well what was learnt of relevance tells what the user likes."""
-    policy = shop.arms.policy_of(shop.user(user), shop.items)
+    policy = shop.experiment.policy_of(shop.user(user), shop.items)
     worth = shop.items.features @ policy.preferences.relevance
     return float(np.corrcoef(worth, truth)[0, 1])
 
@@ -53,9 +53,9 @@ def test_weights_mean_something_again(any_store: Store) -> None:
     other = retrained(items)
     with pytest.raises(DataError, match="features of the same items differ"):
         Shop(any_store, items=other)
-    policy = shop.arms.policy_of(shop.user(), items)
+    policy = shop.experiment.policy_of(shop.user(), items)
     blind = float(np.corrcoef(other.features @ policy.preferences.relevance, truth)[0, 1])
-    relearn(any_store, other, shop.arms, lambda _done: None)
+    relearn(any_store, other, shop.experiment, lambda _done: None)
     later = Shop(any_store, items=other, k=8, clock=shop.clock)
     after = affinity(later, "ann", truth)
     assert before > 0.8
@@ -69,10 +69,10 @@ def test_every_list_has_the_features_of_the_new_catalogue(any_store: Store) -> N
     later, done = moved(shop, retrained(shop.items))
     assert (done.users, done.lists, done.dropped) == (6, 18, 0)
     for user in range(6):
-        for row in later.desk.history(f"u{user}", 10, None)["slates"]:
+        for row in later.engine.history(f"u{user}", 10, None)["slates"]:
             kept = later.slate(row["slate_id"])
             slate = unpacked_slate(kept)
-            policy = later.arms.new_policy(kept.policy, later.items)
+            policy = later.experiment.new_policy(kept.policy, later.items)
             again = policy.as_slate(later.items.rows(slate.ids), slate.scores)
             np.testing.assert_array_equal(slate.relevance, again.relevance)
             np.testing.assert_array_equal(slate.coverage, again.coverage)
@@ -84,7 +84,7 @@ def test_every_list_has_the_features_of_the_new_catalogue(any_store: Store) -> N
 
 def test_rows_are_found_again_by_their_ids(any_store: Store) -> None:
     shop = lived_in(any_store)
-    shown = [one[0] for one in Shown(shop.user("u1").shown).times()]
+    shown = [one[0] for one in SeenItems(shop.user("u1").shown).times()]
     ids = [shop.items.ids[row] for row in shown]
     order = np.random.default_rng(5).permutation(24)
     items = shop.items
@@ -96,7 +96,7 @@ def test_rows_are_found_again_by_their_ids(any_store: Store) -> None:
     )
     later, done = moved(shop, mixed)
     assert done.dropped == 0
-    times = Shown(later.user("u1").shown).times()
+    times = SeenItems(later.user("u1").shown).times()
     assert [mixed.ids[row] for row, _ in times] == ids
     assert not set(later.ids("u1", k=8)) & set(ids)
     assert (later.check().wrong, later.check().largest) == ((), 0.0)
@@ -107,26 +107,26 @@ def test_lists_with_items_that_are_gone_teach_nothing(any_store: Store) -> None:
     open_list = shop.give("u0", candidates=("i20", "i21", "i22", "i23"), show_again=True)
     smaller = shop.items.first(20)
     later, done = moved(shop, smaller)
-    lists = [row for u in range(6) for row in later.desk.history(f"u{u}", 10, None)["slates"]]
+    lists = [row for u in range(6) for row in later.engine.history(f"u{u}", 10, None)["slates"]]
     whole = [all(one["id"] in smaller.ids for one in row["items"]) for row in lists]
     assert (done.lists, done.dropped) == (sum(whole), len(whole) - sum(whole))
     assert done.dropped > 1
     told = later.tell(open_list["slate_id"], {"i20": 1.0})
     assert told["status"] == "late"
     assert (later.check().wrong, later.check().largest) == ((), 0.0)
-    seen = [row for user in range(6) for row, _ in Shown(later.user(f"u{user}").shown).times()]
+    seen = [row for user in range(6) for row, _ in SeenItems(later.user(f"u{user}").shown).times()]
     assert max(seen) < 20
     # The ids of a list are kept, so the way back brings its features back as well.
     back, again = moved(later, shop.items)
     assert again.dropped == 0
     assert (back.check().wrong, back.check().largest) == ((), 0.0)
-    again_shown = [i for u in range(6) for i, _ in Shown(back.user(f"u{u}").shown).times()]
+    again_shown = [i for u in range(6) for i, _ in SeenItems(back.user(f"u{u}").shown).times()]
     assert set(seen) == {row for row in again_shown if row < 20}
 
 
 def test_what_was_changed_at_run_time_goes_but_for_what_is_retired(any_store: Store) -> None:
     shop = lived_in(any_store)
-    shop.stock(new_item("run1"), new_item("run2"), {"id": "i1", "title": "Changed"})
+    shop.snapshot(new_item("run1"), new_item("run2"), {"id": "i1", "title": "Changed"})
     shop.retire("i2")
     shop.retire("run1")
     shop.click("u0", candidates=("run2", "i5", "i6", "i7"), show_again=True)
@@ -139,14 +139,14 @@ def test_what_was_changed_at_run_time_goes_but_for_what_is_retired(any_store: St
     later, done = moved(shop, other)
     assert done.dropped == 1
     with any_store.reading() as reader:
-        stock, kept = later.desk.shelf.as_of(reader), reader.items()
+        snapshot, kept = later.engine.live.as_of(reader), reader.items()
         assert reader.priors() == {} or all(p.data is None for p in reader.priors().values())
     assert {row.id: (row.row, row.retired, row.data) for row in kept} == {
         "i2": (2, True, None),
         "run1": (24, True, None),
     }
-    assert stock.catalogue.ids == other.ids
-    assert later.desk.item("i1")["title"] == "Film 1"
+    assert snapshot.catalogue.ids == other.ids
+    assert later.engine.item("i1")["title"] == "Film 1"
     assert (later.check().wrong, later.check().largest) == ((), 0.0)
 
 
@@ -154,8 +154,8 @@ def test_priors_that_were_fitted_go(store: Store) -> None:
     shop = Shop(store, {"lmdp": "lmdp"}, prior_least_users=3)
     for user in range(8):
         shop.click(f"u{user}")
-    shop.desk.priors.fit("lmdp")
-    relearn(store, retrained(shop.items), shop.arms, lambda _done: None)
+    shop.engine.priors.fit("lmdp")
+    relearn(store, retrained(shop.items), shop.experiment, lambda _done: None)
     with store.reading() as reader:
         assert [row.data for row in reader.priors().values()] == [None]
 
@@ -164,7 +164,7 @@ def test_users_of_a_policy_that_is_gone_are_learnt_by_one_that_is_served(store: 
     shop = lived_in(store)
     other = retrained(shop.items)
     later = Shop(store, {"new": "c2ucb"})
-    relearn(store, other, later.arms, lambda _done: None)
+    relearn(store, other, later.experiment, lambda _done: None)
     last = Shop(store, {"new": "c2ucb"}, items=other)
     assert {last.user(f"u{user}").policy for user in range(6)} == {"new"}
     assert (last.check().wrong, last.check().largest) == ((), 0.0)
@@ -173,13 +173,13 @@ def test_users_of_a_policy_that_is_gone_are_learnt_by_one_that_is_served(store: 
 _KILLED = """
 import os, signal, sys
 from variegate import Catalogue
-from variegate.engine import Arms
+from variegate.engine import Experiment
 from variegate.engine.new_catalogue import relearn
 from variegate.store import Store
 url, file, *lines = sys.argv[1:]
-arms = Arms(dict(line.split("=", 1) for line in lines))
+experiment = Experiment(dict(line.split("=", 1) for line in lines))
 with Store.open(url) as store:
-    relearn(store, Catalogue.load(file), arms, lambda _: os.kill(os.getpid(), signal.SIGKILL))
+    relearn(store, Catalogue.load(file), experiment, lambda _: os.kill(os.getpid(), signal.SIGKILL))
 """
 
 
@@ -197,7 +197,7 @@ def test_it_goes_on_where_it_was_killed(kind: str, url_of: "object", tmp_path: P
         with store.reading() as reader:
             assert reader.meta(RELEARNING)
         seen: list[int] = []
-        done = relearn(store, other, shop.arms, seen.append)
+        done = relearn(store, other, shop.experiment, seen.append)
         assert seen == [30]  # the first twenty were done
         assert (done.users, done.lists, done.dropped) == (30, 90, 0)
         later = Shop(store, POLICIES, items=other)
@@ -211,9 +211,9 @@ def test_another_catalogue_can_be_taken_while_one_is_under_way(store: Store) -> 
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        relearn(store, shop.items.first(20), shop.arms, stop)
+        relearn(store, shop.items.first(20), shop.experiment, stop)
     other = retrained(shop.items)
-    done = relearn(store, other, shop.arms, lambda _done: None)
+    done = relearn(store, other, shop.experiment, lambda _done: None)
     assert (done.users, done.lists, done.dropped) == (30, 90, 0)
     later = Shop(store, POLICIES, items=other)
     assert (later.check().wrong, later.check().largest) == ((), 0.0)

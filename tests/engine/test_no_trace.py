@@ -7,8 +7,8 @@ import pytest
 
 from tests.engine.conftest import Opening
 from tests.engine.shop import LMDH, Shop, new_item
-from variegate.engine import Report, Wish, stocking
-from variegate.engine.stocking import Stocking
+from variegate.engine import Feedback, RecommendRequest, stocking
+from variegate.engine.stocking import UpsertItems
 from variegate.errors import ConflictError, InputError, NotFoundError, StoreError
 from variegate.policies import State
 from variegate.store import Batch, Store, UserRow
@@ -27,10 +27,10 @@ def test_a_refused_operation_leaves_the_others(any_store: Store) -> None:
     given = shop.give("ann")
     liked = given["items"][0]["id"]
     refused, learnt, missing, listed = shop.all(
-        Wish("bob", k=0),
-        Report(given["slate_id"], {liked: 1.0}),
-        Report("nope", {}),
-        Wish("cid"),
+        RecommendRequest("bob", k=0),
+        Feedback(given["slate_id"], {liked: 1.0}),
+        Feedback("nope", {}),
+        RecommendRequest("cid"),
     )
     assert isinstance(refused, InputError)
     assert learnt["status"] == "learnt"
@@ -46,7 +46,9 @@ def test_a_refused_wish_of_a_known_user_changes_nothing(any_store: Store) -> Non
     shop.click()
     before = everything(any_store)
     outcomes = shop.all(
-        Wish("ann", k=0), Wish("ann", candidates=("nope",)), Wish("bob", exclude=("nope",))
+        RecommendRequest("ann", k=0),
+        RecommendRequest("ann", candidates=("nope",)),
+        RecommendRequest("bob", exclude=("nope",)),
     )
     assert all(isinstance(one, (InputError, NotFoundError)) for one in outcomes)
     assert everything(any_store) == before
@@ -56,13 +58,13 @@ def test_a_refused_wish_does_not_move_a_user_to_another_policy(store: Store) -> 
     Shop(store).click()
     before = everything(store)
     later = Shop(store, {"new": "c2ucb"})
-    (outcome,) = later.all(Wish("ann", k=0))
+    (outcome,) = later.all(RecommendRequest("ann", k=0))
     assert isinstance(outcome, InputError)
     assert everything(store) == before
 
 
 def test_a_user_who_was_refused_and_then_given_a_list_is_kept(shop: Shop) -> None:
-    refused, given = shop.all(Wish("ann", k=0), Wish("ann"))
+    refused, given = shop.all(RecommendRequest("ann", k=0), RecommendRequest("ann"))
     assert isinstance(refused, InputError)
     assert shop.user().slates == 1
     assert shop.slate(given["slate_id"]).user_id == "ann"
@@ -76,7 +78,7 @@ class TestFailedCommit:
         shop = Shop(store)
         shop.click()
         given = shop.give()
-        self.report = Report(given["slate_id"], {given["items"][1]["id"]: 1.0})
+        self.report = Feedback(given["slate_id"], {given["items"][1]["id"]: 1.0})
         self.failing(monkeypatch, StoreError("the disk is full"))
         return shop
 
@@ -91,7 +93,7 @@ class TestFailedCommit:
     def test_nothing_is_kept_and_all_are_told(self, shop: Shop) -> None:
         before = everything(shop.store)
         with pytest.raises(StoreError, match="the disk is full"):
-            shop.all(self.report, Wish("ann"), Wish("bob"))
+            shop.all(self.report, RecommendRequest("ann"), RecommendRequest("bob"))
         assert everything(shop.store) == before
 
     def test_memory_holds_nothing_of_it(self, shop: Shop) -> None:
@@ -105,7 +107,7 @@ class TestFailedCommit:
         with pytest.raises(StoreError, match="the disk is full"):
             shop.all(self.report)
         self.patch.undo()
-        policy = shop.arms.policy_of(shop.user(), shop.items)
+        policy = shop.experiment.policy_of(shop.user(), shop.items)
         assert shop.ids(show_again=True) == list(policy.recommend(4).ids)
 
     def test_a_fault_of_ours_leaves_nothing_either(self, shop: Shop) -> None:
@@ -119,9 +121,9 @@ class TestFailedCommit:
 
 def test_items_are_kept_all_of_them_or_none(any_store: Store) -> None:
     shop = Shop(any_store)
-    (outcome,) = shop.all(Stocking([new_item("good"), new_item("bad", features=[1.0])]))
+    (outcome,) = shop.all(UpsertItems([new_item("good"), new_item("bad", features=[1.0])]))
     assert isinstance(outcome, InputError)
-    assert shop.desk.items("good", 10, 0)["items"] == []
+    assert shop.engine.items("good", 10, 0)["items"] == []
     with any_store.reading() as reader:
         assert reader.items() == []
 
@@ -131,16 +133,16 @@ def test_items_whose_commit_fails_are_not_recommended(
 ) -> None:
     tried = stocking.tried
 
-    def then_fail(batch: Batch, settler: Any) -> None:
-        assert len(tried(batch, settler).catalogue) == 25
+    def then_fail(batch: Batch, executor: Any) -> None:
+        assert len(tried(batch, executor).catalogue) == 25
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as patch:
         patch.setattr(stocking, "tried", then_fail)
         with pytest.raises(StoreError, match="the disk is full"):
-            shop.stock(new_item())
+            shop.snapshot(new_item())
     assert "new" not in shop.ids(k=24)
-    assert shop.desk.catalogue()["items"] == 24
+    assert shop.engine.catalogue()["items"] == 24
 
 
 def test_a_user_that_another_process_brought_in_meanwhile_is_not_forgotten(
@@ -160,7 +162,7 @@ def test_a_user_that_another_process_brought_in_meanwhile_is_not_forgotten(
         batch.ensure_users(rows)
 
     monkeypatch.setattr(Batch, "ensure_users", after_the_import)
-    (outcome,) = shop.all(Wish("ann", k=0))
+    (outcome,) = shop.all(RecommendRequest("ann", k=0))
     assert isinstance(outcome, InputError)
     assert shop.user().state == other.user().state
 
@@ -179,17 +181,17 @@ def test_a_user_that_another_process_forgot_meanwhile_is_new_again(
         return batch.lock_users(ids)
 
     monkeypatch.setattr(Batch, "lock_users", after_forgetting)
-    given, listed = shop.all(Wish("ann"), Wish("bob"))
+    given, listed = shop.all(RecommendRequest("ann"), RecommendRequest("bob"))
     assert [item["id"] for item in given["items"]] == [item["id"] for item in listed["items"]]
     assert (shop.user().slates, shop.user().state) == (1, None)
 
 
 def test_numbers_that_no_json_holds_are_refused(shop: Shop) -> None:
-    (outcome,) = shop.all(Stocking([new_item(features=[float("nan"), 0.0, 0.0, 0.0])]))
+    (outcome,) = shop.all(UpsertItems([new_item(features=[float("nan"), 0.0, 0.0, 0.0])]))
     assert isinstance(outcome, InputError)
-    (outcome,) = shop.all(Stocking([new_item(attributes={"year": float("inf")})]))
+    (outcome,) = shop.all(UpsertItems([new_item(attributes={"year": float("inf")})]))
     assert isinstance(outcome, InputError)
-    assert shop.desk.catalogue()["items"] == 24
+    assert shop.engine.catalogue()["items"] == 24
 
 
 def test_a_conflict_in_the_store_rolls_all_back(
@@ -204,7 +206,7 @@ def test_a_conflict_in_the_store_rolls_all_back(
 
     monkeypatch.setattr(Batch, "lock_users", with_an_old_version)
     with pytest.raises(ConflictError, match="changed since they were read"):
-        shop.all(Wish("ann"), Wish("bob"))
+        shop.all(RecommendRequest("ann"), RecommendRequest("bob"))
     assert everything(shop.store) == before
 
 
@@ -214,7 +216,7 @@ def test_a_state_that_cannot_be_read_is_learnt_anew_from_the_log(shop: Shop) -> 
     with shop.store.batch() as batch:
         batch.save_users([shop.user()._replace(state=b"rubbish")])
     assert shop.check().wrong == ("ann",)
-    assert shop.desk.user("ann")["learnt"] is not None
+    assert shop.engine.user("ann")["learnt"] is not None
     shop.give()
     assert shop.user().state == kept
     assert kept is not None

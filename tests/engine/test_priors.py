@@ -22,7 +22,7 @@ class TestFit:
         shop = kiosk_shop(store)
         fill(shop, 100, lists=5)
 
-        view = shop.desk.priors.fit("lmdp")
+        view = shop.engine.priors.fit("lmdp")
 
         found = means(view)
         # Drawn to the guess, by which features have 0 and the distance 0.35, by pseudo-users.
@@ -42,7 +42,7 @@ class TestFit:
         fill(shop)
         before = shop.ids("first")
 
-        shop.desk.priors.fit("lmdp")
+        shop.engine.priors.fit("lmdp")
 
         after = shop.ids("second")
         worth = shop.items.features @ MEAN
@@ -53,10 +53,10 @@ class TestFit:
         shop = kiosk_shop(store)
         fill(shop)
         shop.give("user 1")  # whose policy is kept from here on
-        view = shop.desk.priors.fit("lmdp")
+        view = shop.engine.priors.fit("lmdp")
         with store.reading() as reader:
-            stock = shop.desk.shelf.as_of(reader)
-        policy = shop.arms.as_of(stock).policy_of(shop.user("user 1"), shop.items)
+            snapshot = shop.engine.live.as_of(reader)
+        policy = shop.experiment.as_of(snapshot).policy_of(shop.user("user 1"), shop.items)
 
         given = shop.ids("user 1", show_again=True)
 
@@ -68,11 +68,11 @@ class TestFit:
         fill(one)
         old = two.ids("first")
 
-        view = one.desk.priors.fit("lmdp")
+        view = one.engine.priors.fit("lmdp")
 
         assert two.ids("second") != old
-        assert two.desk.priors.view("lmdp") == view
-        assert kiosk_shop(any_store).desk.priors.view("lmdp") == view  # one that starts later
+        assert two.engine.priors.view("lmdp") == view
+        assert kiosk_shop(any_store).engine.priors.view("lmdp") == view  # one that starts later
 
     def test_too_few_users_are_refused(self, store: Store) -> None:
         shop = kiosk_shop(store)
@@ -81,15 +81,15 @@ class TestFit:
         told = r"at least 40 users with feedback, so that no one is shown, .* 'lmdp' has 39"
 
         with pytest.raises(ConflictError, match=told):
-            shop.desk.priors.fit("lmdp")
+            shop.engine.priors.fit("lmdp")
 
-        assert shop.desk.priors.view("lmdp")["version"] == 0
+        assert shop.engine.priors.view("lmdp")["version"] == 0
 
     def test_states_stay_what_the_log_says(self, store: Store) -> None:
         shop = kiosk_shop(store)
         fill(shop)
         before = shop.user("user 3").state
-        shop.desk.priors.fit("lmdp")
+        shop.engine.priors.fit("lmdp")
         assert shop.user("user 3").state == before
 
         fill(shop, 5)
@@ -99,9 +99,9 @@ class TestFit:
     def test_it_is_the_same_whatever_was_fitted_before(self, store: Store) -> None:
         shop = kiosk_shop(store)
         fill(shop)
-        first = shop.desk.priors.fit("lmdp")
+        first = shop.engine.priors.fit("lmdp")
 
-        again = shop.desk.priors.fit("lmdp")
+        again = shop.engine.priors.fit("lmdp")
 
         assert again == {**first, "version": 2}
 
@@ -110,12 +110,12 @@ class TestFit:
         fill(shop, 45)
         answer(shop, "odd one", np.array([0.9, 0.0, 0.0]), lists=3)
         fill(other, 45)
-        with_odd_one = means(shop.desk.priors.fit("lmdp"))
+        with_odd_one = means(shop.engine.priors.fit("lmdp"))
         shop.forget("odd one")
 
-        without = means(shop.desk.priors.fit("lmdp"))
+        without = means(shop.engine.priors.fit("lmdp"))
 
-        assert without == means(other.desk.priors.fit("lmdp"))
+        assert without == means(other.engine.priors.fit("lmdp"))
         assert without["mild"] < with_odd_one["mild"]
 
     def test_of_many_users_some_are_drawn(
@@ -126,7 +126,7 @@ class TestFit:
         monkeypatch.setattr(refitting, "MOST_NUMBERS", 1)
         monkeypatch.setattr(refitting, "PAGE", 7)
 
-        view = shop.desk.priors.fit("lmdp")
+        view = shop.engine.priors.fit("lmdp")
 
         assert view["users"] == 80  # twice the least
         assert means(view)["sweet"] > means(view)["mild"]
@@ -137,13 +137,13 @@ class TestFit:
 
         with ThreadPoolExecutor(1) as pool:
             going_on = pool.submit(fill, other, 30, first=100)
-            versions = [shop.desk.priors.fit("lmdp")["version"] for _ in range(3)]
+            versions = [shop.engine.priors.fit("lmdp")["version"] for _ in range(3)]
             going_on.result()
 
         assert versions == [1, 2, 3]
         assert len(shop.events()) == 2 * (45 + 30)
         assert (shop.check().users, shop.check().wrong) == (75, ())
-        assert shop.desk.priors.fit("lmdp")["users"] == 75
+        assert shop.engine.priors.fit("lmdp")["users"] == 75
 
     def test_who_comes_second_is_refused(self, any_store: Store) -> None:
         row = PriorRow("lmdp", data=b"one", users=50)
@@ -156,21 +156,21 @@ class TestFit:
     def test_two_at_once_in_one_process_are_refused(self, store: Store) -> None:
         shop = kiosk_shop(store)
         with (
-            shop.desk.priors._fitting,
+            shop.engine.priors._fitting,
             pytest.raises(ConflictError, match="a prior is being fitted"),
         ):
-            shop.desk.priors.fit("lmdp")
+            shop.engine.priors.fit("lmdp")
 
     @pytest.mark.parametrize("line", ["lmdh:ridge=1", "c2ucb", "mmr"])
     def test_a_policy_without_a_prior_is_refused(self, store: Store, line: str) -> None:
         shop = kiosk_shop(store, {"it": line})
-        for ask in (shop.desk.priors.view, shop.desk.priors.fit, shop.desk.priors.drop):
+        for ask in (shop.engine.priors.view, shop.engine.priors.fit, shop.engine.priors.drop):
             with pytest.raises(ConflictError, match=r"policy 'it' .* begins with no prior"):
                 ask("it")
 
     def test_a_policy_that_nobody_serves_is_not_found(self, shop: Shop) -> None:
         with pytest.raises(NotFoundError, match="no policy 'other'"):
-            shop.desk.priors.fit("other")
+            shop.engine.priors.fit("other")
 
 
 class TestLines:
@@ -182,37 +182,39 @@ class TestLines:
         own = vague_prior(kiosk(), variance=0.5)
         own.save(f"{tmp_path}/own.npz")
         shop = kiosk_shop(store, {"it": f"lmdp:prior={tmp_path}/own.npz"})
-        before = shop.desk.priors.view("it")
+        before = shop.engine.priors.view("it")
         assert before["relevance"][0]["deviation"] == pytest.approx(np.sqrt(0.5))
         assert (before["version"], before["fitted"], before["users"]) == (0, None, 0)
         first = shop.ids("first")
         fill(shop)
 
-        shop.desk.priors.fit("it")
-        assert shop.desk.priors.view("it")["relevance"][0]["deviation"] < 0.5
-        assert shop.desk.priors.drop("it") == {**before, "version": 2}
-        assert shop.desk.priors.drop("it")["version"] == 2  # nothing was there to drop
+        shop.engine.priors.fit("it")
+        assert shop.engine.priors.view("it")["relevance"][0]["deviation"] < 0.5
+        assert shop.engine.priors.drop("it") == {**before, "version": 2}
+        assert shop.engine.priors.drop("it")["version"] == 2  # nothing was there to drop
 
         assert shop.ids("second") == first
 
     def test_a_line_without_a_prior_stays_without(self, store: Store) -> None:
         shop = kiosk_shop(store)
         fill(shop)
-        shop.desk.priors.fit("lmdp")
+        shop.engine.priors.fit("lmdp")
 
         plain = kiosk_shop(store, {"lmdp": "lmdh:ridge=1,exploration=theory"})
 
-        assert plain.ids("new") == list(plain.arms.new_policy("lmdp", plain.items).recommend(4).ids)
+        assert plain.ids("new") == list(
+            plain.experiment.new_policy("lmdp", plain.items).recommend(4).ids
+        )
 
     def test_items_can_change_under_it(self, store: Store) -> None:
         shop = kiosk_shop(store)
         fill(shop)
-        view = shop.desk.priors.fit("lmdp")
+        view = shop.engine.priors.fit("lmdp")
 
-        shop.stock({"id": "new", "features": [1.0, 1.0, 1.0]})
+        shop.snapshot({"id": "new", "features": [1.0, 1.0, 1.0]})
 
         assert shop.ids("somebody new")[0] == "new"
-        assert shop.desk.priors.view("lmdp")["relevance"] == view["relevance"]
+        assert shop.engine.priors.view("lmdp")["relevance"] == view["relevance"]
 
     def test_bytes_that_are_no_prior_are_not_served(self, store: Store) -> None:
         kiosk_shop(store)
@@ -229,30 +231,30 @@ class TestSchedule:
         two = kiosk_shop(any_store, prior_every_hours=2.0, clock=one.clock)
         fill(one)
 
-        assert [one.desk.priors.look(), two.desk.priors.look()] == [["lmdp"], []]
+        assert [one.engine.priors.look(), two.engine.priors.look()] == [["lmdp"], []]
         one.clock.now += 7100
-        assert [one.desk.priors.look(), two.desk.priors.look()] == [[], []]
+        assert [one.engine.priors.look(), two.engine.priors.look()] == [[], []]
         one.clock.now += 200
-        assert [two.desk.priors.look(), one.desk.priors.look()] == [["lmdp"], []]
-        assert one.desk.priors.view("lmdp")["version"] == 2
+        assert [two.engine.priors.look(), one.engine.priors.look()] == [["lmdp"], []]
+        assert one.engine.priors.view("lmdp")["version"] == 2
 
     def test_too_few_users_wait_for_the_next_time(self, store: Store) -> None:
         shop = kiosk_shop(store, {"a": "lmdp", "b": "mmr"}, split={"a": 1.0}, prior_every_hours=1.0)
-        assert shop.desk.priors.look() == []
+        assert shop.engine.priors.look() == []
         fill(shop)
-        assert shop.desk.priors.look() == []
+        assert shop.engine.priors.look() == []
         shop.clock.now += 3600
-        assert shop.desk.priors.look() == ["a"]
+        assert shop.engine.priors.look() == ["a"]
 
     def test_a_started_desk_looks_by_itself(self, store: Store) -> None:
         shop = kiosk_shop(store, prior_every_hours=1e-5)
         fill(shop)
-        shop.desk.start()
+        shop.engine.start()
         try:
-            views = (shop.desk.priors.view("lmdp") for _ in range(100_000))
+            views = (shop.engine.priors.view("lmdp") for _ in range(100_000))
             fitted = next(view for view in views if view["version"])
         finally:
-            shop.desk.stop()
+            shop.engine.stop()
         assert fitted["users"] == 45
 
 
@@ -263,15 +265,15 @@ class TestDatabasesOfBefore:
         old = kiosk_shop(any_store, {"lmdh": "lmdh:ridge=1,exploration=0.3"})
         answer(old, "ann", MEAN, lists=3)
         new = kiosk_shop(any_store, LMDP, clock=old.clock)
-        told = new.desk.user("ann")
+        told = new.engine.user("ann")
 
         given = new.give("ann")
 
         assert (told["policy"], given["policy"]) == ("lmdp", "lmdp")
-        assert told["learnt"] == new.desk.user("ann")["learnt"]
+        assert told["learnt"] == new.engine.user("ann")["learnt"]
         assert told["learnt"]["relevance"][1]["weight"] > 0
         assert (new.check().wrong, new.check().largest) == ((), 0.0)
-        names = [(one["policy"], one["users"]) for one in new.desk.comparison()["policies"]]
+        names = [(one["policy"], one["users"]) for one in new.engine.comparison()["policies"]]
         assert names == [("lmdp", 0), ("lmdh", 1)]
 
     def test_the_former_policy_is_a_line_away(self, store: Store) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from variegate.engine import Report, Wish, batch_loop, queue
+from variegate.engine import Feedback, RecommendRequest, batch_loop, queue
 from variegate.engine.batch_loop import BatchLoop, EngineThread
 from variegate.engine.queue import CommandQueue, Progress, QueuedCommand, approximate_size
 from variegate.errors import OutcomeUnknownError, StoreError
@@ -200,8 +200,10 @@ def test_waiting_commands_are_bounded_by_number(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_thousand_large_commands_do_not_take_a_gigabyte() -> None:
-    def large(number: int) -> Wish:
-        return Wish(f"user {number}", candidates=tuple(f"{number}-{n:010000}" for n in range(90)))
+    def large(number: int) -> RecommendRequest:
+        return RecommendRequest(
+            f"user {number}", candidates=tuple(f"{number}-{n:010000}" for n in range(90))
+        )
 
     async def work() -> tuple[int, int]:
         it = CommandQueue(Stopped(), timeout=60.0)
@@ -228,8 +230,8 @@ def test_a_thousand_large_commands_do_not_take_a_gigabyte() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        Wish("ann", candidates=tuple(str(n) * 20 for n in range(1000))),
-        Report("01", {str(n): 0.5 for n in range(1000)}, tuple(str(n) for n in range(1000))),
+        RecommendRequest("ann", candidates=tuple(str(n) * 20 for n in range(1000))),
+        Feedback("01", {str(n): 0.5 for n in range(1000)}, tuple(str(n) for n in range(1000))),
         {"lists": [[] for _ in range(10_000)]},
     ],
     ids=["candidates", "rewards", "empty-lists"],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.engine.shop import LMDH, Shop
-from variegate.engine import Report
+from variegate.engine import Feedback
 from variegate.engine.rebuilding import Rebuilding, checked
 from variegate.engine.relearning import lessons
 from variegate.policies import State
@@ -97,7 +97,7 @@ def test_lists_after_a_rebuild_are_made_by_the_new_state(store: Store) -> None:
     save_state(shop, "bob", tampered(shop, 100.0))
     twin.give("bob")
     shop.all(Rebuilding("bob"))
-    policy = shop.arms.policy_of(shop.user("bob"), shop.items)
+    policy = shop.experiment.policy_of(shop.user("bob"), shop.items)
     expected = list(policy.recommend(4).ids)
     assert shop.ids("bob", show_again=True) == twin.ids("bob", show_again=True) == expected
 
@@ -122,10 +122,10 @@ def test_a_long_log_is_read_in_pages(store: Store) -> None:
     for _ in range(130):
         given = shop.give(k=5)
         for item in given["items"]:
-            reports.append(Report(given["slate_id"], {item["id"]: 0.5}, ()))
+            reports.append(Feedback(given["slate_id"], {item["id"]: 0.5}, ()))
     shop.all(*reports)
     assert len(shop.events()) == 650
     seen: list[int] = []
     assert (shop.check().wrong, shop.check().largest) == ((), 0.0)
-    checked(store, shop.desk.shelf, shop.arms, seen.append)
+    checked(store, shop.engine.live, shop.experiment, seen.append)
     assert seen == [1]

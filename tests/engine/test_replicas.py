@@ -10,9 +10,9 @@ import pytest
 
 from tests.engine.shop import LMDH, Shop
 from variegate.engine import replicas
-from variegate.engine.listing import Wish
+from variegate.engine.executor import Executor
+from variegate.engine.recommend import RecommendRequest
 from variegate.engine.replicas import Replica, configuration_of
-from variegate.engine.settling import Settler
 from variegate.errors import ConflictError, StoreError
 from variegate.store import ReplicaRow, Store
 
@@ -20,15 +20,15 @@ OTHER = {"a": "lmdh:ridge=2"}
 
 
 def member(shop: Shop, *, replace: bool = False) -> Replica:
-    return Replica(shop.store, configuration_of(shop.arms, shop.rules), replace=replace)
+    return Replica(shop.store, configuration_of(shop.experiment, shop.rules), replace=replace)
 
 
-def joined(shop: Shop, *, replace: bool = False) -> Settler:
+def joined(shop: Shop, *, replace: bool = False) -> Executor:
     """Return what does the operations of a process that has joined."""
     replica = member(shop, replace=replace)
     replica.join(no_sleep)
-    return Settler(
-        shop.store, shop.desk.shelf, shop.arms, shop.rules, clock=shop.clock, replica=replica
+    return Executor(
+        shop.store, shop.engine.live, shop.experiment, shop.rules, clock=shop.clock, replica=replica
     )
 
 
@@ -44,7 +44,9 @@ def seen_by(store: Store) -> list[ReplicaRow]:
 def test_processes_with_the_same_settings_share_a_store(any_store: Store) -> None:
     one, two = joined(Shop(any_store)), joined(Shop(any_store))
 
-    assert [type(outcome) for outcome in one([Wish("ann")]) + two([Wish("ann")])] == [dict, dict]
+    assert [
+        type(outcome) for outcome in one([RecommendRequest("ann")]) + two([RecommendRequest("ann")])
+    ] == [dict, dict]
     assert len(seen_by(any_store)) == 2
 
 
@@ -67,7 +69,7 @@ def test_a_refused_process_leaves_the_other_at_work(any_store: Store) -> None:
     with pytest.raises(ConflictError):
         joined(Shop(any_store, OTHER))
 
-    assert isinstance(one([Wish("ann")])[0], dict)
+    assert isinstance(one([RecommendRequest("ann")])[0], dict)
 
 
 def test_a_process_that_left_is_in_nobodys_way(any_store: Store) -> None:
@@ -89,7 +91,7 @@ def test_a_process_without_heartbeat_is_in_nobodys_way(
 
     new = joined(Shop(any_store, OTHER))
 
-    assert isinstance(new([Wish("ann")])[0], dict)
+    assert isinstance(new([RecommendRequest("ann")])[0], dict)
 
 
 def test_a_killed_process_of_this_machine_is_in_nobodys_way(store: Store) -> None:
@@ -116,15 +118,15 @@ def ended_process() -> Iterator[int]:
 def test_replaced_settings_stop_the_other_process(any_store: Store) -> None:
     shop = Shop(any_store)
     old = joined(shop)
-    old([Wish("ann")])
+    old([RecommendRequest("ann")])
     before = shop.user()
 
     new = joined(Shop(any_store, OTHER), replace=True)
 
     with pytest.raises(StoreError, match="other settings by now"):
-        old([Wish("ann")])
+        old([RecommendRequest("ann")])
     assert shop.user() == before
-    assert isinstance(new([Wish("ann")])[0], dict)
+    assert isinstance(new([RecommendRequest("ann")])[0], dict)
 
 
 def test_operations_that_are_alone_are_held_to_it_too(any_store: Store) -> None:
@@ -137,18 +139,18 @@ def test_operations_that_are_alone_are_held_to_it_too(any_store: Store) -> None:
 
 
 def _forgetting(user: str) -> object:
-    from variegate.engine.forgetting import Forgetting
+    from variegate.engine.forgetting import ForgetUser
 
-    return Forgetting(user)
+    return ForgetUser(user)
 
 
 def test_tables_of_a_later_version_stop_a_process(any_store: Store) -> None:
-    settler = joined(Shop(any_store))
+    executor = joined(Shop(any_store))
     with any_store.batch() as batch:
         batch.set_meta("schema", str(any_store.schema + 1))
     try:
         with pytest.raises(StoreError, match="upgraded by a later version"):
-            settler([Wish("ann")])
+            executor([RecommendRequest("ann")])
         with pytest.raises(StoreError, match="upgraded by a later version"):
             any_store.ping()
     finally:
@@ -159,11 +161,11 @@ def test_tables_of_a_later_version_stop_a_process(any_store: Store) -> None:
 def test_a_heartbeat_keeps_a_process_in_sight(
     any_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settler = joined(Shop(any_store))
+    executor = joined(Shop(any_store))
     (first,) = seen_by(any_store)
     monkeypatch.setattr(replicas, "BEAT_SECONDS", 0.0)
 
-    settler.close_due(1)
+    executor.close_due(1)
 
     assert seen_by(any_store)[0].seen > first.seen
 
@@ -173,15 +175,15 @@ def test_a_wrong_clock_of_a_replica_changes_no_deadline(
 ) -> None:
     store: Store = opening("postgres")  # type: ignore[operator]
     shop = Shop(store, default_reward=0.0, wait_seconds=60.0)
-    right = Settler(store, shop.desk.shelf, shop.arms, shop.rules)
-    (given,) = right([Wish("ann")])
+    right = Executor(store, shop.engine.live, shop.experiment, shop.rules)
+    (given,) = right([RecommendRequest("ann")])
     truth = time.time()
 
     monkeypatch.setattr(time, "time", lambda: truth + 120.0)
-    ahead = Settler(store, shop.desk.shelf, shop.arms, shop.rules, replica=member(shop))
+    ahead = Executor(store, shop.engine.live, shop.experiment, shop.rules, replica=member(shop))
 
     assert ahead.close_due(10) == 0
-    (late,) = ahead([Wish("ann")])
+    (late,) = ahead([RecommendRequest("ann")])
     assert not shop.slate(given["slate_id"]).closed
     assert abs(shop.slate(late["slate_id"]).created - truth) < 30.0
     assert "clock is +1" in caplog.text

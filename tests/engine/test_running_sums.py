@@ -9,7 +9,7 @@ import pytest
 
 from tests.engine.scanning import Scan
 from tests.engine.shop import Shop
-from variegate.engine.overview import overview
+from variegate.demo.overview import overview
 from variegate.engine.rebuilding import Recounting
 from variegate.errors import ConflictError, NotFoundError
 from variegate.store import Store
@@ -30,7 +30,7 @@ def near(found: Any, expected: Any) -> bool:
 
 
 def assert_sums_are_those_of_the_history(shop: Shop) -> None:
-    scan, report = Scan(shop.store), shop.desk.comparison()
+    scan, report = Scan(shop.store), shop.engine.comparison()
     expected = scan.report(list(POLICIES))
     shown = {one["policy"]: one for one in report["policies"]}
     for name, policy in expected["policies"].items():
@@ -39,8 +39,8 @@ def assert_sums_are_those_of_the_history(shop: Shop) -> None:
     now = shop.clock.now
     for minutes in (15, 200):
         with shop.store.reading() as reader:
-            stock = shop.desk.shelf.as_of(reader)
-            found = overview(reader, stock, shop.arms, now=now, minutes=minutes)
+            snapshot = shop.engine.live.as_of(reader)
+            found = overview(reader, snapshot, shop.experiment, now=now, minutes=minutes)
         assert found["counts"] == scan.counts()
         assert found["per_minute"] == scan.per_minute(now, minutes)
         assert near(found["by_policy"], scan.by_policy(now, minutes))
@@ -138,9 +138,9 @@ def test_recounting_leaves_right_sums_as_they_are(any_store: Store) -> None:
     traffic = Traffic(shop, 1, USERS)
     for _ in range(30):
         traffic.step()
-    before = shop.desk.comparison()
+    before = shop.engine.comparison()
     shop.do(Recounting())
-    assert shop.desk.comparison() == before
+    assert shop.engine.comparison() == before
     assert_sums_are_those_of_the_history(shop)
 
 
@@ -152,30 +152,30 @@ def test_an_imported_number_without_measure_leaves_reports_to_everyone(any_store
         row = next(iter(batch.history("ann", 1)))
         huge = row._replace(id="01HUGE", earned=1e308, spread=dict.fromkeys(row.spread, 1e308))
         batch.add_slates([huge, huge._replace(id="01HUGER", created=huge.created + 60)])
-    report = shop.desk.comparison()
+    report = shop.engine.comparison()
     assert report["policies"][0]["users"] == 2
     assert np.isfinite(list(report["policies"][0]["reward"].values())).all()
-    assert np.isfinite([one["reward"] for one in shop.desk.overview(15)["by_policy"]]).all()
+    assert np.isfinite([one["reward"] for one in shop.engine.overview(15)["by_policy"]]).all()
 
 
 def test_pages_that_ask_at_once_cost_one_overview(shop: Shop, monkeypatch: Any) -> None:
     shop.click()
     now = [100.0]
-    monkeypatch.setattr("variegate.engine.desk.monotonic", lambda: now[0])
-    first = shop.desk.overview(15)
+    monkeypatch.setattr("variegate.engine.engine.monotonic", lambda: now[0])
+    first = shop.engine.overview(15)
     shop.click()
-    assert shop.desk.overview(15) is first
-    assert shop.desk.overview(60)["counts"]["slates"] == 2
+    assert shop.engine.overview(15) is first
+    assert shop.engine.overview(60)["counts"]["slates"] == 2
     now[0] += 2.0
-    assert shop.desk.overview(15)["counts"]["slates"] == 2
+    assert shop.engine.overview(15)["counts"]["slates"] == 2
 
 
 def test_reports_read_no_lists(shop: Shop) -> None:
     for user in ("ann", "bob"):
         shop.click(user)
-    report = shop.desk.comparison()
+    report = shop.engine.comparison()
     with shop.store._database.changing_tables() as connection:
         connection.exec_driver_sql("ALTER TABLE slates RENAME TO hidden")
-    assert shop.desk.comparison() == report
-    assert shop.desk.overview(60)["report"] == report
-    assert shop.desk.counts()["slates"] == 2
+    assert shop.engine.comparison() == report
+    assert shop.engine.overview(60)["report"] == report
+    assert shop.engine.counts()["slates"] == 2

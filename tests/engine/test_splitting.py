@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.engine.shop import Shop
-from variegate.engine import Arms
+from variegate.engine import Experiment
 from variegate.errors import NotFoundError
 from variegate.store import Store
 
@@ -24,9 +24,9 @@ ABC = {"a": "lmdh", "b": "mmr", "c": "uniform"}
     ],
 )
 def test_users_are_split_by_the_weights(split: dict[str, float], shares: dict[str, float]) -> None:
-    arms = Arms(ABC, split, seed=1)
+    experiment = Experiment(ABC, split, seed=1)
     users = 4000
-    found = Counter(arms.assigned(f"user {number}") for number in range(users))
+    found = Counter(experiment.assigned(f"user {number}") for number in range(users))
     for name, share in shares.items():
         error = 4 * np.sqrt(share * (1 - share) / users)  # four standard errors
         assert abs(found[name] / users - share) <= error
@@ -36,14 +36,14 @@ def test_a_user_gets_the_same_policy_on_every_machine() -> None:
     users = ("ann", "bob", "cid", "dora", "emil", "fay", "gus")
     # The first 8 bytes of SHA-256 of "3:ann" and so on, as thirds of all that there are.
     thirds = [int(sha256(f"3:{user}".encode()).hexdigest()[:16], 16) * 3 >> 64 for user in users]
-    arms = Arms(ABC, seed=3)
-    assert [arms.assigned(user) for user in users] == ["abc"[third] for third in thirds]
-    assert [arms.assigned(user) for user in users[:5]] == ["c", "c", "c", "c", "b"]
+    experiment = Experiment(ABC, seed=3)
+    assert [experiment.assigned(user) for user in users] == ["abc"[third] for third in thirds]
+    assert [experiment.assigned(user) for user in users[:5]] == ["c", "c", "c", "c", "b"]
 
 
 def test_another_seed_splits_otherwise() -> None:
     users = [f"u{number}" for number in range(100)]
-    one, two = ([Arms(AB, seed=seed).assigned(user) for user in users] for seed in (1, 2))
+    one, two = ([Experiment(AB, seed=seed).assigned(user) for user in users] for seed in (1, 2))
     assert one != two
 
 
@@ -59,7 +59,7 @@ def test_a_user_keeps_the_policy_though_the_split_changes(any_store: Store) -> N
 
 def test_a_policy_that_nobody_serves_is_not_found(shop: Shop) -> None:
     with pytest.raises(NotFoundError, match="no policy 'nope': there are lmdh"):
-        shop.arms.new_policy("nope", shop.items)
+        shop.experiment.new_policy("nope", shop.items)
 
 
 class TestReport:
@@ -72,7 +72,7 @@ class TestReport:
         number = 0
         while len(self.users["a"]) < 3 or len(self.users["b"]) < 2:
             user, number = f"u{number}", number + 1
-            name = shop.arms.assigned(user)
+            name = shop.experiment.assigned(user)
             if len(self.users[name]) < {"a": 3, "b": 2}[name]:
                 self.users[name].append(user)
         self.spreads: dict[str, list[dict[str, float]]] = {}
@@ -97,7 +97,7 @@ class TestReport:
 
     def test_rewards_are_means_over_users(self, shop: Shop) -> None:
         self.fill(shop)
-        a, b = shop.desk.comparison()["policies"]
+        a, b = shop.engine.comparison()["policies"]
         assert (a["policy"], a["line"], a["users"], a["answered_slates"]) == ("a", AB["a"], 3, 4)
         assert (b["policy"], b["line"], b["users"], b["answered_slates"]) == ("b", AB["b"], 2, 2)
         # 1/4, 1/2 and 3/4: a standard deviation of 1/4 over three users.
@@ -110,7 +110,7 @@ class TestReport:
 
     def test_the_difference_has_an_interval_too(self, shop: Shop) -> None:
         self.fill(shop)
-        (difference,) = shop.desk.comparison()["differences"]
+        (difference,) = shop.engine.comparison()["differences"]
         assert (difference["policy"], difference["against"]) == ("b", "a")
         half = 1.959964 * np.sqrt(0.25**2 / 3 + 0.125**2)
         assert difference["reward"] == pytest.approx(
@@ -119,7 +119,7 @@ class TestReport:
 
     def test_diversity_is_the_mean_of_each_users_lists(self, shop: Shop) -> None:
         self.fill(shop)
-        a, _ = shop.desk.comparison()["policies"]
+        a, _ = shop.engine.comparison()["policies"]
         for distance in ("cosine", "genres", "years", "country", "place"):
             means = [
                 np.mean([spread[distance] for spread in self.spreads[user]])
@@ -131,21 +131,21 @@ class TestReport:
 
     def test_too_few_have_no_interval(self, shop: Shop) -> None:
         empty = {"mean": None, "low": None, "high": None}
-        nobody, _ = shop.desk.comparison()["policies"]
+        nobody, _ = shop.engine.comparison()["policies"]
         assert (nobody["users"], nobody["reward"], nobody["diversity"]) == (0, empty, {})
         self.answer(shop, self.users["a"][0], 1)
-        report = shop.desk.comparison()
+        report = shop.engine.comparison()
         assert report["policies"][0]["reward"] == {"mean": 0.25, "low": None, "high": None}
         assert report["differences"][0]["reward"] == empty
 
     def test_a_report_that_says_nothing_does_not_count(self, shop: Shop) -> None:
         self.answer(shop, self.users["a"][0], 0, seen=0)
-        assert shop.desk.comparison()["policies"][0]["users"] == 0
+        assert shop.engine.comparison()["policies"][0]["users"] == 0
 
     def test_a_policy_of_before_is_reported_to_the_end(self, shop: Shop) -> None:
         self.fill(shop)
         later = Shop(shop.store, {"c": "lmdh"}, clock=shop.clock)
-        report = later.desk.comparison()
+        report = later.engine.comparison()
         assert [one["policy"] for one in report["policies"]] == ["c", "a", "b"]
         assert [one["line"] for one in report["policies"]] == ["lmdh", None, None]
         assert [one["users"] for one in report["policies"]] == [0, 3, 2]

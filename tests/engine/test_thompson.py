@@ -18,7 +18,7 @@ def test_propensities_are_logged_and_agree_with_the_library(
     store: Store, dial: Dial | None
 ) -> None:
     shop = Shop(store, THOMPSON, mix=0.3, seed=11)
-    policy = shop.arms.new_policy("thompson", shop.items)
+    policy = shop.experiment.new_policy("thompson", shop.items)
     rng = np.random.default_rng((11, crc32(b"ann"), 0))
     slate, propensities = mixed_slate(policy, 4, 0.3, rng=rng, dial=dial)
 
@@ -30,7 +30,7 @@ def test_propensities_are_logged_and_agree_with_the_library(
 def test_without_a_mix_it_draws_and_logs_nothing(store: Store) -> None:
     shop = Shop(store, THOMPSON)
     rng = np.random.default_rng((shop.rules.seed, crc32(b"ann"), 0))
-    slate = shop.arms.new_policy("thompson", shop.items).recommend(4, rng=rng)
+    slate = shop.experiment.new_policy("thompson", shop.items).recommend(4, rng=rng)
 
     row = shop.slate(shop.give()["slate_id"])
 
@@ -39,8 +39,8 @@ def test_without_a_mix_it_draws_and_logs_nothing(store: Store) -> None:
 
 def test_it_learns_from_mixed_lists(store: Store) -> None:
     shop = Shop(store, THOMPSON, mix=0.5)
-    before = shop.arms.new_policy("thompson", shop.items).state()
+    before = shop.experiment.new_policy("thompson", shop.items).state()
 
     shop.click()
 
-    assert shop.arms.policy_of(shop.user(), shop.items).state() != before
+    assert shop.experiment.policy_of(shop.user(), shop.items).state() != before

@@ -8,7 +8,7 @@ from sqlalchemy import inspect, text
 
 from tests.engine.conftest import Opening
 from tests.engine.shop import LMDH, NOON, Shop
-from variegate.engine import Report
+from variegate.engine import Feedback
 from variegate.engine.packing import unpacked_slate
 from variegate.errors import NotFoundError
 from variegate.policies import State
@@ -21,9 +21,9 @@ class TestView:
             shop.click()
         shop.clock.now += 9
         shop.give()
-        policy = shop.arms.policy_of(shop.user(), shop.items)
+        policy = shop.experiment.policy_of(shop.user(), shop.items)
         wants = policy.preferences
-        view = shop.desk.user("ann")
+        view = shop.engine.user("ann")
         assert (view["policy"], view["slates"]) == ("lmdh", 4)
         assert (view["created"], view["changed"]) == (NOON, NOON + 9)
         relevance = view["learnt"]["relevance"]
@@ -38,14 +38,14 @@ class TestView:
 
     def test_a_new_user_is_not_clear_yet(self, shop: Shop) -> None:
         shop.give()
-        words = shop.desk.user("ann")["learnt"]["words"]
+        words = shop.engine.user("ann")["learnt"]["words"]
         assert words["likes"] == "What you like is not clear yet."
 
     def test_nobody_is_not_found(self, shop: Shop) -> None:
         with pytest.raises(NotFoundError, match="no user 'ann'"):
-            shop.desk.user("ann")
+            shop.engine.user("ann")
         with pytest.raises(NotFoundError, match="no user 'ann'"):
-            shop.desk.history("ann", 5, None)
+            shop.engine.history("ann", 5, None)
 
 
 class TestHistory:
@@ -53,7 +53,7 @@ class TestHistory:
         first = shop.click()
         shop.clock.now += 1
         second = shop.give()
-        history = shop.desk.history("ann", 10, None)
+        history = shop.engine.history("ann", 10, None)
         assert [one["slate_id"] for one in history["slates"]] == [
             second["slate_id"],
             first["slate_id"],
@@ -70,8 +70,8 @@ class TestHistory:
         for _ in range(5):
             slates.append(shop.give(k=1)["slate_id"])
             shop.clock.now += 1
-        page = shop.desk.history("ann", 3, None)
-        older = shop.desk.history("ann", 3, page["next"])
+        page = shop.engine.history("ann", 3, None)
+        older = shop.engine.history("ann", 3, page["next"])
         told = [one["slate_id"] for one in page["slates"] + older["slates"]]
         assert told == slates[::-1]
         assert older["next"] is None
@@ -80,12 +80,12 @@ class TestHistory:
         for _ in range(4):
             shop.give(k=1)
             shop.clock.now += 1
-        first = shop.desk.history("ann", 2, None)
-        last = shop.desk.history("ann", 2, first["next"])
+        first = shop.engine.history("ann", 2, None)
+        last = shop.engine.history("ann", 2, first["next"])
         assert [len(page["slates"]) for page in (first, last)] == [2, 2]
         assert first["next"] == first["slates"][-1]["slate_id"]
         assert last["next"] is None
-        assert shop.desk.history("ann", 4, None)["next"] is None
+        assert shop.engine.history("ann", 4, None)["next"] is None
 
 
 def test_a_forgotten_user_is_in_no_table(any_store: Store) -> None:
@@ -125,8 +125,8 @@ def test_a_user_whose_policy_is_gone_learns_anew_from_the_log(store: Store, line
     old = Shop(store, {"old": "lmdh:ridge=1"})
     slates = [old.click(place=place)["slate_id"] for place in (0, 2, 1)]
     new = Shop(store, {"new": line}, clock=old.clock)
-    before = new.desk.user("ann")
-    policy = new.arms.new_policy("new", new.items)
+    before = new.engine.user("ann")
+    policy = new.experiment.new_policy("new", new.items)
     for slate, place in zip(slates, (0, 2, 1), strict=True):
         policy.update(unpacked_slate(new.slate(slate)), np.eye(4)[place])
     given = new.give(show_again=True)
@@ -135,7 +135,7 @@ def test_a_user_whose_policy_is_gone_learns_anew_from_the_log(store: Store, line
     assert user.state == policy.state().to_bytes()
     rng = np.random.default_rng((0, crc32(b"ann"), 3))
     assert [one["id"] for one in given["items"]] == list(policy.recommend(4, rng=rng).ids)
-    after = new.desk.user("ann")
+    after = new.engine.user("ann")
     assert (before["policy"], before["learnt"]) == ("new", after["learnt"])
     assert (new.check().wrong, new.check().largest) == ((), 0.0)
 
@@ -183,7 +183,7 @@ class TestListsThatAPolicyCannotRead:
     def test_it_begins_with_nothing(self, moved: Shop) -> None:
         given = moved.give()
         assert (given["policy"], len(given["items"])) == ("new", 4)
-        blank = moved.arms.new_policy("new", moved.items)
+        blank = moved.experiment.new_policy("new", moved.items)
         assert moved.user().state == blank.state().to_bytes()
         assert moved.check().wrong == ()
 
@@ -213,7 +213,7 @@ class TestTwoProcesses:
         two = Shop(any_store, clock=one.clock)
         for shop in (one, two, two, one, two, one):
             shop.click(show_again=True)
-        policy = one.arms.policy_of(one.user(), one.items)
+        policy = one.experiment.policy_of(one.user(), one.items)
         assert one.ids(show_again=True) == list(policy.recommend(4).ids)
         assert (one.check().wrong, one.check().largest) == ((), 0.0)
 
@@ -235,7 +235,7 @@ class TestTwoProcesses:
     def test_both_taking_the_same_report_learn_it_once(self, any_store: Store) -> None:
         one, two = Shop(any_store), Shop(any_store)
         given = one.give()
-        report = Report(given["slate_id"], {given["items"][0]["id"]: 1.0})
+        report = Feedback(given["slate_id"], {given["items"][0]["id"]: 1.0})
         assert one.all(report) == two.all(report)
         assert len(one.events()) == 1
         assert (one.check().wrong, one.check().largest) == ((), 0.0)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.engine.shop import Clock, Shop
-from variegate.engine import Wish
-from variegate.engine.shown import Shown
+from variegate.engine import RecommendRequest
+from variegate.engine.shown import SeenItems
 from variegate.errors import ConflictError
 from variegate.store import Store
 
@@ -15,12 +15,12 @@ from variegate.store import Store
 class Shopping(Shop):
     """A shop in which a minute passes before each list."""
 
-    def give(self, user: str = "ann", **wish: Any) -> dict[str, Any]:
+    def give(self, user: str = "ann", **request: Any) -> dict[str, Any]:
         self.clock.now += 60.0
-        return super().give(user, **wish)
+        return super().give(user, **request)
 
     def memory(self, user: str = "ann") -> list[tuple[int, int]]:
-        return Shown(self.user(user).shown).times()
+        return SeenItems(self.user(user).shown).times()
 
 
 def item_ids(answer: dict[str, Any]) -> list[str]:
@@ -96,7 +96,7 @@ def test_any_lists_leave_what_the_others_would_have(store: Store, seed: int) -> 
         given = shop.give(k=len(wished), candidates=wished, show_again=True, instead_of=back)
         standing.append((given["slate_id"], item_ids(given), shop.clock.now))
 
-        plain = Shown()
+        plain = SeenItems()
         for _, items, time in standing:
             plain = plain.with_list(shop.items.rows(items), time, 7)
         # Of the items of one list, any may be forgotten first.
@@ -114,8 +114,8 @@ def test_list_of_the_same_transaction_counts_as_given_after(any_store: Store) ->
     shop.clock.now += 60.0
 
     shop.all(
-        Wish("ann", candidates=("i1",), show_again=True),
-        Wish("ann", candidates=("i2",), instead_of=first["slate_id"]),
+        RecommendRequest("ann", candidates=("i1",), show_again=True),
+        RecommendRequest("ann", candidates=("i2",), instead_of=first["slate_id"]),
     )
 
     assert dict(shop.memory()) == dict.fromkeys((1, 2), int(shop.clock.now))

@@ -46,7 +46,7 @@ class Caller:
         finally:
             connection.close()
 
-    def wish(self, user: str = "ada") -> Answer:
+    def request(self, user: str = "ada") -> Answer:
         """Ask for a list."""
         answer = self.ask("POST", f"/v1/users/{user}/slates", {})
         self.notebook.list_answered(answer.status, answer.body)

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from pydantic import BaseModel
 
 from tests.service.shell import problem
-from variegate.engine import Desk
+from variegate.engine import Engine
 from variegate.service.keys import make_key
 
 Json = dict[str, Any]
@@ -18,10 +18,12 @@ Json = dict[str, Any]
 class Caller:
     """Sends requests with a key of a role, and holds each answer to what its route declares."""
 
-    def __init__(self, app: FastAPI, desk: Desk) -> None:
-        self.app, self.desk = app, desk
+    def __init__(self, app: FastAPI, engine: Engine) -> None:
+        self.app, self.engine = app, engine
         self.client = TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False)
-        self.keys = {role: make_key(desk.store, role, "a test")[0] for role in ("client", "admin")}
+        self.keys = {
+            role: make_key(engine.store, role, "a test")[0] for role in ("client", "admin")
+        }
 
     def send(self, method: str, path: str, body: Any = None, *, role: str | None = "admin") -> Any:
         kind = "application/x-ndjson" if "/import" in path else "application/json"

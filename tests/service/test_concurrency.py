@@ -57,7 +57,7 @@ async def everybody_at_once(connections: Sequence[Connection], clients: Sequence
 
     async def one(number: int) -> None:
         client, connection = clients[number], connections[number]
-        slate = await client.wish(connection, USER)
+        slate = await client.request(connection, USER)
         assert slate is not None
         report = client.report_on(slate)
         if number % 4:
@@ -122,7 +122,7 @@ def test_contradictions_at_the_same_time_leave_one_truth(
     async def contradict(address: tuple[str, int]) -> None:
         client = client_of(address, book, 0)
         connections = await connected(address, tmp_path, workers)
-        slate = await client.wish(connections[0], USER)
+        slate = await client.request(connections[0], USER)
         assert slate is not None
         items = book.slates[slate].items
         reports = [

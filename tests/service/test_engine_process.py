@@ -17,7 +17,7 @@ from tests.service.asking import Caller
 from tools.loadtest.server import family_of
 from tools.soak.process import Process, started
 from tools.soak.run import Looking, settings_of
-from variegate.engine import Report, Wish, process
+from variegate.engine import Feedback, RecommendRequest, process
 from variegate.engine.process import EngineProxy, has_process
 from variegate.engine.queue import CommandQueue, QueuedCommand
 from variegate.engine.settings import Settings
@@ -70,16 +70,16 @@ def serving(settings: Settings, folder: Path) -> Iterator[tuple[Process, Caller]
 
 def test_lists_feedback_and_refusals_are_those_of_a_thread(settings: Settings) -> None:
     async def work(queue: CommandQueue) -> None:
-        slate = await queue.submit(Wish("ann", k=3))
+        slate = await queue.submit(RecommendRequest("ann", k=3))
         assert [len(slate["items"]), slate["user"]] == [3, "ann"]
         liked = {slate["items"][0]["id"]: 1.0}
-        told = await queue.submit(Report(slate["slate_id"], liked))
+        told = await queue.submit(Feedback(slate["slate_id"], liked))
         assert told["status"] == "learnt"
-        assert await queue.submit(Report(slate["slate_id"], liked)) == told
+        assert await queue.submit(Feedback(slate["slate_id"], liked)) == told
         with pytest.raises(InputError, match="`k` must be from 1"):
-            await queue.submit(Wish("ann", k=0))
+            await queue.submit(RecommendRequest("ann", k=0))
         with pytest.raises(NotFoundError, match="no slate"):
-            await queue.submit(Report("nothing", {}))
+            await queue.submit(Feedback("nothing", {}))
 
     observed = run(settings, work)
 
@@ -91,7 +91,7 @@ def test_lists_feedback_and_refusals_are_those_of_a_thread(settings: Settings) -
 def test_many_at_once_are_each_answered_with_their_own(settings: Settings) -> None:
     async def work(queue: CommandQueue) -> None:
         users = [f"u{number}" for number in range(100)]
-        slates = await asyncio.gather(*(queue.submit(Wish(user)) for user in users))
+        slates = await asyncio.gather(*(queue.submit(RecommendRequest(user)) for user in users))
         assert [slate["user"] for slate in slates] == users
 
     observed = run(settings, work)
@@ -103,8 +103,8 @@ def test_many_at_once_are_each_answered_with_their_own(settings: Settings) -> No
 
 def test_whoever_goes_away_before_the_answer_costs_the_others_nothing(settings: Settings) -> None:
     async def work(queue: CommandQueue) -> None:
-        gone = asyncio.create_task(queue.submit(Wish("gone")))
-        stays = asyncio.create_task(queue.submit(Wish("stays")))
+        gone = asyncio.create_task(queue.submit(RecommendRequest("gone")))
+        stays = asyncio.create_task(queue.submit(RecommendRequest("stays")))
         await asyncio.sleep(0)
         gone.cancel()
         assert (await stays)["user"] == "stays"
@@ -124,7 +124,7 @@ def test_a_command_for_an_engine_whose_connection_is_closed_is_not_done(
 
         def send(_lost: object) -> None:
             try:
-                proxy.send(QueuedCommand(1, monotonic(), Wish("ann")))
+                proxy.send(QueuedCommand(1, monotonic(), RecommendRequest("ann")))
             except Exception as error:
                 errors.append(error)
 
@@ -166,16 +166,16 @@ def test_an_engine_that_is_killed_is_told_and_another_is_opened(
     settings: Settings, tmp_path: Path
 ) -> None:
     with serving(settings, tmp_path) as (service, caller):
-        slate = caller.wish()
+        slate = caller.request()
         first = engine_of(service.pid)
         os.kill(first, signal.SIGKILL)
-        answers = [caller.wish("bob")]
+        answers = [caller.request("bob")]
         while answers[-1].status != 201:
             assert answers[-1].status == 503
             assert answers[-1].headers["retry-after"] == "1"
             assert caller.ask("GET", "/healthz").status == 200
             time.sleep(0.01)
-            answers.append(caller.wish("bob"))
+            answers.append(caller.request("bob"))
 
         assert len(answers) > 1
         assert engine_of(service.pid) != first
@@ -198,7 +198,7 @@ def test_an_engine_ends_with_the_service_that_was_killed(
     settings: Settings, tmp_path: Path
 ) -> None:
     with serving(settings, tmp_path) as (service, caller):
-        assert caller.wish().status == 201
+        assert caller.request().status == 201
         engine = engine_of(service.pid)
         service.kill_front()
         service.wait()
@@ -210,14 +210,14 @@ def test_a_signal_to_all_processes_lets_the_service_end_in_order(
     settings: Settings, tmp_path: Path
 ) -> None:
     with serving(settings, tmp_path) as (service, caller):
-        assert caller.wish().status == 201
+        assert caller.request().status == 201
         os.killpg(service.pid, signal.SIGINT)
 
         assert service.wait() == 0
 
 
 @pytest.mark.parametrize(
-    ("cores", "workers", "wish", "expected"),
+    ("cores", "workers", "asked", "expected"),
     [
         (1, 1, None, False),
         (2, 1, None, True),
@@ -228,8 +228,8 @@ def test_a_signal_to_all_processes_lets_the_service_end_in_order(
     ],
 )
 def test_there_is_an_engine_process_where_cores_would_be_idle(
-    cores: int, workers: int, wish: bool | None, expected: bool, monkeypatch: pytest.MonkeyPatch
+    cores: int, workers: int, asked: bool | None, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "cores", lambda: cores)
 
-    assert has_process(Settings(workers=workers, engine_process=wish)) is expected
+    assert has_process(Settings(workers=workers, engine_process=asked)) is expected

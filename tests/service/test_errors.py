@@ -36,7 +36,7 @@ ERRORS = {
 }
 
 
-class Wish(BaseModel, extra="forbid"):
+class RecommendRequest(BaseModel, extra="forbid"):
     k: Annotated[int, Field(ge=1, le=100)] = 10
     names: list[Annotated[str, Field(max_length=3)]] = []
     weights: dict[str, float] = {}
@@ -50,7 +50,7 @@ def routes() -> APIRouter:
         raise ERRORS[name]
 
     @router.post("/wish")
-    async def wish(body: Wish, limit: Annotated[int, Query(ge=1)] = 1) -> int:
+    async def request(body: RecommendRequest, limit: Annotated[int, Query(ge=1)] = 1) -> int:
         return body.k * limit
 
     return router

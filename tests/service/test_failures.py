@@ -87,7 +87,7 @@ def test_sigterm_lets_what_is_under_way_finish(
         serving(url, tmp_path, engine_process=engine_process) as (process, caller, settings),
         ThreadPoolExecutor(8) as threads,
     ):
-        slates = [caller.wish() for _ in range(8)]
+        slates = [caller.request() for _ in range(8)]
         with held(url):
             answers = [threads.submit(caller.report, slate) for slate in slates]
             while caller.number(WAITING) < 8:
@@ -107,11 +107,11 @@ def test_database_that_goes_away_and_comes_back_is_told_and_used_again(
     postgres: Postgres, postgres_url: str, tmp_path: Path
 ) -> None:
     with serving(postgres_url, tmp_path) as (_, caller, settings):
-        before, unreported = caller.wish(), caller.wish()
+        before, unreported = caller.request(), caller.request()
         told = caller.report(before)
         postgres.stop()
         try:
-            check_away(caller.wish())
+            check_away(caller.request())
             check_away(caller.report(unreported))
             check_away(caller.report(before))
             check_away(caller.ask("GET", "/v1/users/ada"))
@@ -125,7 +125,7 @@ def test_database_that_goes_away_and_comes_back_is_told_and_used_again(
 
         assert caller.report(before).body == told.body
         assert caller.report(unreported).status == 200
-        assert caller.report(caller.wish()).status == 200
+        assert caller.report(caller.request()).status == 200
         assert caller.ask("GET", "/readyz").status == 200
         check_in_order(settings, caller)
 
@@ -180,9 +180,9 @@ def test_database_that_takes_no_writes_is_told_and_used_when_it_does(
     postgres_url: str, tmp_path: Path
 ) -> None:
     with serving(postgres_url, tmp_path) as (_, caller, settings):
-        slate = caller.wish()
+        slate = caller.request()
         with read_only(postgres_url):
-            check_away(caller.wish(), "read-only transaction")
+            check_away(caller.request(), "read-only transaction")
             check_away(caller.report(slate), "read-only transaction")
             assert caller.ask("GET", "/v1/users/ada").status == 200
 
@@ -195,11 +195,11 @@ def test_database_that_takes_no_writes_is_told_and_used_when_it_does(
 def test_file_that_is_removed_is_told_and_not_made_anew(sqlite_url: str, tmp_path: Path) -> None:
     path = tmp_path / "service.db"
     with serving(sqlite_url, tmp_path) as (_, caller, _settings):
-        slate = caller.wish()
+        slate = caller.request()
         assert slate.status == 201
         path.unlink()
 
-        check_away(caller.wish(), "was removed or replaced: restart the service")
+        check_away(caller.request(), "was removed or replaced: restart the service")
         check_away(caller.report(slate), "was removed or replaced: restart the service")
         check_away(caller.ask("GET", "/v1/users/ada"), "was removed or replaced")
         check_away(caller.ask("GET", "/readyz"), "the service is not ready: its log says why")
@@ -226,7 +226,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def until_refused(caller: Caller) -> Answer:
     """Return the first answer that is not a list and feedback on it."""
-    while (slate := caller.wish()).status == 201:
+    while (slate := caller.request()).status == 201:
         told = caller.report(slate)
         if told.status != 200:
             return told
@@ -238,18 +238,18 @@ def test_full_disk_is_told_and_written_again_when_there_is_room(
 ) -> None:
     ballast = small_disk / "ballast"
     with serving(f"sqlite:///{small_disk}/service.db", tmp_path) as (_, caller, settings):
-        slate = caller.wish()
+        slate = caller.request()
         room = os.statvfs(small_disk)
         ballast.write_bytes(bytes(room.f_bsize * max(room.f_bavail - 20, 0)))
 
         check_away(until_refused(caller), "database or disk is full")
-        check_away(caller.wish("bob"), "database or disk is full")
+        check_away(caller.request("bob"), "database or disk is full")
         assert caller.ask("GET", "/v1/users/ada").status == 200
         check_in_order(settings, caller)
         ballast.unlink()
 
         assert caller.report(slate).status == 200
-        assert caller.report(caller.wish("bob")).status == 200
+        assert caller.report(caller.request("bob")).status == 200
         check_in_order(settings, caller)
 
 
@@ -260,20 +260,20 @@ def test_file_that_may_not_grow_is_told_and_written_again_when_it_may(
     sqlite_url: str, tmp_path: Path
 ) -> None:
     with serving(sqlite_url, tmp_path) as (process, caller, settings):
-        slate = caller.wish()
+        slate = caller.request()
         size = (tmp_path / "service.db-wal").stat().st_size
         before = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
         for pid in family_of(process.pid):
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (size + 50_000, before[1]))
 
         check_away(until_refused(caller), "disk I/O error")
-        check_away(caller.wish("bob"), "disk I/O error")
+        check_away(caller.request("bob"), "disk I/O error")
         check_in_order(settings, caller)
         for pid in family_of(process.pid):
             resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
 
         assert caller.report(slate).status == 200
-        assert caller.report(caller.wish("bob")).status == 200
+        assert caller.report(caller.request("bob")).status == 200
         check_in_order(settings, caller)
 
 

@@ -87,18 +87,18 @@ def check_in_order(settings: Settings, caller: Caller) -> None:
 
 def test_an_engine_that_is_stopped_is_killed_and_replaced(sqlite_url: str, tmp_path: Path) -> None:
     with serving(sqlite_url, tmp_path) as (service, caller, settings):
-        assert caller.wish().status == 201
+        assert caller.request().status == 201
         engine = engine_of(service.pid)
         os.kill(engine, signal.SIGSTOP)
 
-        answers = at_once(*(lambda: caller.wish("bob"),) * 3)
+        answers = at_once(*(lambda: caller.request("bob"),) * 3)
 
         assert {answer.status for answer in answers} == {503}
         # It was stopped while it waited: it had begun nothing.
         assert {answer.code for answer in answers} == {"unavailable"}
         assert caller.ask("GET", "/readyz").status == 503
         until(lambda: caller.ask("GET", "/readyz").status == 200)
-        assert caller.wish("bob").status == 201
+        assert caller.request("bob").status == 201
         assert engine_of(service.pid) != engine
         assert not Path(f"/proc/{engine}").exists()
         assert restarts(caller, "hung") == 1
@@ -108,9 +108,9 @@ def test_an_engine_that_is_stopped_is_killed_and_replaced(sqlite_url: str, tmp_p
 
 def test_a_service_whose_engine_is_stopped_ends_in_time(sqlite_url: str, tmp_path: Path) -> None:
     with serving(sqlite_url, tmp_path) as (service, caller, _), ThreadPoolExecutor(1) as threads:
-        assert caller.wish().status == 201
+        assert caller.request().status == 201
         os.kill(engine_of(service.pid), signal.SIGSTOP)
-        waiting = threads.submit(caller.wish)
+        waiting = threads.submit(caller.request)
         until(lambda: caller.number("variegate_waiting_operations") == 1)
 
         start = time.monotonic()
@@ -125,7 +125,7 @@ def test_an_engine_that_is_stopped_for_a_moment_goes_on(sqlite_url: str, tmp_pat
     with serving(sqlite_url, tmp_path) as (service, caller, _), ThreadPoolExecutor(1) as threads:
         engine = engine_of(service.pid)
         os.kill(engine, signal.SIGSTOP)
-        waiting = threads.submit(caller.wish)
+        waiting = threads.submit(caller.request)
         until(lambda: caller.number("variegate_waiting_operations") == 1)
         os.kill(engine, signal.SIGCONT)
 
@@ -138,11 +138,11 @@ def test_a_frozen_database_leaves_no_request_unanswered(
     postgres: Postgres, postgres_url: str, tmp_path: Path, has_process: bool
 ) -> None:
     with serving(postgres_url, tmp_path, has_process=has_process) as (_, caller, settings):
-        slate = caller.wish()
+        slate = caller.request()
         paths = ["/v1/users/ada", "/v1/users/ada/history", "/v1/items", "/v1/report", "/readyz"]
         reads = [lambda path=path: caller.ask("GET", path) for path in paths]
         with postgres.frozen():
-            writes = (lambda: caller.wish("bob"), lambda: caller.report(slate))
+            writes = (lambda: caller.request("bob"), lambda: caller.report(slate))
             answers = at_once(*writes, *reads, *reads)
 
             assert {answer.status for answer in answers} == {503}
@@ -153,7 +153,7 @@ def test_a_frozen_database_leaves_no_request_unanswered(
 
         until(lambda: caller.ask("GET", "/readyz").status == 200)
         assert until(lambda: caller.report(slate).status == 200)
-        assert caller.wish("bob").status == 201
+        assert caller.request("bob").status == 201
         assert [caller.ask("GET", path).status for path in paths] == [200] * 5
         check_in_order(settings, caller)
 
@@ -166,9 +166,9 @@ def test_a_service_whose_database_is_frozen_ends_in_time(
         serving(postgres_url, tmp_path, has_process=has_process) as (service, caller, _),
         ThreadPoolExecutor(2) as threads,
     ):
-        assert caller.wish().status == 201
+        assert caller.request().status == 201
         with postgres.frozen():
-            waiting = threads.submit(caller.wish)
+            waiting = threads.submit(caller.request)
             reading = threads.submit(caller.ask, "GET", "/v1/users/ada")
             until(lambda: caller.number("variegate_waiting_operations") == 1)
             start = time.monotonic()
@@ -195,10 +195,10 @@ def test_what_is_not_known_is_told_from_what_was_not_done(
         proxy_to(postgres_url) as proxy,
         serving(proxy.url, tmp_path, has_process=has_process) as (_, caller, _settings),
     ):
-        assert caller.wish().status == 201
+        assert caller.request().status == 201
         proxy.mode = mode
 
-        answer = caller.wish("bob")
+        answer = caller.request("bob")
 
         proxy.mode = "forward"
         assert (answer.status, answer.code) == (503, code)
@@ -214,12 +214,12 @@ def test_an_engine_that_is_killed_in_a_batch_leaves_its_outcome_unknown(
     postgres_url: str, tmp_path: Path
 ) -> None:
     with serving(postgres_url, tmp_path) as (service, caller, settings):
-        slate = caller.wish()
+        slate = caller.request()
         with psycopg.connect(postgres_url) as holder, ThreadPoolExecutor(2) as threads:
             holder.execute("SELECT * FROM users FOR UPDATE")
             begun = threads.submit(caller.report, slate)
             until(lambda: lock_waits(postgres_url))
-            later = threads.submit(caller.wish, "bob")
+            later = threads.submit(caller.request, "bob")
             until(lambda: caller.number("variegate_waiting_operations") == 2)
             os.kill(engine_of(service.pid), signal.SIGKILL)
 
@@ -245,7 +245,7 @@ def test_a_long_import_is_not_taken_for_a_hang(postgres_url: str, tmp_path: Path
     )
     with serving(postgres_url, tmp_path) as (_, caller, _settings):
         for number in range(10):
-            assert caller.wish(f"u{number}").status == 201
+            assert caller.request(f"u{number}").status == 201
         lines = caller.ask("GET", "/v1/export").body
         for number in range(10):
             assert caller.ask("DELETE", f"/v1/users/u{number}").status == 200

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from tests.service.shell import problem
 from tests.service.whole import service
-from variegate.engine import Wish
+from variegate.engine import RecommendRequest
 
 JSON = {"Content-Type": "application/json"}
 LINES = {"Content-Type": "application/x-ndjson"}
@@ -23,8 +23,8 @@ SECRETS = ("Traceback", ".py", "/tmp", "/home", "site-packages", "sqlite", "SELE
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """Call a service that knows the user ann and the item-0 to item-11."""
-    with service(tmp_path_factory.mktemp("hostile"), max_body=MOST) as (app, desk):
-        asyncio.run(desk.recommend(Wish("ann")))
+    with service(tmp_path_factory.mktemp("hostile"), max_body=MOST) as (app, engine):
+        asyncio.run(engine.recommend(RecommendRequest("ann")))
         yield TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False)
 
 

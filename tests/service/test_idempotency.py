@@ -18,7 +18,7 @@ from tools.soak.run import settings_of
 
 @pytest.fixture
 def page(tmp_path: Path) -> Iterator[TestClient]:
-    with service(tmp_path) as (app, _desk):
+    with service(tmp_path) as (app, _engine):
         yield TestClient(app, base_url="http://127.0.0.1")
 
 

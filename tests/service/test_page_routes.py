@@ -10,19 +10,19 @@ from fastapi.testclient import TestClient
 
 from tests.service.shell import problem
 from tests.service.whole import ITEMS, service, shop
-from variegate.engine.watching import MOST_POINTS, Person
+from variegate.demo.simulation import MOST_POINTS, Person
 from variegate.model.utility import Utility
 from variegate.service.keys import make_key
 
 
 @pytest.fixture
 def page(tmp_path: Path) -> Iterator[TestClient]:
-    with service(tmp_path) as (app, _desk):
+    with service(tmp_path) as (app, _engine):
         yield TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False)
 
 
-def given(page: TestClient, user: str = "ann", **wish: Any) -> dict[str, Any]:
-    answer = page.post(f"/v1/users/{user}/slates", json=wish)
+def given(page: TestClient, user: str = "ann", **request: Any) -> dict[str, Any]:
+    answer = page.post(f"/v1/users/{user}/slates", json=request)
     assert answer.status_code == 201, answer.text
     found: dict[str, Any] = answer.json()
     return found
@@ -97,8 +97,8 @@ class TestFiles:
 class TestKeys:
     @pytest.fixture
     def keyed(self, tmp_path: Path) -> Iterator[tuple[TestClient, dict[str, str]]]:
-        with service(tmp_path) as (app, desk):
-            texts = {role: make_key(desk.store, role, role)[0] for role in ("client", "admin")}
+        with service(tmp_path) as (app, engine):
+            texts = {role: make_key(engine.store, role, role)[0] for role in ("client", "admin")}
             yield TestClient(app, base_url="http://127.0.0.1"), texts
 
     def test_the_page_is_open_and_its_data_is_not(
@@ -172,7 +172,7 @@ class TestInsteadOf:
         assert told == [(second["slate_id"], False, False), (first["slate_id"], True, False)]
 
     def test_it_takes_no_feedback_and_teaches_nothing(self, tmp_path: Path) -> None:
-        with service(tmp_path, late="learn") as (app, desk):
+        with service(tmp_path, late="learn") as (app, engine):
             page = TestClient(app, base_url="http://127.0.0.1")
             first = given(page)
             given(page, instead_of=first["slate_id"])
@@ -181,7 +181,7 @@ class TestInsteadOf:
 
             assert refused.status_code == 409
             assert "taken back" in problem(refused)["message"]
-            with desk.store.reading() as reader:
+            with engine.store.reading() as reader:
                 assert reader.users(["ann"])["ann"].state is None
                 assert [one.kind for one in reader.events("ann")] == ["withdraw"]
 
@@ -223,7 +223,7 @@ class TestInsteadOf:
         lines = page.get("/v1/export").content
         (tmp_path / "other").mkdir()
 
-        with service(tmp_path / "other") as (app, _desk):
+        with service(tmp_path / "other") as (app, _engine):
             other = TestClient(app, base_url="http://127.0.0.1")
             taken = other.post(
                 "/v1/import", content=lines, headers={"Content-Type": "application/x-ndjson"}
@@ -354,7 +354,7 @@ class TestWatch:
 
     def test_the_same_seed_gives_the_same_story(self, page: TestClient, tmp_path: Path) -> None:
         (tmp_path / "other").mkdir()
-        with service(tmp_path / "other") as (app, _desk):
+        with service(tmp_path / "other") as (app, _engine):
             other = TestClient(app, base_url="http://127.0.0.1")
             ours, theirs = (one.get("/v1/watch?rounds=20&seed=4").json() for one in (page, other))
 
@@ -424,7 +424,7 @@ class TestOverview:
 
 
 def test_a_store_that_is_away_does_not_keep_the_page_away(tmp_path: Path) -> None:
-    with service(tmp_path) as (app, _desk):
+    with service(tmp_path) as (app, _engine):
         page = TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False)
         (tmp_path / "whole.db").unlink()
 

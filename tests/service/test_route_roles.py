@@ -66,7 +66,7 @@ def test_a_client_may_call_the_rest(caller: Caller, method: str, path: str) -> N
 
 @pytest.mark.parametrize(("method", "path"), sorted(ADMIN | CLIENT))
 def test_nobody_may_call_anything_without_a_key(caller: Caller, method: str, path: str) -> None:
-    before = caller.desk.counts()
+    before = caller.engine.counts()
     answer = caller.send(method, path_of(path), role=None)
     assert "a key is needed" in error(answer, 401)
-    assert caller.desk.counts() == before
+    assert caller.engine.counts() == before

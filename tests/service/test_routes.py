@@ -31,7 +31,7 @@ class TestLists:
 
     def test_everything_can_be_asked_for(self, caller: Caller) -> None:
         dial = {"scale": 2.0, "floor": {"colour": 0.1}, "ceiling": 5}
-        user = next(u for u in map(str, range(99)) if caller.desk.arms.assigned(u) == "a")
+        user = next(u for u in map(str, range(99)) if caller.engine.experiment.assigned(u) == "a")
         given = caller.slate(
             user,
             k=2,
@@ -85,9 +85,9 @@ class TestLists:
     def test_what_will_not_do_is_told(
         self, caller: Caller, path: str, body: Any, status: int
     ) -> None:
-        before = caller.desk.counts()
+        before = caller.engine.counts()
         assert error(caller.send("POST", path, body), status)
-        assert caller.desk.counts() == before
+        assert caller.engine.counts() == before
 
 
 class TestUsers:
@@ -132,7 +132,7 @@ class TestUsers:
         assert export.status_code == 200
         assert export.headers["content-type"].startswith("application/x-ndjson")
         _header, *lines = export.content.splitlines()
-        users = caller.desk.counts()["users"]
+        users = caller.engine.counts()["users"]
         answer = caller.get("POST", "/v1/import", export.content)
         assert answer == {"imported": users, "items": len(lines) - users}
         assert caller.send("GET", "/v1/export").content.splitlines()[1:] == lines

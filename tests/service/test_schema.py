@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.service.whole import service
-from variegate.engine import Report, Wish
+from variegate.engine import Feedback, RecommendRequest
 
 #: For each route and kind of request: a quick run, the same requests every time.
 EXAMPLES = 30
@@ -78,12 +78,12 @@ def api(
     tmp_path_factory: pytest.TempPathFactory, known: dict[str, str]
 ) -> Iterator[schemathesis.BaseSchema]:
     """Return the schema that the service itself gives, over one user with two lists."""
-    with service(tmp_path_factory.mktemp("schema"), mix=0.2) as (app, desk):
+    with service(tmp_path_factory.mktemp("schema"), mix=0.2) as (app, engine):
 
         async def lists() -> str:
-            first = await desk.recommend(Wish("ann"))
-            await desk.feedback(Report(first["slate_id"], {first["items"][0]["id"]: 1.0}))
-            return str((await desk.recommend(Wish("ann")))["slate_id"])
+            first = await engine.recommend(RecommendRequest("ann"))
+            await engine.feedback(Feedback(first["slate_id"], {first["items"][0]["id"]: 1.0}))
+            return str((await engine.recommend(RecommendRequest("ann")))["slate_id"])
 
         known["slate"] = asyncio.run(lists())
         # Keys that are made up would be refused before anything else is looked at.

@@ -9,13 +9,13 @@ import numpy as np
 from fastapi import FastAPI
 
 from variegate import Catalogue
-from variegate.engine import Desk
+from variegate.engine import Engine
 from variegate.engine.settings import Settings
 from variegate.model.distances import difference, hamming, jaccard
 from variegate.service.app import create_app
-from variegate.service.assembly import desk_of
+from variegate.service.assembly import create_engine
 from variegate.service.metrics import Metrics
-from variegate.service.routes import desk_routes
+from variegate.service.routes import api_routes
 from variegate.store import Store
 
 ITEMS = 12
@@ -41,14 +41,17 @@ def shop() -> Catalogue:
 @contextmanager
 def service(
     folder: Path, *, items: Catalogue | None = None, **settings: Any
-) -> Iterator[tuple[FastAPI, Desk]]:
+) -> Iterator[tuple[FastAPI, Engine]]:
     """Give an application that answers everybody, and its desk; stop both in the end."""
     said = Settings(store=f"sqlite:///{folder}/whole.db", allow_anonymous=True, k=3, **settings)
     with Store.open(said.store) as store:
         metrics = Metrics()
-        desk = desk_of(said, items or shop(), store, metrics)
-        desk.start()
+        engine = create_engine(said, items or shop(), store, metrics)
+        engine.start()
         try:
-            yield create_app(said, store=store, routers=desk_routes(desk), metrics=metrics), desk
+            yield (
+                create_app(said, store=store, routers=api_routes(engine), metrics=metrics),
+                engine,
+            )
         finally:
-            desk.stop()
+            engine.stop()

@@ -7,8 +7,8 @@ import pytest
 
 from tests.engine.shop import Shop
 from tools.attack.audit import audit
-from tools.attack.facts import Facts, Given, Report
-from variegate.engine.listing import Wish
+from tools.attack.facts import Facts, Feedback, Given
+from variegate.engine.recommend import RecommendRequest
 from variegate.store import Store
 
 
@@ -22,19 +22,19 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
 def facts(shop: Shop) -> Facts:
     """Return what a client knows of one list and one report on it."""
     facts = Facts()
-    answer = shop.do(Wish("ann", request="key"))
+    answer = shop.do(RecommendRequest("ann", idempotency_key="key"))
     slate, items = answer["slate_id"], tuple(item["id"] for item in answer["items"])
     facts.keys["ann"].add("key")
     facts.by_key["ann", "key"] = slate
     facts.lists[slate] = Given("ann", items)
-    report = Report(slate, ((items[0], 1.0),), None, None)
+    report = Feedback(slate, ((items[0], 1.0),), None, None)
     facts.sent.add(report)
     facts.reports[report] = shop.tell(slate, {items[0]: 1.0})
     return facts
 
 
 def found(shop: Shop, facts: Facts) -> list[str]:
-    return audit(shop.store, facts, shop.desk.shelf, shop.arms)
+    return audit(shop.store, facts, shop.engine.live, shop.experiment)
 
 
 def test_a_store_that_agrees_is_in_order(shop: Shop, facts: Facts) -> None:
@@ -48,7 +48,7 @@ def test_a_lost_list_and_its_report_are_found(shop: Shop, facts: Facts) -> None:
 
 
 def test_a_list_that_nobody_asked_for_is_found(shop: Shop, facts: Facts) -> None:
-    shop.do(Wish("ann", request="another"))
+    shop.do(RecommendRequest("ann", idempotency_key="another"))
 
     (line,) = found(shop, facts)
     assert "the key 'another', which nobody sent" in line

@@ -15,7 +15,7 @@ from tools.attack.clients import Client
 from tools.attack.facts import Facts
 from tools.attack.replicas import Database, Replica, attacked
 from variegate import Catalogue
-from variegate.engine import Arms, Shelf
+from variegate.engine import Experiment, LiveCatalogue
 from variegate.store import Store
 
 ITEMS = 80
@@ -58,8 +58,8 @@ def main(
             if not replica.stop():
                 facts.problems.append(f"replica {replica.number} did not end well on SIGTERM")
         with Store.open(database.url, create=False) as store:
-            shelf = Shelf(Catalogue.load(folder / "items.npz"))
-            wrong = [*facts.problems, *audit(store, facts, shelf, Arms(POLICIES))]
+            live = LiveCatalogue(Catalogue.load(folder / "items.npz"))
+            wrong = [*facts.problems, *audit(store, facts, live, Experiment(POLICIES))]
         if keep_logs is not None:
             _copy_logs(replicas, folder, Path(keep_logs))
     _print_summary(facts, chaos, wrong)

@@ -3,15 +3,15 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tools.attack.facts import Facts, Report
+from tools.attack.facts import Facts, Feedback
 from tools.soak.audit import slates_of
-from variegate.engine import Arms, Shelf
+from variegate.engine import Experiment, LiveCatalogue
 from variegate.engine.rebuilding import checked, each_user
 from variegate.engine.relearning import events_of
 from variegate.store import EventRow, SlateRow, Store
 
 
-def audit(store: Store, facts: Facts, shelf: Shelf, arms: Arms) -> list[str]:
+def audit(store: Store, facts: Facts, live: LiveCatalogue, experiment: Experiment) -> list[str]:
     """Return what is wrong, a line each; nothing if all is well."""
     with store.reading() as reader:
         users = [row.id for row in each_user(reader)]
@@ -21,7 +21,7 @@ def audit(store: Store, facts: Facts, shelf: Shelf, arms: Arms) -> list[str]:
     titles = {
         item: None if row.retired else (row.data or {}).get("title") for item, row in items.items()
     }
-    check = checked(store, shelf, arms)
+    check = checked(store, live, experiment)
     return [
         *_about_lists(facts, slates),
         *_about_reports(facts, slates, events),
@@ -66,11 +66,11 @@ def _about_reports(
             yield f"the log has a report on {report.slate}, which is not there"
 
 
-def _reports_of(events: Iterable[EventRow]) -> dict[Report, list[EventRow]]:
-    log: dict[Report, list[EventRow]] = defaultdict(list)
+def _reports_of(events: Iterable[EventRow]) -> dict[Feedback, list[EventRow]]:
+    log: dict[Feedback, list[EventRow]] = defaultdict(list)
     for event in events:
         if event.kind == "feedback":
-            log[Report.of_event(event.slate_id, event.body)].append(event)
+            log[Feedback.of_event(event.slate_id, event.body)].append(event)
     return log
 
 

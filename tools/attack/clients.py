@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, Final
 from urllib.parse import quote
 
-from tools.attack.facts import Facts, Report
+from tools.attack.facts import Facts, Feedback
 from tools.attack.replicas import Replica
 from tools.loadtest.connection import Connection, request_bytes
 
@@ -110,7 +110,7 @@ class Client:
                 break
         return found
 
-    async def _send(self, report: Report, *, fresh: bool = False) -> None:
+    async def _send(self, report: Feedback, *, fresh: bool = False) -> None:
         self.facts.sent.add(report)
         path = f"/v1/slates/{report.slate}/feedback"
         status, body = await self._ask("feedback", "POST", path, report.body, fresh=fresh)
@@ -221,23 +221,23 @@ class Client:
         if connection is not None:
             connection.close()
 
-    def _report(self, slate: str) -> Report:
+    def _report(self, slate: str) -> Feedback:
         items = self.facts.lists[slate].items if slate in self.facts.lists else ()
         liked = sorted(item for item in items if self.rng.random() < LIKED)
         event = f"{self.number}-{slate}" if self.rng.random() < 0.5 else None
-        return Report(slate, tuple((item, 1.0) for item in liked), None, event)
+        return Feedback(slate, tuple((item, 1.0) for item in liked), None, event)
 
-    def _part(self, whole: Report) -> Report:
+    def _part(self, whole: Feedback) -> Feedback:
         """Return what is known when the user has looked at the upper half only."""
         items = self.facts.lists[whole.slate].items
         upper = items[: len(items) // 2]
         rewards = tuple(pair for pair in whole.rewards if pair[0] in upper)
         event = None if whole.event is None else f"{whole.event}-upper"
-        return Report(whole.slate, rewards, upper, event)
+        return Feedback(whole.slate, rewards, upper, event)
 
-    def _contradiction(self, whole: Report) -> Report:
+    def _contradiction(self, whole: Feedback) -> Feedback:
         """Return a report that says the opposite of another, under the same name if it has one."""
         liked = {item for item, _ in whole.rewards}
         items = self.facts.lists[whole.slate].items
         others = tuple((item, 1.0) for item in sorted(set(items) - liked))
-        return Report(whole.slate, others, None, whole.event)
+        return Feedback(whole.slate, others, None, whole.event)

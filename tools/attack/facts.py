@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tools.soak.audit import Given
-from tools.soak.audit import Sent as Report
+from tools.soak.audit import Sent as Feedback
 
-__all__ = ["Facts", "Given", "Report"]
+__all__ = ["Facts", "Feedback", "Given"]
 
 
 @dataclass
@@ -46,8 +46,8 @@ class Facts:
     lists: dict[str, Given] = field(default_factory=dict)
     by_key: dict[tuple[str, str], str] = field(default_factory=dict)
     keys: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    reports: dict[Report, dict[str, Any]] = field(default_factory=dict)
-    sent: set[Report] = field(default_factory=set)
+    reports: dict[Feedback, dict[str, Any]] = field(default_factory=dict)
+    sent: set[Feedback] = field(default_factory=set)
     forgotten: set[str] = field(default_factory=set)
     doubtful_users: set[str] = field(default_factory=set)
     items: dict[str, str | None] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Facts:
             self.problems.append(f"slate {slate} was answered with two contents")
         return slate
 
-    def add_report(self, report: Report, body: bytes) -> None:
+    def add_report(self, report: Feedback, body: bytes) -> None:
         """Record an acknowledged report."""
         answer = json.loads(body)
         known = self.reports.setdefault(report, answer)

@@ -83,8 +83,8 @@ def mixed_client(users: int, seed: int, key: str | None) -> Client:
         rng = random.Random(f"{seed}:{number}")  # noqa: S311 - nobody's secret
         while perf_counter() < end:
             user = quote(f"load {rng.randrange(users)}")
-            wish = request_bytes("POST", f"/v1/users/{user}/slates", {}, key)
-            body = await _timed(connection, "list", wish, 201, phase)
+            request = request_bytes("POST", f"/v1/users/{user}/slates", {}, key)
+            body = await _timed(connection, "list", request, 201, phase)
             if body is None:
                 continue
             slate = json.loads(body)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from variegate.engine import Arms, Report, Rules, Shelf, Wish
+from variegate.engine import Experiment, Feedback, LiveCatalogue, RecommendRequest, Rules
+from variegate.engine.executor import Executor
 from variegate.engine.packing import current_time
-from variegate.engine.settling import Settler
 from variegate.model.catalogue import Catalogue
 from variegate.store import Store
 
@@ -18,19 +18,19 @@ def simulate_hour(
     """Store lists and feedback of simulated users of several policies over the last hour."""
     rng = np.random.default_rng(seed)
     now, end = [0.0], current_time()
-    shelf = Shelf(catalogue)
+    live = LiveCatalogue(catalogue)
     with store.batch() as batch:
-        shelf.tie(batch)
-    settler = Settler(store, shelf, Arms(policies), Rules(), clock=lambda: now[0])
+        live.tie(batch)
+    executor = Executor(store, live, Experiment(policies), Rules(), clock=lambda: now[0])
     likes = {f"user-{n}": _liked_items(catalogue, rng) for n in range(USERS)}
     for minute in range(MINUTES):
         now[0] = end - 60.0 * (MINUTES - minute) + float(rng.uniform(0, 30))
         expected = 4 + 6 * np.sin(np.pi * minute / MINUTES)
         users = rng.choice(list(likes), int(rng.poisson(expected)) % USERS, replace=False)
-        slates = settler([Wish(str(user)) for user in users])
-        settler(
+        slates = executor([RecommendRequest(str(user)) for user in users])
+        executor(
             [
-                Report(slate["slate_id"], _rewards(catalogue, slate, likes[str(user)], rng))
+                Feedback(slate["slate_id"], _rewards(catalogue, slate, likes[str(user)], rng))
                 for user, slate in zip(users, slates, strict=True)
                 if rng.random() < 0.9
             ]

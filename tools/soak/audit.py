@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from variegate.engine import Arms, Shelf
+from variegate.engine import Experiment, LiveCatalogue
 from variegate.engine.rebuilding import checked, each_user
 from variegate.engine.relearning import events_of
 from variegate.store import EventRow, Reader, SlateRow, Store, UserRow
@@ -137,7 +137,7 @@ class Audit:
     facts: tuple[str, ...]
 
 
-def audited(store: Store, notebook: Notebook, shelf: Shelf, arms: Arms) -> Audit:
+def audited(store: Store, notebook: Notebook, live: LiveCatalogue, experiment: Experiment) -> Audit:
     """Compare all that the store has with what was acknowledged, and with itself."""
     with store.reading() as reader:
         users = list(each_user(reader))
@@ -146,7 +146,7 @@ def audited(store: Store, notebook: Notebook, shelf: Shelf, arms: Arms) -> Audit
     log: dict[Sent, list[EventRow]] = defaultdict(list)
     for event in events:
         log[Sent.of_event(event.slate_id, event.body)].append(event)
-    check = checked(store, shelf, arms)
+    check = checked(store, live, experiment)
     facts = [
         *_about_lists(notebook, slates),
         *_about_reports(notebook, log, slates),

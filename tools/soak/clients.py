@@ -59,7 +59,7 @@ class Client:
         status, body = await self._ask(connection, request_bytes("POST", path, report.body))
         self.notebook.report_answered(report, status, body)
 
-    async def wish(self, connection: Connection, user: str) -> str | None:
+    async def request(self, connection: Connection, user: str) -> str | None:
         """Ask for a list; return its id, or None where there was none."""
         request = request_bytes("POST", f"/v1/users/{quote(user)}/slates", {})
         return self.notebook.list_answered(*await self._ask(connection, request))
@@ -90,7 +90,7 @@ class Client:
             await self.send(connection, rng.choice(list(book.doubtful)))
         if book.acknowledged and rng.random() < 0.1:
             await self.send(connection, rng.choice(list(book.acknowledged)))
-        slate = await self.wish(connection, f"user {rng.randrange(self.users)}")
+        slate = await self.request(connection, f"user {rng.randrange(self.users)}")
         if slate is None:
             return
         manner = rng.random()

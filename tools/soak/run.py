@@ -13,8 +13,8 @@ from tools.soak.audit import Audit, Notebook, audited
 from tools.soak.clients import crowd_of, loaded
 from tools.soak.process import Process, started
 from tools.soak.results import Kill, Plan, Soak
-from variegate.engine import Shelf
-from variegate.engine.opening import arms_of, catalogue_of
+from variegate.engine import LiveCatalogue
+from variegate.engine.opening import catalogue_of, experiment_of
 from variegate.engine.settings import Settings
 from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
@@ -82,7 +82,7 @@ class Looking:
     """Audits a service's store, without the service."""
 
     def __init__(self, settings: Settings) -> None:
-        self._url, self._arms = settings.store, arms_of(settings)
+        self._url, self._experiment = settings.store, experiment_of(settings)
         self._catalogue = catalogue_of(settings)
 
     def __call__(self, notebook: Notebook) -> Audit:
@@ -90,10 +90,10 @@ class Looking:
         # Not left open: after a kill the next service must find its way by itself, and a file
         # that somebody else has open would be found in order.
         with Store.open(self._url, create=False) as store:
-            shelf = Shelf(self._catalogue)
+            live = LiveCatalogue(self._catalogue)
             with store.batch() as batch:
-                shelf.tie(batch)
-            return audited(store, notebook, shelf, self._arms)
+                live.tie(batch)
+            return audited(store, notebook, live, self._experiment)
 
 
 def check_empty(url: str) -> None:

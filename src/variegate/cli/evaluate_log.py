@@ -101,8 +101,8 @@ def _source(settings: "Settings", file: str | None, k: int | None) -> "Iterator[
     from variegate.policies import parse_policy
 
     if file is None:
-        with served(settings) as settler:
-            yield log_source(settler, without_secrets(settings.store))
+        with served(settings) as executor:
+            yield log_source(executor, without_secrets(settings.store))
         return
     items = catalogue_of(settings)
     logs = user_logs(read_log(file, items, k=k), items)

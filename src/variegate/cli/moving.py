@@ -3,10 +3,10 @@
 from typing import Final
 
 from variegate.cli.console import Progress
+from variegate.engine.executor import Executor
 from variegate.engine.import_file import ImportFile
 from variegate.engine.import_plan import plan_import, unfinished
 from variegate.engine.importing import ImportUsers
-from variegate.engine.settling import Settler
 from variegate.errors import VariegateError
 
 #: Bytes for one parsed line: a process of its own may take more than a service.
@@ -14,7 +14,7 @@ _MAX_COST: Final = 2**31
 
 
 def imported(
-    settler: Settler,
+    executor: Executor,
     path: str,
     *,
     replace: bool = False,
@@ -26,11 +26,11 @@ def imported(
     """
     file = ImportFile(path, f"{path}:", _MAX_COST)
     plan = plan_import(
-        file, settler.store, settler.shelf, settler.arms, replace=replace, max_entries=None
+        file, executor.store, executor.live, executor.experiment, replace=replace, max_entries=None
     )
     done = 0
     for piece in plan.pieces(replace=replace):
-        (outcome,) = settler([piece])
+        (outcome,) = executor([piece])
         if isinstance(outcome, VariegateError):
             raise unfinished(outcome, done)
         done += len(piece.entries) if isinstance(piece, ImportUsers) else 0

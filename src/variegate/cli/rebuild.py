@@ -64,14 +64,17 @@ def _held_against_log(settings: Settings, console: Console, check: bool) -> None
     from variegate.cli.console import progress_bar, say
     from variegate.engine.rebuilding import checked
 
-    with served(settings) as settler, progress_bar(console, "Users") as (tell, _):
-        with settler.store.reading() as reader:
+    with served(settings) as executor, progress_bar(console, "Users") as (tell, _):
+        with executor.store.reading() as reader:
             users = reader.counts()["users"]
         found = checked(
-            settler.store, settler.shelf, settler.arms, lambda done: tell(done, max(users, done))
+            executor.store,
+            executor.live,
+            executor.experiment,
+            lambda done: tell(done, max(users, done)),
         )
         for done, operation in enumerate(() if check else _repairs(found), start=1):
-            (outcome,) = settler([operation])
+            (outcome,) = executor([operation])
             if isinstance(outcome, Exception):
                 raise outcome
             tell(done, max(len(found.wrong), done))
@@ -102,15 +105,15 @@ def _relearnt(settings: Settings, console: Console) -> str:
     from variegate.engine.new_catalogue import relearn
 
     with (
-        served(settings, tie=False) as settler,
+        served(settings, tie=False) as executor,
         progress_bar(console, "Users") as (tell, _),
     ):
-        with settler.store.reading() as reader:
+        with executor.store.reading() as reader:
             users = reader.counts()["users"]
         done = relearn(
-            settler.store,
-            settler.shelf.base,
-            settler.arms,
+            executor.store,
+            executor.live.base,
+            executor.experiment,
             lambda number: tell(number, max(users, number)),
         )
     gone = f"; {done.dropped} lists hold items that are gone and teach nothing any more"
@@ -123,8 +126,8 @@ def _relearnt(settings: Settings, console: Console) -> str:
 def _accepted(settings: Settings, _console: Console) -> str:
     from variegate.engine.new_catalogue import accept
 
-    with served(settings, tie=False) as settler:
-        is_new = accept(settler.store, settler.shelf.base)
+    with served(settings, tie=False) as executor:
+        is_new = accept(executor.store, executor.live.base)
     return (
         "The store is of this catalogue now; what users have learnt stays."
         if is_new

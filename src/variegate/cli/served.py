@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from variegate.engine.executor import Executor
     from variegate.engine.settings import Settings
-    from variegate.engine.settling import Settler
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,7 +38,7 @@ def settings_of(store: str | None, catalogue: str | None, config: str | None) ->
 
 
 @contextmanager
-def served(settings: "Settings", *, create: bool = False, tie: bool = True) -> "Iterator[Settler]":
+def served(settings: "Settings", *, create: bool = False, tie: bool = True) -> "Iterator[Executor]":
     """Give what does the work of a service, and close its store in the end.
 
     Parameters
@@ -48,17 +48,17 @@ def served(settings: "Settings", *, create: bool = False, tie: bool = True) -> "
     tie
         Whether the store must be of the catalogue.
     """
-    from variegate.engine import Shelf
-    from variegate.engine.opening import arms_of, catalogue_of, rules_of
-    from variegate.engine.settling import Settler
+    from variegate.engine import LiveCatalogue
+    from variegate.engine.executor import Executor
+    from variegate.engine.opening import catalogue_of, experiment_of, rules_of
     from variegate.store import Store
     from variegate.store.notes import CATALOGUE
 
-    shelf = Shelf(catalogue_of(settings))
+    live = LiveCatalogue(catalogue_of(settings))
     with Store.open(settings.store, create=create) as opened:
         with opened.reading() as reader:
             is_tied = reader.meta(CATALOGUE) is not None
         if tie and (is_tied or create):
             with opened.batch() as batch:
-                shelf.tie(batch)
-        yield Settler(opened, shelf, arms_of(settings), rules_of(settings))
+                live.tie(batch)
+        yield Executor(opened, live, experiment_of(settings), rules_of(settings))

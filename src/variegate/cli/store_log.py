@@ -10,13 +10,13 @@ from typing import Final, TypeAlias, cast
 import numpy as np
 
 from variegate.arrays import IndexArray, MaskArray
-from variegate.engine.listing import normalising_weights
+from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
+from variegate.engine.executor import Executor
 from variegate.engine.packing import has_features, rows_of, unpacked_slate
 from variegate.engine.rebuilding import each_user
+from variegate.engine.recommend import normalising_weights
 from variegate.engine.relearning import events_of
-from variegate.engine.settling import Settler
-from variegate.engine.shelf import Shelf, Stock
-from variegate.engine.shown import Shown
+from variegate.engine.shown import SeenItems
 from variegate.engine.terms import Terms, terms_of
 from variegate.errors import NotFoundError
 from variegate.evaluation.offpolicy import Lesson, LoggedSlate, LogSource, SlateTerms, UserLog
@@ -34,35 +34,35 @@ _STOCKS: Final = 100
 _When: TypeAlias = tuple[float, int, int]
 
 
-def log_source(settler: Settler, name: str) -> LogSource:
+def log_source(executor: Executor, name: str) -> LogSource:
     """Return the log of a service; `name` is what messages call it."""
 
     def logs() -> Iterator[UserLog]:
-        with settler.store.reading() as reader:
-            items = _ItemHistory(reader, settler.shelf)
+        with executor.store.reading() as reader:
+            items = _ItemHistory(reader, executor.live)
             for user in each_user(reader):
                 yield _user_log(reader, user.id, items)
 
-    lines = settler.arms.lines
+    lines = executor.experiment.lines
     return LogSource(name, logs, {arm: parse_policy(line) for arm, line in lines.items()})
 
 
 class _ItemHistory:
     """The items as of any revision that the store knows."""
 
-    def __init__(self, reader: Reader, shelf: Shelf) -> None:
-        self.now: Final = shelf.as_of(reader)
+    def __init__(self, reader: Reader, live: LiveCatalogue) -> None:
+        self.now: Final = live.as_of(reader)
         self._first = int(reader.meta(ITEMS_HISTORY) or 0)
         self._last = int(reader.meta(ITEMS_REVISION) or 0)
         self._changes = reader.item_revisions()
 
         @lru_cache(maxsize=_STOCKS)
-        def built(revision: int) -> Stock:
-            return shelf.built(reader, str(revision), reader.items_at(revision))
+        def built(revision: int) -> CatalogueSnapshot:
+            return live.built(reader, str(revision), reader.items_at(revision))
 
         self._built = built
 
-    def at(self, revision: str | None) -> Stock | None:
+    def at(self, revision: str | None) -> CatalogueSnapshot | None:
         """Return the items as of a revision, or None where they are not known."""
         if revision is None or not self._first <= int(revision) <= self._last:
             return None
@@ -123,7 +123,7 @@ class _Memory:
     """What a user was shown, as the service remembered it."""
 
     def __init__(self) -> None:
-        self.shown = Shown()
+        self.shown = SeenItems()
         self._lists: dict[str, tuple[IndexArray, float, int]] = {}
 
     def add(self, row: SlateRow, items: IndexArray) -> None:
@@ -134,14 +134,14 @@ class _Memory:
     def withdraw(self, slate: str) -> None:
         """Take a list out, as if it had not been given."""
         self._lists.pop(slate, None)
-        self.shown = Shown()
+        self.shown = SeenItems()
         for one in self._lists.values():
             self.shown = self.shown.with_list(*one)
 
 
-def _logged(row: SlateRow, items: _ItemHistory, shown: Shown) -> LoggedSlate:
+def _logged(row: SlateRow, items: _ItemHistory, shown: SeenItems) -> LoggedSlate:
     slate, terms = unpacked_slate(row), terms_of(row)
-    stock = _fitting(items.at(terms.revision), slate, terms)
+    snapshot = _fitting(items.at(terms.revision), slate, terms)
     given = LoggedSlate(
         slate,
         _normaliser_of(row, slate),
@@ -149,35 +149,39 @@ def _logged(row: SlateRow, items: _ItemHistory, shown: Shown) -> LoggedSlate:
         np.array([reward or 0.0 for reward in row.rewards]),
         np.array([reward is not None for reward in row.rewards]),
         row.answered,
-        (stock or items.now).catalogue,
+        (snapshot or items.now).catalogue,
         "no terms" if terms.revision is None else "no items",
     )
-    if stock is None:
+    if snapshot is None:
         return given
     remembered = shown.rows(row.created - terms.memory_seconds)
     # With clocks apart, a list of a later revision can be the earlier one.
-    remembered = remembered[remembered < len(stock.open)]
-    free = _candidates(stock, terms, remembered, len(slate))
+    remembered = remembered[remembered < len(snapshot.open)]
+    free = _candidates(snapshot, terms, remembered, len(slate))
     return replace(given, terms=SlateTerms(free, terms.mix, terms.dial, row.policy))
 
 
-def _fitting(stock: Stock | None, slate: Slate, terms: Terms) -> Stock | None:
+def _fitting(
+    snapshot: CatalogueSnapshot | None, slate: Slate, terms: Terms
+) -> CatalogueSnapshot | None:
     """Return the items if all that a list names is among them: it may have been imported."""
-    if stock is None:
+    if snapshot is None:
         return None
     try:
-        stock.catalogue.rows([*slate.ids, *(terms.candidates or ()), *terms.exclude])
+        snapshot.catalogue.rows([*slate.ids, *(terms.candidates or ()), *terms.exclude])
     except NotFoundError:
         return None
-    return stock
+    return snapshot
 
 
-def _candidates(stock: Stock, terms: Terms, remembered: IndexArray, k: int) -> MaskArray:
+def _candidates(
+    snapshot: CatalogueSnapshot, terms: Terms, remembered: IndexArray, k: int
+) -> MaskArray:
     """Return what a list of `k` could be chosen from, (L,)."""
-    allowed = stock.open.copy()
+    allowed = snapshot.open.copy()
     if terms.candidates is not None:
-        allowed &= _mask(stock.catalogue, terms.candidates)
-    allowed &= ~_mask(stock.catalogue, terms.exclude)
+        allowed &= _mask(snapshot.catalogue, terms.candidates)
+    allowed &= ~_mask(snapshot.catalogue, terms.exclude)
     return allowed if terms.allow_repeats else without_shown(allowed, remembered, k)
 
 

@@ -153,8 +153,8 @@ class Screen:
         table = plain_table("variety of", *numbers, *headings, right=numbers)
         for variety in found:
             belief = variety.belief
-            wish = wish_in_words(belief)
-            cells = [shortened(variety.name, LONGEST_NAME), variety.contrast.value, wish]
+            request = wish_in_words(belief)
+            cells = [shortened(variety.name, LONGEST_NAME), variety.contrast.value, request]
             if numbers:
                 cells[1:1] = [_number(variety.picked), _number(variety.passed)]
                 cells.append(f"{_signed(belief.weight)} ± {belief.half_width:.2f}")

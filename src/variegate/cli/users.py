@@ -42,10 +42,10 @@ def export(store: str | None, catalogue: str | None, config: str | None, out: st
     from variegate.files import atomic_write
 
     is_screen, written = out == "-", 0
-    with served(settings_of(store, catalogue, config)) as settler:
+    with served(settings_of(store, catalogue, config)) as executor:
         screen: IO[bytes] = sys.stdout.buffer
         with nullcontext(screen) if is_screen else atomic_write(out) as file:
-            for line in export_lines(settler.store, settler.shelf):
+            for line in export_lines(executor.store, executor.live):
                 file.write(line)
                 written += line.startswith(USER)
     # Beside the output, so that a pipe gets nothing but the export.
@@ -75,9 +75,9 @@ def import_(
 
     console, settings = plain_console(), settings_of(store, catalogue, config)
     with (
-        served(settings, create=True) as settler,
+        served(settings, create=True) as executor,
         progress_bar(console, "Users") as (tell, _),
     ):
-        users, items = imported(settler, file, replace=replace, progress=tell)
+        users, items = imported(executor, file, replace=replace, progress=tell)
     more = f", {items} items and priors" if items else ""
     say(console, f"{users} users{more} imported.")

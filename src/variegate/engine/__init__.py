@@ -1,10 +1,10 @@
-"""All that the service can do, told without HTTP: lists, feedback, users, items."""
+"""Everything the service can do, without HTTP: slates, feedback, users, items."""
 
-from variegate.engine.arms import Arms
-from variegate.engine.desk import Desk
-from variegate.engine.listing import Wish
-from variegate.engine.reporting import Report
+from variegate.engine.catalogue import LiveCatalogue
+from variegate.engine.engine import Engine
+from variegate.engine.experiment import Experiment
+from variegate.engine.feedback import Feedback
+from variegate.engine.recommend import RecommendRequest
 from variegate.engine.rules import Rules
-from variegate.engine.shelf import Shelf
 
-__all__ = ["Arms", "Desk", "Report", "Rules", "Shelf", "Wish"]
+__all__ = ["Engine", "Experiment", "Feedback", "LiveCatalogue", "RecommendRequest", "Rules"]

@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from variegate.engine.arms import Arms
+from variegate.engine.experiment import Experiment
 from variegate.engine.rules import Rules
 from variegate.errors import VariegateError
 from variegate.model.catalogue import Catalogue
@@ -25,15 +25,17 @@ _KEPT: Final = {
 _MOST: Final = 10_000
 
 
-def note_settings(store: Store, rules: Rules, arms: Arms, catalogue: Catalogue) -> list[str]:
+def note_settings(
+    store: Store, rules: Rules, experiment: Experiment, catalogue: Catalogue
+) -> list[str]:
     """Note the settings that concern lists; return a sentence for each that has changed.
 
     A store that has no such note yet has no settings to compare with.
     """
     mine = {
         **{name: getattr(rules, name) for name in _KEPT},
-        "split": dict(arms.split),
-        "policies": dict(arms.lines),
+        "split": dict(experiment.split),
+        "policies": dict(experiment.lines),
     }
     with store.reading() as reader:
         text = reader.meta(NOTE)
@@ -44,7 +46,7 @@ def note_settings(store: Store, rules: Rules, arms: Arms, catalogue: Catalogue) 
                 for name in _KEPT
                 if _differs(name, known, mine)
             ),
-            *_changed_policies(reader, known["policies"], arms, catalogue),
+            *_changed_policies(reader, known["policies"], experiment, catalogue),
         ]
     if _differs("split", known, mine):
         changes.append(f"{_from_to('split', known, mine)}: it holds for users who are new")
@@ -75,33 +77,33 @@ def _changed_terms(reader: Reader, name: str, known: dict[str, Any], mine: dict[
 
 
 def _changed_policies(
-    reader: Reader, known: dict[str, str], arms: Arms, catalogue: Catalogue
+    reader: Reader, known: dict[str, str], experiment: Experiment, catalogue: Catalogue
 ) -> list[str]:
     changes = []
     for name, line in known.items():
-        if name not in arms.lines:
+        if name not in experiment.lines:
             effect = f"is no longer served: its {reader.count_users(name)} users get another of "
             effect += "the policies with their next list, and relearn from the log"
-        elif arms.lines[name] != line:
-            effect = f"changed from {line!r} to {arms.lines[name]!r}: its "
+        elif experiment.lines[name] != line:
+            effect = f"changed from {line!r} to {experiment.lines[name]!r}: its "
             effect += f"{reader.count_users(name)} users "
             effect += (
                 "go on with what they have learnt"
-                if _can_go_on(name, line, arms, catalogue)
+                if _can_go_on(name, line, experiment, catalogue)
                 else "relearn from the log with their next list"
             )
         else:
             continue
         changes.append(f"policy `{name}` {effect}")
-    new = [name for name in arms.names if name not in known]
+    new = [name for name in experiment.names if name not in known]
     return changes + [f"policy `{name}` is new: new users may get it" for name in new]
 
 
-def _can_go_on(name: str, line: str, arms: Arms, catalogue: Catalogue) -> bool:
+def _can_go_on(name: str, line: str, experiment: Experiment, catalogue: Catalogue) -> bool:
     """Tell whether a policy can be restored from what one of another line has learnt."""
     try:
-        state = Arms({name: line}).new_policy(name, catalogue).state()
-        arms.new_policy(name, catalogue).restore(state)
+        state = Experiment({name: line}).new_policy(name, catalogue).state()
+        experiment.new_policy(name, catalogue).restore(state)
     except VariegateError:
         return False
     return True

@@ -3,7 +3,7 @@
 from typing import Any
 
 from variegate.arrays import check_choice
-from variegate.engine.arms import Arms
+from variegate.engine.experiment import Experiment
 from variegate.engine.policy_specs import line_of
 from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
@@ -11,14 +11,14 @@ from variegate.policies import POLICIES, Policy
 from variegate.policies.spec import parse_policy
 
 
-def any_policy(name: str, catalogue: Catalogue, arms: Arms) -> Policy:
+def any_policy(name: str, catalogue: Catalogue, experiment: Experiment) -> Policy:
     """Return a policy that has learnt nothing, served or not.
 
     Raises NotFoundError for a name that nobody has, InputError where it does not fit.
     """
-    if name in arms.lines:
-        return arms.new_policy(name, catalogue)
-    known = [*arms.names, *(name for name in POLICIES if name not in arms.lines)]
+    if name in experiment.lines:
+        return experiment.new_policy(name, catalogue)
+    known = [*experiment.names, *(name for name in POLICIES if name not in experiment.lines)]
     return parse_policy(line_of(check_choice("policy", name, known)))(catalogue)
 
 
@@ -27,12 +27,12 @@ def label_of(name: str, policy: Policy) -> str:
     return policy.label if name in POLICIES else f"{policy.label} ({name})"
 
 
-def policies_view(catalogue: Catalogue, arms: Arms) -> list[dict[str, Any]]:
+def policies_view(catalogue: Catalogue, experiment: Experiment) -> list[dict[str, Any]]:
     """Return every policy that can work on this catalogue, those that are served first."""
     found = []
-    for name in dict.fromkeys([*arms.names, *POLICIES]):
+    for name in dict.fromkeys([*experiment.names, *POLICIES]):
         try:
-            policy = any_policy(name, catalogue, arms)
+            policy = any_policy(name, catalogue, experiment)
             policy.recommend(1, rng=0)
         except InputError:
             continue
@@ -40,7 +40,7 @@ def policies_view(catalogue: Catalogue, arms: Arms) -> list[dict[str, Any]]:
             {
                 "name": name,
                 "label": label_of(name, policy),
-                "served": name in arms.lines,
+                "served": name in experiment.lines,
                 "learns": bool(policy.state().arrays),
             }
         )

@@ -4,24 +4,24 @@ import math
 import sys
 from typing import Any, Final
 
-from variegate.engine.arms import Arms
+from variegate.engine.experiment import Experiment
 from variegate.store import Moments, PolicySums, Reader
 
 #: Half the width of a 95% interval, in standard errors.
 _HALF: Final = 1.959964
 
 
-def comparison(reader: Reader, arms: Arms) -> dict[str, Any]:
+def comparison(reader: Reader, experiment: Experiment) -> dict[str, Any]:
     """Return rewards and diversity by policy, with intervals over users, and the differences.
 
     A user counts once, however many lists they got: lists of one user are not independent.
     """
     found = {sums.policy: sums for sums in reader.policy_sums()}
-    names = [*arms.names, *sorted(found.keys() - set(arms.names))]
+    names = [*experiment.names, *sorted(found.keys() - set(experiment.names))]
     nobody = Moments(0, 0, 0)
     sums = [found.get(name, PolicySums(name, 0, 0, nobody, {})) for name in names]
     return {
-        "policies": [_summary(one, arms) for one in sums],
+        "policies": [_summary(one, experiment) for one in sums],
         "differences": [
             {
                 "policy": one.policy,
@@ -33,10 +33,10 @@ def comparison(reader: Reader, arms: Arms) -> dict[str, Any]:
     }
 
 
-def _summary(sums: PolicySums, arms: Arms) -> dict[str, Any]:
+def _summary(sums: PolicySums, experiment: Experiment) -> dict[str, Any]:
     return {
         "policy": sums.policy,
-        "line": arms.lines.get(sums.policy),
+        "line": experiment.lines.get(sums.policy),
         "users": sums.users,
         "answered_slates": sums.answered,
         "reward": _mean(sums.reward),

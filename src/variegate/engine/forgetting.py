@@ -10,15 +10,15 @@ from variegate.store import Batch
 
 
 @dataclass(frozen=True, slots=True)
-class Forgetting:
+class ForgetUser:
     """Delete a user, all lists given and all feedback taken."""
 
     user: str
     alone: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, settler: Any) -> Done:
+    def apply_alone(self, batch: Batch, executor: Any) -> Done:
         """Delete everything, or raise NotFoundError."""
         if not batch.forget_user(self.user):
             raise NotFoundError(f"no user {self.user!r}")
         answer = {"user": self.user, "forgotten": True}
-        return Done(answer, partial(settler.kept.drop, self.user))
+        return Done(answer, partial(executor.kept.drop, self.user))

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
 from variegate.engine.import_file import Entry, RawLine
 from variegate.engine.importing import Target, item_row, prior_data
 from variegate.engine.lines import ExportLine, ItemLine, PriorLine
 from variegate.engine.moving import digest_of, item_history
-from variegate.engine.shelf import Shelf, Stock
 from variegate.errors import DataError
 from variegate.model.fingerprint import Fingerprint
 from variegate.store import ItemChange, Store
@@ -21,8 +21,8 @@ class ItemCheck:
     are imported without a revision.
     """
 
-    def __init__(self, store: Store, shelf: Shelf, stock: Stock) -> None:
-        self._store, self._shelf, self._stock = store, shelf, stock
+    def __init__(self, store: Store, live: LiveCatalogue, snapshot: CatalogueSnapshot) -> None:
+        self._store, self._live, self._snapshot = store, live, snapshot
         self._header: ExportLine | None = None
         self._changes: list[ItemChange] = []
         self._entries: list[Entry] = []
@@ -48,7 +48,7 @@ class ItemCheck:
             self._header = line
             self._check_catalogue(line)
         elif isinstance(line, PriorLine):
-            prior_data(self._stock.catalogue, line)
+            prior_data(self._snapshot.catalogue, line)
             self.priors.append(entry._replace(name=line.policy))
         else:
             self._add_item(entry._replace(name=line.id), line)
@@ -56,9 +56,9 @@ class ItemCheck:
     def target(self) -> Target:
         """Return what users must fit; no line of an item may come after this."""
         self._compare()
-        catalogue = self._stock.catalogue
+        catalogue = self._snapshot.catalogue
         ids = {change.item.id for change in self._changes}
-        coming = {item for item in ids if self._stock.row_of(item) is None}
+        coming = {item for item in ids if self._snapshot.row_of(item) is None}
         return Target(catalogue, coming, keeps_revisions=self.keeps_revisions)
 
     def entries(self) -> Sequence[Entry]:
@@ -73,15 +73,15 @@ class ItemCheck:
         """Return the last revision and the first that is kept, where both are restored."""
         if self._header is None or not self.keeps_revisions:
             return None
-        is_behind = int(self._stock.revision) < self._header.items.revision
+        is_behind = int(self._snapshot.revision) < self._header.items.revision
         if not (is_behind or self.priors or self._is_restored):
             return None
         return self._header.items.revision, self._header.items.first
 
     def _add_item(self, entry: Entry, line: ItemLine) -> None:
-        row = self._stock.row_of(line.id)
-        size = len(self._stock.catalogue)
-        item = item_row(self._stock.catalogue, line, size if row is None else row)
+        row = self._snapshot.row_of(line.id)
+        size = len(self._snapshot.catalogue)
+        item = item_row(self._snapshot.catalogue, line, size if row is None else row)
         change = ItemChange(line.revision, item._replace(row=line.row), line.time)
         if self._changes and (change.revision, line.row) <= (
             self._changes[-1].revision,
@@ -110,14 +110,14 @@ class ItemCheck:
 
     def _rows_fit(self) -> bool:
         """Return whether items have, or will have, the rows that they had there."""
-        ids, size = self._shelf.base.ids, len(self._shelf.base)
+        ids, size = self._live.base.ids, len(self._live.base)
         rows = {change.item.row: change.item.id for change in self._changes}
         new = sorted(row for row in rows if row >= size)
         is_whole = new == list(range(size, size + len(new)))
         return is_whole and all(ids[row] == item for row, item in rows.items() if row < size)
 
     def _check_catalogue(self, line: ExportLine) -> None:
-        base = self._shelf.base
+        base = self._live.base
         try:
             theirs = Fingerprint.from_json(line.catalogue)
             # A larger file that begins with the same items will do.

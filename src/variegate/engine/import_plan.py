@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import Final, TypeAlias
 
-from variegate.engine.arms import Arms
+from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
+from variegate.engine.experiment import Experiment
 from variegate.engine.import_file import Entry, ImportFile, RawLine
 from variegate.engine.import_items import ItemCheck
 from variegate.engine.importing import (
@@ -19,7 +20,6 @@ from variegate.engine.importing import (
     is_same_user,
 )
 from variegate.engine.lines import HistoryCheck, HistoryLine, Line, UserLine, parse_line
-from variegate.engine.shelf import Shelf, Stock
 from variegate.errors import DataError, OutcomeUnknownError, StoreError, VariegateError
 from variegate.store import Store
 
@@ -94,8 +94,8 @@ def unfinished(error: VariegateError, done: int) -> VariegateError:
 def plan_import(
     file: ImportFile,
     store: Store,
-    shelf: Shelf,
-    arms: Arms,
+    live: LiveCatalogue,
+    experiment: Experiment,
     *,
     replace: bool,
     max_entries: int | None = MAX_ENTRIES,
@@ -108,8 +108,8 @@ def plan_import(
     after each line.
     """
     with store.reading() as reader:
-        stock = shelf.as_of(reader)
-    check = _Check(file, store, shelf, arms, stock, replace=replace)
+        snapshot = live.as_of(reader)
+    check = _Check(file, store, live, experiment, snapshot, replace=replace)
     for line in file.raw_lines():
         with file.located(line.number):
             check.add(line, parse_line(line.raw, file.max_cost))
@@ -145,15 +145,15 @@ class _Check:
         self,
         file: ImportFile,
         store: Store,
-        shelf: Shelf,
-        arms: Arms,
-        stock: Stock,
+        live: LiveCatalogue,
+        experiment: Experiment,
+        snapshot: CatalogueSnapshot,
         *,
         replace: bool,
     ) -> None:
-        self._file, self._store, self._arms = file, store, arms
+        self._file, self._store, self._experiment = file, store, experiment
         self._replace = replace
-        self._items = ItemCheck(store, shelf, stock)
+        self._items = ItemCheck(store, live, snapshot)
         self._users: list[Entry] = []
         self._numbers: dict[str, int] = {}
         self._target: Target | None = None
@@ -238,6 +238,6 @@ class _Check:
             kept = {} if self._replace else reader.users(entries)
             for name, row in kept.items():
                 lines = self._file.lines(entries[name])
-                if not is_same_user(reader, self._target, self._arms, row, lines):
+                if not is_same_user(reader, self._target, self._experiment, row, lines):
                     with self._file.located(entries[name].number):
                         raise different_user(name)

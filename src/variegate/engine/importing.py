@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from variegate.engine.alone import Done
-from variegate.engine.arms import Arms
+from variegate.engine.catalogue import CatalogueSnapshot
+from variegate.engine.experiment import Experiment
 from variegate.engine.import_file import Entry, ImportFile
 from variegate.engine.itemdata import item_data
 from variegate.engine.lines import (
@@ -29,8 +30,7 @@ from variegate.engine.lines import (
 from variegate.engine.moving import lists_of
 from variegate.engine.packing import packed_slate, unpacked_slate
 from variegate.engine.relearning import events_of, relearnt
-from variegate.engine.shelf import Stock
-from variegate.engine.shown import Shown
+from variegate.engine.shown import SeenItems
 from variegate.engine.stocking import check_new, tried, with_turn
 from variegate.engine.terms import Terms
 from variegate.errors import ConflictError, DataError, NotFoundError, StateError
@@ -91,7 +91,7 @@ class Target:
             id=line.user,
             policy=line.policy,
             state=None if line.state is None else _state_of(line.state).to_bytes(),
-            shown=Shown.of_times(shown).to_bytes(),
+            shown=SeenItems.of_times(shown).to_bytes(),
             slates=line.slates,
             version=0,
             created=line.created,
@@ -198,7 +198,7 @@ def _events(line: UserLine | HistoryLine, user: str) -> list[EventRow]:
 
 
 def is_same_user(
-    reader: Reader, target: Target, arms: Arms, kept: UserRow, lines: UserLines
+    reader: Reader, target: Target, experiment: Experiment, kept: UserRow, lines: UserLines
 ) -> bool:
     """Return whether a user is in the store exactly as lines have them."""
     lists, events = lists_of(reader, kept.id), events_of(reader, kept.id)
@@ -219,7 +219,7 @@ def is_same_user(
         return False
     user = target.user(first)._replace(version=kept.version)
     # A state that was learnt again from the events, which are the same, is another.
-    is_other = seen.must_relearn(arms, target.catalogue, user)
+    is_other = seen.must_relearn(experiment, target.catalogue, user)
     return (user._replace(state=kept.state) if is_other else user) == kept
 
 
@@ -250,15 +250,15 @@ class _Seen:
         )
         self._has_taught = self._has_taught or any(event.body.get("taught") for event in events)
 
-    def must_relearn(self, arms: Arms, catalogue: Catalogue, user: UserRow) -> bool:
+    def must_relearn(self, experiment: Experiment, catalogue: Catalogue, user: UserRow) -> bool:
         """Return whether the state must be learnt from the events: it is not one for this store.
 
         What was learnt may be kept by rows, and the items may have others here.
         """
-        if user.policy not in arms.lines:
+        if user.policy not in experiment.lines:
             return False
         try:
-            arms.policy_of(user, catalogue)
+            experiment.policy_of(user, catalogue)
         except StateError:
             return True
         return self._has_moved or (user.state is None and self._has_taught)
@@ -281,10 +281,10 @@ class ImportUsers:
     alone: ClassVar[bool] = True
     long: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, settler: Any) -> Done:
+    def apply_alone(self, batch: Batch, executor: Any) -> Done:
         """Keep them."""
         entries = {entry.name: entry for entry in self.entries}
-        target = self._target(batch, settler)
+        target = self._target(batch, executor)
         firsts = {name: self._first(entry) for name, entry in entries.items()}
         rows = {name: self._row(target, entries[name], line) for name, line in firsts.items()}
         # New users first, as every batch does: two that wait for each other would stand still.
@@ -292,7 +292,7 @@ class ImportUsers:
         batch.ensure_users([rows[name] for name in new])
         locked = batch.lock_users(rows)
         # Once users are locked nobody can give them an item that came a moment ago.
-        target = self._target(batch, settler)
+        target = self._target(batch, executor)
         changed = 0
         for name in sorted(rows):
             is_new = name in new and locked.get(name) == rows[name]
@@ -300,16 +300,18 @@ class ImportUsers:
             lines = partial(self.file.lines, entries[name])
             if kept is not None:
                 with self.file.located(entries[name].number):
-                    if is_same_user(batch, target, settler.arms, kept, lines()):
+                    if is_same_user(batch, target, executor.experiment, kept, lines()):
                         continue
                     self._make_room(batch, rows[name])
-            self._take(batch, target, settler.arms, rows[name], _parts(lines(), firsts[name]))
+            self._take(
+                batch, target, executor.experiment, rows[name], _parts(lines(), firsts[name])
+            )
             changed += 1
         # A policy that is remembered of somebody who was replaced has another state: not found.
         return Done({"users": len(rows), "changed": changed})
 
-    def _target(self, batch: Batch, settler: Any) -> Target:
-        catalogue = settler.shelf.as_of(batch).catalogue
+    def _target(self, batch: Batch, executor: Any) -> Target:
+        catalogue = executor.live.as_of(batch).catalogue
         return Target(catalogue, keeps_revisions=self.keeps_revisions)
 
     def _first(self, entry: Entry) -> UserLine:
@@ -334,7 +336,7 @@ class ImportUsers:
         self,
         batch: Batch,
         target: Target,
-        arms: Arms,
+        experiment: Experiment,
         user: UserRow,
         lines: Iterator[tuple[int, UserLine | HistoryLine]],
     ) -> None:
@@ -349,8 +351,8 @@ class ImportUsers:
             batch.add_slates(slates)
             batch.add_events(events)
             seen.add(line, slates, events)
-        if seen.must_relearn(arms, target.catalogue, user):
-            policy = relearnt(batch, user.id, arms.new_policy(user.policy, target.catalogue))
+        if seen.must_relearn(experiment, target.catalogue, user):
+            policy = relearnt(batch, user.id, experiment.new_policy(user.policy, target.catalogue))
             batch.save_users([user._replace(state=policy.state().to_bytes())])
 
 
@@ -380,22 +382,22 @@ class ImportItems:
     alone: ClassVar[bool] = True
     long: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, settler: Any) -> Done:
+    def apply_alone(self, batch: Batch, executor: Any) -> Done:
         """Keep them, once every policy has given a list with them."""
-        stock, kept = with_turn(batch, settler)
+        snapshot, kept = with_turn(batch, executor)
         lines = [line for entry in self.entries for line in self.file.lines(entry)]
         items = [(number, line) for number, line in lines if isinstance(line, ItemLine)]
         if self.restores is None:
-            self._merge(batch, stock, kept, items)
+            self._merge(batch, snapshot, kept, items)
         elif items:
-            self._restore(batch, stock.catalogue, kept, items)
+            self._restore(batch, snapshot.catalogue, kept, items)
         for number, line in lines:
             if isinstance(line, PriorLine):
                 with self.file.located(number):
-                    self._take_prior(batch, stock.catalogue, line)
+                    self._take_prior(batch, snapshot.catalogue, line)
         if self.restores is not None and int(batch.meta(ITEMS_REVISION) or 0) < self.restores[0]:
             batch.set_meta(ITEMS_REVISION, str(self.restores[0]))
-        later = partial(settler.shelf.install, tried(batch, settler))
+        later = partial(executor.live.install, tried(batch, executor))
         return Done({"items": len(self.entries)}, later)
 
     def _restore(
@@ -418,16 +420,16 @@ class ImportItems:
     def _merge(
         self,
         batch: Batch,
-        stock: Stock,
+        snapshot: CatalogueSnapshot,
         kept: Mapping[str, ItemRow],
         lines: Sequence[tuple[int, ItemLine]],
     ) -> None:
-        size = len(stock.catalogue)
+        size = len(snapshot.catalogue)
         for number, line in lines:
-            row = stock.row_of(line.id)
+            row = snapshot.row_of(line.id)
             known = kept.get(line.id)
             with self.file.located(number):
-                new = item_row(stock.catalogue, line, size if row is None else row)
+                new = item_row(snapshot.catalogue, line, size if row is None else row)
                 if known is not None and (known.retired, known.data) == (new.retired, new.data):
                     continue
                 if known is not None and not self.replace:

@@ -52,9 +52,9 @@ def _value(h: Distance, row: int) -> Any:
     return float(data[0]) if h.formula.name == "difference" else data.tolist()
 
 
-def item_data(catalogue: Catalogue, wish: Mapping[str, Any]) -> dict[str, Any]:
+def item_data(catalogue: Catalogue, request: Mapping[str, Any]) -> dict[str, Any]:
     """Return a new or changed item's data, checked against the catalogue, as the store keeps it."""
-    data = {**wish, "features": _vector(catalogue, wish.get("features"))}
+    data = {**request, "features": _vector(catalogue, request.get("features"))}
     own = [h.name for h in catalogue.distances if not h.on_features]
     _check_names("attributes", data, list(catalogue.attributes))
     _check_names("distances", data, own)

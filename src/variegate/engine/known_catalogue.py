@@ -19,7 +19,7 @@ TURN: Final = "items_turn"
 _log = logging.getLogger(__name__)
 
 
-class Known(NamedTuple):
+class StoreCatalogue(NamedTuple):
     """The catalogue of a store.
 
     Parameters
@@ -39,18 +39,18 @@ class Known(NamedTuple):
         return json.dumps({**self.base.to_json(), "latest": self.latest.to_json()})
 
     @classmethod
-    def from_json(cls, note: Mapping[str, Any]) -> "Known":
+    def from_json(cls, note: Mapping[str, Any]) -> "StoreCatalogue":
         """Return what `to_json` noted."""
         return cls(Fingerprint.from_json(note), Fingerprint.from_json(note["latest"]))
 
 
-def noted_catalogue(reader: Reader) -> Known | None:
+def noted_catalogue(reader: Reader) -> StoreCatalogue | None:
     """Return the catalogue that a store is of; None where it has no fingerprint of one yet."""
     note = json.loads(reader.meta(CATALOGUE) or "{}")
-    return Known.from_json(note) if "version" in note else None
+    return StoreCatalogue.from_json(note) if "version" in note else None
 
 
-def known_catalogue(reader: Reader, catalogue: Catalogue) -> Known | None:
+def known_catalogue(reader: Reader, catalogue: Catalogue) -> StoreCatalogue | None:
     """Return the catalogue that a store is of; None for a store that is of none yet.
 
     A store that was made before there were fingerprints is of `catalogue` if ids and names agree.
@@ -67,10 +67,10 @@ def known_catalogue(reader: Reader, catalogue: Catalogue) -> Known | None:
             f"say what differs. {_WAYS}"
         )
     found = catalogue.fingerprint_of_first(count)
-    return Known(found, found)
+    return StoreCatalogue(found, found)
 
 
-def tied(batch: Batch, catalogue: Catalogue) -> Known:
+def tied(batch: Batch, catalogue: Catalogue) -> StoreCatalogue:
     """Tie a new store to a catalogue, or check that it is of this one; return which it is of.
 
     Items that a larger file has after those of the store are added to the store. Raises DataError,
@@ -84,7 +84,7 @@ def tied(batch: Batch, catalogue: Catalogue) -> Known:
     batch.set_meta(TURN, "")
     known = known_catalogue(batch, catalogue)
     if known is None:
-        known = Known(catalogue.fingerprint, catalogue.fingerprint)
+        known = StoreCatalogue(catalogue.fingerprint, catalogue.fingerprint)
     else:
         if noted_catalogue(batch) is None:
             _log.info("the store has a fingerprint of its catalogue from now on")
@@ -97,7 +97,7 @@ def tied(batch: Batch, catalogue: Catalogue) -> Known:
     return known
 
 
-def join_new_items(batch: Batch, catalogue: Catalogue, known: Known) -> None:
+def join_new_items(batch: Batch, catalogue: Catalogue, known: StoreCatalogue) -> None:
     """Add the items that the file has and the store has not, in rows after all others."""
     size = known.base.items
     kept = batch.items()
@@ -124,7 +124,7 @@ def check_not_relearning(reader: Reader, kind: type[DataError | StoreError]) -> 
         )
 
 
-def _check_same(known: Known, catalogue: Catalogue) -> None:
+def _check_same(known: StoreCatalogue, catalogue: Catalogue) -> None:
     # An older file than the latest is fine: its items are the first of the store all the same.
     before = known.latest if len(catalogue) >= known.latest.items else known.base
     now = catalogue.fingerprint_of_first(min(before.items, len(catalogue)))

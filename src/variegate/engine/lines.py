@@ -23,7 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-from variegate.engine.reporting import MOST_REPORTS
+from variegate.engine.feedback import MOST_REPORTS
 from variegate.engine.terms import Terms, has_kept_rewards
 from variegate.errors import DataError, InputError
 from variegate.kernels.layout import LARGEST

@@ -7,10 +7,10 @@ from hashlib import blake2b
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Final
 
+from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
 from variegate.engine.lines import FORMAT
 from variegate.engine.relearning import events_of
-from variegate.engine.shelf import Shelf, Stock
-from variegate.engine.shown import Shown
+from variegate.engine.shown import SeenItems
 from variegate.errors import StateError
 from variegate.policies import State
 from variegate.store import (
@@ -36,7 +36,9 @@ _LISTS: Final = 20
 
 
 def export_lines(
-    store: Store, shelf: Shelf, now: Callable[[Reader], float] = lambda reader: reader.head().now
+    store: Store,
+    live: LiveCatalogue,
+    now: Callable[[Reader], float] = lambda reader: reader.head().now,
 ) -> Iterator[bytes]:
     """Give the lines of an export: a header, items, priors, then users by id.
 
@@ -46,7 +48,7 @@ def export_lines(
     with store.reading() as reader:
         history, changes, priors = item_history(reader), reader.item_changes(), reader.priors()
         time = now(reader)
-    catalogue = shelf.base.fingerprint.to_json()
+    catalogue = live.base.fingerprint.to_json()
     yield _line(kind="export", time=time, catalogue=catalogue, items=history)
     for change in changes:
         yield _line(kind="item", **_plain_change(change))
@@ -57,7 +59,7 @@ def export_lines(
     while after is not None:
         with SpooledTemporaryFile(max_size=_CHUNK) as spool:
             with store.reading() as reader:
-                after = _write_users(reader, shelf.as_of(reader), after, spool)
+                after = _write_users(reader, live.as_of(reader), after, spool)
             spool.seek(0)
             yield from spool
 
@@ -91,20 +93,22 @@ def _plain_change(change: ItemChange) -> dict[str, Any]:
     }
 
 
-def _write_users(reader: Reader, stock: Stock, after: str, spool: IO[bytes]) -> str | None:
+def _write_users(
+    reader: Reader, snapshot: CatalogueSnapshot, after: str, spool: IO[bytes]
+) -> str | None:
     """Write the next users; return the id of the last, or None if there are no more."""
     last: str | None = None
     for user in reader.all_users(after or None, _USERS):
-        spool.writelines(user_lines(reader, stock, user))
+        spool.writelines(user_lines(reader, snapshot, user))
         last = user.id
         if spool.tell() > _CHUNK:
             break
     return last
 
 
-def user_lines(reader: Reader, stock: Stock, user: UserRow) -> Iterator[bytes]:
+def user_lines(reader: Reader, snapshot: CatalogueSnapshot, user: UserRow) -> Iterator[bytes]:
     """Give the lines of one user: all that was learnt, shown, given and answered."""
-    ids = stock.catalogue.ids
+    ids = snapshot.catalogue.ids
     head = {
         "variegate": FORMAT,
         "kind": "user",
@@ -114,7 +118,7 @@ def user_lines(reader: Reader, stock: Stock, user: UserRow) -> Iterator[bytes]:
         "changed": user.changed,
         "slates": user.slates,
         "state": _plain_state(user.state),
-        "shown": [[ids[row], second] for row, second in Shown(user.shown).times()],
+        "shown": [[ids[row], second] for row, second in SeenItems(user.shown).times()],
     }
     parts: dict[str, list[str]] = {"lists": [], "events": []}
     size = 0

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from variegate.engine.arms import Arms
+from variegate.engine.experiment import Experiment
 from variegate.engine.known_catalogue import (
     TURN,
-    Known,
+    StoreCatalogue,
     check_not_relearning,
     join_new_items,
     known_catalogue,
@@ -18,7 +18,7 @@ from variegate.engine.known_catalogue import (
 from variegate.engine.packing import packed_slate, rows_of, unpacked_slate
 from variegate.engine.rebuilding import served
 from variegate.engine.relearning import relearnt
-from variegate.engine.shown import Shown
+from variegate.engine.shown import SeenItems
 from variegate.errors import DataError, StateError
 from variegate.model.catalogue import Catalogue
 from variegate.model.fingerprint import Fingerprint
@@ -52,7 +52,7 @@ class Relearning:
 
 
 def relearn(
-    store: Store, catalogue: Catalogue, arms: Arms, progress: Callable[[int], None]
+    store: Store, catalogue: Catalogue, experiment: Experiment, progress: Callable[[int], None]
 ) -> Relearning:
     """Let the store be of this catalogue, and learn every user again from the log.
 
@@ -61,7 +61,7 @@ def relearn(
     """
     with store.batch() as batch:
         done = _begun(batch, catalogue)
-    makers = {name: arms.new_policy(name, catalogue) for name in arms.names}
+    makers = {name: experiment.new_policy(name, catalogue) for name in experiment.names}
     while True:
         with store.reading() as reader:
             ids = [row.id for row in reader.all_users(done.after, _USERS)]
@@ -69,8 +69,10 @@ def relearn(
             break
         with store.batch() as batch:
             for row in batch.lock_users(ids).values():
-                own = arms.new_policy(served(row, arms), catalogue)
-                done = _with_user(batch, row._replace(policy=served(row, arms)), own, makers, done)
+                own = experiment.new_policy(served(row, experiment), catalogue)
+                done = _with_user(
+                    batch, row._replace(policy=served(row, experiment)), own, makers, done
+                )
             done = replace(done, after=ids[-1])
             _note(batch, catalogue, done)
         progress(done.users)
@@ -102,7 +104,7 @@ def accept(store: Store, catalogue: Catalogue) -> bool:
                 "features and kinds of distances: use --relearn"
             )
         base = catalogue.fingerprint_of_first(known.base.items)
-        later = Known(base, catalogue.fingerprint)
+        later = StoreCatalogue(base, catalogue.fingerprint)
         batch.set_meta(CATALOGUE, later.to_json())
         join_new_items(batch, catalogue, later)
         batch.count_change()
@@ -130,7 +132,7 @@ def _begun(batch: Batch, catalogue: Catalogue) -> Relearning:
     for prior in batch.priors().values():
         if prior.data is not None:
             batch.save_prior(prior._replace(data=None, users=0, fitted=0.0))
-    known = Known(catalogue.fingerprint, catalogue.fingerprint)
+    known = StoreCatalogue(catalogue.fingerprint, catalogue.fingerprint)
     batch.set_meta(CATALOGUE, known.to_json())
     _note(batch, catalogue, Relearning())
     return Relearning()
@@ -185,10 +187,10 @@ def _remade(row: SlateRow, policy: Policy) -> tuple[SlateRow, bool]:
 
 def _moved(shown: bytes, ids: dict[int, str], catalogue: Catalogue) -> bytes:
     """Return what a user was shown, by the rows that the items have now; without those gone."""
-    times = [(ids[row], second) for row, second in Shown(shown).times() if row in ids]
+    times = [(ids[row], second) for row, second in SeenItems(shown).times() if row in ids]
     rows = catalogue.rows_or_none(item for item, _ in times).tolist()
     moved = [(row, second) for row, (_, second) in zip(rows, times, strict=True) if row >= 0]
-    return Shown.of_times(moved).to_bytes()
+    return SeenItems.of_times(moved).to_bytes()
 
 
 def _pages(reader: Reader, user: str) -> Iterator[list[SlateRow]]:

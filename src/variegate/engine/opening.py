@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from variegate.engine import Arms, Rules
+from variegate.engine import Experiment, Rules
 from variegate.engine.ids import check_id
 from variegate.engine.replicas import Replica, configuration_of
 from variegate.engine.settings import Settings
@@ -37,9 +37,9 @@ def _check_ids(path: str, catalogue: Catalogue) -> None:
             raise DataError(f"{path}: {error}") from None
 
 
-def arms_of(settings: Settings) -> Arms:
+def experiment_of(settings: Settings) -> Experiment:
     """Return the policies of the settings."""
-    return Arms(settings.policies, settings.split, settings.seed)
+    return Experiment(settings.policies, settings.split, settings.seed)
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -50,14 +50,14 @@ def rules_of(settings: Settings) -> Rules:
 
 def replica_of(settings: Settings, store: Store) -> Replica:
     """Return this process as one of those that write to the store."""
-    configuration = configuration_of(arms_of(settings), rules_of(settings))
+    configuration = configuration_of(experiment_of(settings), rules_of(settings))
     return Replica(store, configuration, replace=settings.replace_configuration)
 
 
-def warm_arms(arms: Arms, catalogue: Catalogue) -> None:
+def warm_policies(experiment: Experiment, catalogue: Catalogue) -> None:
     """Let every policy make a list, so that no user waits for the compiler."""
-    for name in arms.names:
-        warm_policy(arms.new_policy(name, catalogue))
+    for name in experiment.names:
+        warm_policy(experiment.new_policy(name, catalogue))
 
 
 def open_store(settings: Settings, observe: Callable[[str, float], None]) -> Store:

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from variegate.engine.arms import Arms, prior_of
-from variegate.engine.ledger import Clock
+from variegate.engine.catalogue import LiveCatalogue
+from variegate.engine.experiment import Experiment, prior_of
 from variegate.engine.refitting import checked_prior_of, refit
 from variegate.engine.rules import Rules
-from variegate.engine.shelf import Shelf
+from variegate.engine.unit_of_work import Clock
 from variegate.errors import ConflictError, StoreError
 from variegate.store import PriorRow, Store
 
@@ -35,9 +35,15 @@ class Priors:
     """
 
     def __init__(
-        self, store: Store, shelf: Shelf, arms: Arms, rules: Rules, *, clock: Clock | None = None
+        self,
+        store: Store,
+        live: LiveCatalogue,
+        experiment: Experiment,
+        rules: Rules,
+        *,
+        clock: Clock | None = None,
     ) -> None:
-        self._store, self._shelf, self._arms, self._rules = store, shelf, arms, rules
+        self._store, self._live, self._experiment, self._rules = store, live, experiment, rules
         self._clock = clock
         self._fitting, self._stopping = Lock(), Event()
         self._thread: Thread | None = None
@@ -45,11 +51,11 @@ class Priors:
     def view(self, name: str) -> dict[str, Any]:
         """Return what a policy begins with, in words and numbers: those of all users together."""
         with self._store.reading() as reader:
-            stock = self._shelf.as_of(reader)
+            snapshot = self._live.as_of(reader)
             row = reader.priors().get(name, PriorRow(name))
-        catalogue = stock.catalogue
-        policy = self._arms.as_of(stock).new_policy(name, catalogue)
-        prior = checked_prior_of(policy, name, self._arms)
+        catalogue = snapshot.catalogue
+        policy = self._experiment.as_of(snapshot).new_policy(name, catalogue)
+        prior = checked_prior_of(policy, name, self._experiment)
         deviations = np.sqrt(np.diag(prior.covariance)).tolist()
         names = (*prior.feature_names, *prior.distances)
         weights = [
@@ -73,7 +79,7 @@ class Priors:
             raise ConflictError("a prior is being fitted: ask again when that is done")
         try:
             least, now = self._rules.prior_least_users, self._now()
-            refit(self._store, self._shelf, self._arms, name, least=least, now=now)
+            refit(self._store, self._live, self._experiment, name, least=least, now=now)
         finally:
             self._fitting.release()
         return self.view(name)
@@ -106,10 +112,10 @@ class Priors:
     def look(self) -> list[str]:
         """Fit the priors that are due and that no other process has taken on; return whose."""
         with self._store.reading() as reader:
-            catalogue, rows = self._shelf.as_of(reader).catalogue, reader.priors()
+            catalogue, rows = self._live.as_of(reader).catalogue, reader.priors()
         fitted = []
-        for name in self._arms.names:
-            if prior_of(self._arms.new_policy(name, catalogue)) is None:
+        for name in self._experiment.names:
+            if prior_of(self._experiment.new_policy(name, catalogue)) is None:
                 continue
             if self._has_turn(rows.get(name, PriorRow(name))) and self._fitted(name):
                 fitted.append(name)

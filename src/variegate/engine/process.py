@@ -105,7 +105,7 @@ class EngineProxy:
     Parameters
     ----------
     observe
-        Is called with what the engine observed; see `Settler`.
+        Is called with what the engine observed; see `Executor`.
     count_restart
         Is called with a reason, `hung` or `ended`, when an engine process is replaced.
     """

@@ -18,23 +18,23 @@ from threading import Event, Lock, Thread
 from typing import Any, Final
 
 from variegate.engine.batch_loop import MAX_BATCH, BatchLoop
+from variegate.engine.catalogue import LiveCatalogue
+from variegate.engine.executor import Executor
 from variegate.engine.frames import Frames, framed
 from variegate.engine.logs import configure_logs
 from variegate.engine.memory import keep_for_good
 from variegate.engine.opening import (
-    arms_of,
     catalogue_of,
+    experiment_of,
     open_store,
     replica_of,
     rules_of,
-    warm_arms,
+    warm_policies,
 )
 from variegate.engine.process import BEAT
 from variegate.engine.queue import Outcome, Progress, QueuedCommand
 from variegate.engine.replicas import Replica
 from variegate.engine.settings import Settings
-from variegate.engine.settling import Settler
-from variegate.engine.shelf import Shelf
 from variegate.errors import VariegateError
 from variegate.store import Store
 
@@ -51,7 +51,7 @@ class MetricsBuffer:
         self._observed: deque[tuple[str, float]] = deque()
 
     def observe(self, name: str, value: float) -> None:
-        """Note a number; see `Settler`."""
+        """Note a number; see `Executor`."""
         self._observed.append((name, value))
 
     def take(self) -> list[tuple[str, float]]:
@@ -131,17 +131,17 @@ def _loop(
     progress: Progress,
     observe: Callable[[str, float], None],
 ) -> BatchLoop:
-    catalogue, arms = catalogue_of(settings), arms_of(settings)
-    warm_arms(arms, catalogue)
-    shelf = Shelf(catalogue)
+    catalogue, experiment = catalogue_of(settings), experiment_of(settings)
+    warm_policies(experiment, catalogue)
+    live = LiveCatalogue(catalogue)
     with store.batch() as batch:
-        shelf.tie(batch)
-        shelf.as_of(batch)
+        live.tie(batch)
+        live.as_of(batch)
     rules = rules_of(settings)
-    settler = Settler(store, shelf, arms, rules, observe=observe, replica=replica)
+    executor = Executor(store, live, experiment, rules, observe=observe, replica=replica)
     return BatchLoop(
-        settler,
-        lambda: settler.close_due(MAX_BATCH) == MAX_BATCH,
+        executor,
+        lambda: executor.close_due(MAX_BATCH) == MAX_BATCH,
         timeout=settings.timeout_seconds,
         progress=progress,
     )

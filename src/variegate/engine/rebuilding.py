@@ -8,10 +8,10 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.engine.alone import Done
-from variegate.engine.arms import Arms
+from variegate.engine.catalogue import LiveCatalogue
+from variegate.engine.experiment import Experiment
 from variegate.engine.packing import current_time
 from variegate.engine.relearning import lessons, relearnt
-from variegate.engine.shelf import Shelf
 from variegate.errors import StateError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import Policy, State
@@ -42,13 +42,13 @@ class Rebuilding:
     user: str
     alone: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, settler: Any) -> Done:
+    def apply_alone(self, batch: Batch, executor: Any) -> Done:
         """Keep the state anew, unless the user is gone."""
         for row in batch.lock_users([self.user]).values():
-            catalogue = settler.shelf.as_of(batch).catalogue
-            policy = from_log(batch, row, catalogue, settler.arms)
+            catalogue = executor.live.as_of(batch).catalogue
+            policy = from_log(batch, row, catalogue, executor.experiment)
             state = policy.state().to_bytes()
-            batch.save_users([row._replace(state=state, policy=served(row, settler.arms))])
+            batch.save_users([row._replace(state=state, policy=served(row, executor.experiment))])
         return Done({})
 
 
@@ -58,16 +58,16 @@ class Recounting:
 
     alone: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, settler: Any) -> Done:
+    def apply_alone(self, batch: Batch, executor: Any) -> Done:
         """Replace them all; nobody else can write meanwhile."""
-        batch.recount_sums(settler.now(batch))
+        batch.recount_sums(executor.now(batch))
         return Done({})
 
 
 def checked(
     store: Store,
-    shelf: Shelf,
-    arms: Arms,
+    live: LiveCatalogue,
+    experiment: Experiment,
     progress: Callable[[int], None] = lambda _done: None,
     *,
     now: float | None = None,
@@ -76,9 +76,9 @@ def checked(
     wrong: list[str] = []
     largest, count = 0.0, 0
     with store.reading() as reader:
-        catalogue = shelf.as_of(reader).catalogue
+        catalogue = live.as_of(reader).catalogue
         for row in each_user(reader):
-            difference = _difference(reader, row, catalogue, arms)
+            difference = _difference(reader, row, catalogue, experiment)
             largest = max(largest, difference)
             if difference > TOLERANCE:
                 wrong.append(row.id)
@@ -96,23 +96,25 @@ def each_user(reader: Reader) -> Iterator[UserRow]:
         after = page[-1].id
 
 
-def from_log(reader: Reader, row: UserRow, catalogue: Catalogue, arms: Arms) -> Policy:
+def from_log(reader: Reader, row: UserRow, catalogue: Catalogue, experiment: Experiment) -> Policy:
     """Return the user's policy as the log has it."""
-    return relearnt(reader, row.id, arms.new_policy(served(row, arms), catalogue))
+    return relearnt(reader, row.id, experiment.new_policy(served(row, experiment), catalogue))
 
 
-def served(row: UserRow, arms: Arms) -> str:
+def served(row: UserRow, experiment: Experiment) -> str:
     """Return the user's policy, or the one they would get if theirs is no longer served."""
-    return row.policy if row.policy in arms.lines else arms.assigned(row.id)
+    return row.policy if row.policy in experiment.lines else experiment.assigned(row.id)
 
 
-def _difference(reader: Reader, row: UserRow, catalogue: Catalogue, arms: Arms) -> float:
+def _difference(
+    reader: Reader, row: UserRow, catalogue: Catalogue, experiment: Experiment
+) -> float:
     """Return by how much the user's state is not what the log says."""
-    if row.policy not in arms.lines:
+    if row.policy not in experiment.lines:
         return 0.0  # it will be learnt anew from the log
     if _taught_twice(reader, row.id):
         return np.inf
-    blank = arms.new_policy(row.policy, catalogue)
+    blank = experiment.new_policy(row.policy, catalogue)
     try:
         kept = blank.state() if row.state is None else State.from_bytes(row.state)
     except StateError:

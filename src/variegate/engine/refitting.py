@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.engine.arms import Arms, prior_of
-from variegate.engine.shelf import Shelf
+from variegate.engine.catalogue import LiveCatalogue
+from variegate.engine.experiment import Experiment, prior_of
 from variegate.errors import ConflictError, StateError
 from variegate.model.ridge import unpacked
 from variegate.policies import Policy, State
@@ -29,7 +29,9 @@ class _Sums(NamedTuple):
     seen: float
 
 
-def refit(store: Store, shelf: Shelf, arms: Arms, name: str, *, least: int, now: float) -> PriorRow:
+def refit(
+    store: Store, live: LiveCatalogue, experiment: Experiment, name: str, *, least: int, now: float
+) -> PriorRow:
     """Fit what a policy begins with to the states of its users, and keep it.
 
     The fit begins with the prior of the policy's line and is drawn to that one, not to what was
@@ -50,10 +52,10 @@ def refit(store: Store, shelf: Shelf, arms: Arms, name: str, *, least: int, now:
         If it has no prior, too few users, or was fitted by somebody else meanwhile.
     """
     with store.reading() as reader:
-        catalogue = shelf.as_of(reader).catalogue
+        catalogue = live.as_of(reader).catalogue
         before = reader.priors().get(name, PriorRow(name))
-    policy = arms.new_policy(name, catalogue)
-    prior = checked_prior_of(policy, name, arms)
+    policy = experiment.new_policy(name, catalogue)
+    prior = checked_prior_of(policy, name, experiment)
     sums, users = gathered(store, name, policy, most=max(2 * least, _most(len(prior.mean))))
     if users < least:
         raise ConflictError(
@@ -66,13 +68,13 @@ def refit(store: Store, shelf: Shelf, arms: Arms, name: str, *, least: int, now:
     return before._replace(version=before.version + 1, users=found.users, fitted=now)
 
 
-def checked_prior_of(policy: Policy, name: str, arms: Arms) -> Prior:
+def checked_prior_of(policy: Policy, name: str, experiment: Experiment) -> Prior:
     """Return what a policy begins with, or raise ConflictError."""
     prior = prior_of(policy)
     if prior is None:
         raise ConflictError(
-            f"policy {name!r} ({arms.lines[name]}) begins with no prior of all its weights, as "
-            "lmdp and lmdt do, and lmdh with prior=FILE"
+            f"policy {name!r} ({experiment.lines[name]}) begins with no prior of all its "
+            "weights, as lmdp and lmdt do, and lmdh with prior=FILE"
         )
     return prior
 

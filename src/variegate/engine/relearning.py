@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from variegate.engine.arms import Arms
+from variegate.engine.experiment import Experiment
 from variegate.engine.packing import unpacked_slate
 from variegate.errors import InputError, StateError
 from variegate.model.catalogue import Catalogue
@@ -18,20 +18,20 @@ _PAGE: Final = 500
 
 
 def served_user(
-    reader: Reader, user: UserRow, catalogue: Catalogue, arms: Arms
+    reader: Reader, user: UserRow, catalogue: Catalogue, experiment: Experiment
 ) -> tuple[UserRow, Policy]:
     """Return a user under a policy that is served, and that policy with what it has learnt.
 
     Where the user's own is no longer served, or is one of another kind by now, what was learnt
     is worked out anew from the log.
     """
-    if user.policy in arms.lines:
+    if user.policy in experiment.lines:
         try:
-            return user, arms.policy_of(user, catalogue)
+            return user, experiment.policy_of(user, catalogue)
         except StateError:
             pass
-    name = user.policy if user.policy in arms.lines else arms.assigned(user.id)
-    policy = relearnt(reader, user.id, arms.new_policy(name, catalogue))
+    name = user.policy if user.policy in experiment.lines else experiment.assigned(user.id)
+    policy = relearnt(reader, user.id, experiment.new_policy(name, catalogue))
     return user._replace(policy=name, state=policy.state().to_bytes()), policy
 
 

@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Any
 
 
-class Remembered:
+class LruCache:
     """The last answers by what was asked.
 
     Two threads that ask the same at once both work it out; neither waits for the other.

@@ -16,7 +16,7 @@ from dataclasses import asdict
 from secrets import token_hex
 from typing import Final
 
-from variegate.engine.arms import Arms
+from variegate.engine.experiment import Experiment
 from variegate.engine.rules import Rules
 from variegate.errors import ConflictError, StoreError
 from variegate.store import CONFIGURATION, Batch, Head, ReplicaRow, Store
@@ -31,9 +31,13 @@ MAX_SKEW_SECONDS: Final = 2.0
 _log = logging.getLogger(__name__)
 
 
-def configuration_of(arms: Arms, rules: Rules) -> str:
+def configuration_of(experiment: Experiment, rules: Rules) -> str:
     """Return the settings that all replicas must share, as JSON."""
-    shared = {"policies": dict(arms.lines), "split": dict(arms.split), "seed": arms.seed}
+    shared = {
+        "policies": dict(experiment.lines),
+        "split": dict(experiment.split),
+        "seed": experiment.seed,
+    }
     return json.dumps({**asdict(rules), **shared}, sort_keys=True)
 
 

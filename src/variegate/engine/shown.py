@@ -13,7 +13,7 @@ _WORD: Final = np.dtype("<u4")
 _ENTRY: Final = 8
 
 
-class Shown:
+class SeenItems:
     """Rows in the order they were last shown, oldest first.
 
     Parameters
@@ -42,13 +42,13 @@ class Shown:
         """Return each row with the second at which it was last shown."""
         return [(row, second) for row, second in self._table().tolist()]
 
-    def with_list(self, rows: IndexArray, now: float, most: int) -> "Shown":
+    def with_list(self, rows: IndexArray, now: float, most: int) -> "SeenItems":
         """Return what is remembered after one more list: each row once, at most `most`."""
         return self.after(rows, now, most)[0]
 
     def after(
         self, rows: IndexArray, now: float, most: int, *, are_new: bool = False
-    ) -> tuple["Shown", list[tuple[int, int]]]:
+    ) -> tuple["SeenItems", list[tuple[int, int]]]:
         """Return what is remembered after one more list, and the entries that this displaced.
 
         Those are the earlier ones of its rows, and the oldest where there are more than `most`.
@@ -64,10 +64,10 @@ class Shown:
         entries = kept._entries + struct.pack(f"<{len(pairs)}I", *pairs)
         extra = len(entries) - _ENTRY * most
         if extra <= 0:
-            return Shown(entries), displaced
-        return Shown(entries[extra:]), displaced + Shown(kept._entries[:extra]).times()
+            return SeenItems(entries), displaced
+        return SeenItems(entries[extra:]), displaced + SeenItems(kept._entries[:extra]).times()
 
-    def before(self, rows: IndexArray, displaced: list[tuple[int, int]]) -> "Shown":
+    def before(self, rows: IndexArray, displaced: list[tuple[int, int]]) -> "SeenItems":
         """Return what was remembered before a list of these rows, which displaced these entries."""
         kept = self.without(rows)
         if not displaced:
@@ -75,19 +75,19 @@ class Shown:
         known = {row for row, _second in kept.times()}
         returning = [entry for entry in displaced if entry[0] not in known]
         # Of one second, those that were displaced come first: they were the older ones.
-        return Shown.of_times(sorted(returning + kept.times(), key=lambda entry: entry[1]))
+        return SeenItems.of_times(sorted(returning + kept.times(), key=lambda entry: entry[1]))
 
-    def without(self, rows: IndexArray) -> "Shown":
+    def without(self, rows: IndexArray) -> "SeenItems":
         """Return the same without any entry of these rows."""
         table = self._table()
-        return Shown(table[~np.isin(table[:, 0], rows)].tobytes())
+        return SeenItems(table[~np.isin(table[:, 0], rows)].tobytes())
 
     def to_bytes(self) -> bytes:
         """Return 8 bytes a row."""
         return self._entries
 
     @classmethod
-    def of_times(cls, times: list[tuple[int, int]]) -> "Shown":
+    def of_times(cls, times: list[tuple[int, int]]) -> "SeenItems":
         """Return what `times` gave."""
         return cls(np.array(times, dtype=_WORD).tobytes())
 

@@ -6,15 +6,15 @@ from functools import partial
 from typing import Any, ClassVar
 
 from variegate.engine.alone import Done
+from variegate.engine.catalogue import REVISION, CatalogueSnapshot
 from variegate.engine.itemdata import item_data, with_attributes_of_known, with_attributes_of_new
 from variegate.engine.known_catalogue import TURN
-from variegate.engine.shelf import REVISION, Stock
 from variegate.errors import ConflictError, InputError, MissingExtraError, NotFoundError
 from variegate.store import Batch, ItemRow
 
 
 @dataclass(frozen=True, slots=True)
-class Stocking:
+class UpsertItems:
     """Put items on the shelf: new ones, or known ones with other data.
 
     Parameters
@@ -29,41 +29,41 @@ class Stocking:
     alone: ClassVar[bool] = True
     long: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, settler: Any) -> Done:
+    def apply_alone(self, batch: Batch, executor: Any) -> Done:
         """Keep all of them, or none."""
-        stock, kept = with_turn(batch, settler)
-        ids = [str(wish["id"]) for wish in self.items]
+        snapshot, kept = with_turn(batch, executor)
+        ids = [str(request["id"]) for request in self.items]
         _check_distinct(ids)
         changed: list[ItemRow] = []
         added: list[ItemRow] = []
-        size = len(stock.catalogue)
-        for item, wish in zip(ids, self.items, strict=True):
-            row = stock.row_of(item)
-            data = item_data(stock.catalogue, _complete(stock, row, item, wish))
+        size = len(snapshot.catalogue)
+        for item, request in zip(ids, self.items, strict=True):
+            row = snapshot.row_of(item)
+            data = item_data(snapshot.catalogue, _complete(snapshot, row, item, request))
             if row is None:
                 check_new(item)
                 row, size = size, size + 1
             (changed if item in kept else added).append(ItemRow(row, item, False, data))
         batch.add_items(added)
         batch.change_items(changed)
-        later = tried(batch, settler)
-        return Done({"items": ids}, partial(settler.shelf.install, later))
+        later = tried(batch, executor)
+        return Done({"items": ids}, partial(executor.live.install, later))
 
 
 @dataclass(frozen=True, slots=True)
-class Retiring:
+class RetireItem:
     """Take an item off the shelf; whoever learnt from it keeps what was learnt."""
 
     item: str
     alone: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, settler: Any) -> Done:
+    def apply_alone(self, batch: Batch, executor: Any) -> Done:
         """Retire the item, or raise NotFoundError; retiring it again changes nothing."""
-        stock, kept = with_turn(batch, settler)
-        row = stock.row_of(self.item)
+        snapshot, kept = with_turn(batch, executor)
+        row = snapshot.row_of(self.item)
         if row is None:
             raise NotFoundError(f"no item {self.item!r}")
-        if stock.open.sum() == 1 and stock.open[row]:
+        if snapshot.open.sum() == 1 and snapshot.open[row]:
             raise ConflictError("the last item cannot be retired: add another first")
         known = kept.get(self.item)
         if known is None:
@@ -73,34 +73,36 @@ class Retiring:
         return Done({"id": self.item, "retired": True})
 
 
-def with_turn(batch: Batch, settler: Any) -> tuple[Stock, dict[str, ItemRow]]:
+def with_turn(batch: Batch, executor: Any) -> tuple[CatalogueSnapshot, dict[str, ItemRow]]:
     """Return the items, and those that the store has, which nobody else can change meanwhile."""
     batch.set_meta(TURN, "")
-    return settler.shelf.as_of(batch), {row.id: row for row in batch.items()}
+    return executor.live.as_of(batch), {row.id: row for row in batch.items()}
 
 
-def tried(batch: Batch, settler: Any) -> Stock:
+def tried(batch: Batch, executor: Any) -> CatalogueSnapshot:
     """Return the items as they will be, once every policy has given a list of them.
 
     What cannot be served must not be kept: no process could start with it.
     """
-    stock: Stock = settler.shelf.built(batch, batch.meta(REVISION) or "0")
-    if not stock.open.any():
+    snapshot: CatalogueSnapshot = executor.live.built(batch, batch.meta(REVISION) or "0")
+    if not snapshot.open.any():
         raise ConflictError("the last item cannot be retired: add another first")
-    arms = settler.arms.as_of(stock)
-    for name in arms.names:
-        policy = arms.new_policy(name, stock.catalogue)
-        policy.recommend(1, candidates=stock.open, rng=0)
-    return stock
+    experiment = executor.experiment.as_of(snapshot)
+    for name in experiment.names:
+        policy = experiment.new_policy(name, snapshot.catalogue)
+        policy.recommend(1, candidates=snapshot.open, rng=0)
+    return snapshot
 
 
-def _complete(stock: Stock, row: int | None, item: str, wish: Mapping[str, Any]) -> dict[str, Any]:
+def _complete(
+    snapshot: CatalogueSnapshot, row: int | None, item: str, request: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return what is asked for, with what is known of the item where nothing is."""
-    given = {name: wish[name] for name in wish if name != "id" and wish[name] is not None}
+    given = {name: request[name] for name in request if name != "id" and request[name] is not None}
     try:
         if row is None:
-            return with_attributes_of_new(stock.catalogue, item, given)
-        return with_attributes_of_known(stock.catalogue, row, given)
+            return with_attributes_of_new(snapshot.catalogue, item, given)
+        return with_attributes_of_known(snapshot.catalogue, row, given)
     except MissingExtraError as error:  # text in a service that was installed without its reader
         raise InputError(f"`attributes` of item {item!r} cannot become features: {error}") from None
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from variegate.demo.beliefs import Belief, taste_of, variety_of
 from variegate.demo.words import likes_in_words, variety_in_words
-from variegate.engine.arms import Arms
+from variegate.engine.catalogue import LiveCatalogue
+from variegate.engine.experiment import Experiment
 from variegate.engine.relearning import served_user
-from variegate.engine.shelf import Shelf
 from variegate.errors import NotFoundError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import Policy
@@ -22,11 +22,13 @@ def known_user(reader: Reader, user: str) -> UserRow:
     return found
 
 
-def user_view(reader: Reader, user: str, shelf: Shelf, arms: Arms) -> dict[str, Any]:
+def user_view(
+    reader: Reader, user: str, live: LiveCatalogue, experiment: Experiment
+) -> dict[str, Any]:
     """Return what was learnt of a user, under the policy that the next list will be by."""
-    stock = shelf.as_of(reader)
+    snapshot = live.as_of(reader)
     row = known_user(reader, user)
-    row, policy = served_user(reader, row, stock.catalogue, arms.as_of(stock))
+    row, policy = served_user(reader, row, snapshot.catalogue, experiment.as_of(snapshot))
     return {
         "user": row.id,
         "policy": row.policy,

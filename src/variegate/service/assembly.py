@@ -5,14 +5,14 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from variegate.engine import Desk
+from variegate.engine import Engine
 from variegate.engine.opening import (
-    arms_of,
     catalogue_of,
+    experiment_of,
     open_store,
     replica_of,
     rules_of,
-    warm_arms,
+    warm_policies,
 )
 from variegate.engine.process import EngineProxy, has_process
 from variegate.engine.replicas import Replica
@@ -20,7 +20,7 @@ from variegate.engine.settings import Settings
 from variegate.model.catalogue import Catalogue
 from variegate.service.app import Lifespan, create_app
 from variegate.service.metrics import ERROR_KINDS, Metrics
-from variegate.service.routes import desk_routes
+from variegate.service.routes import api_routes
 from variegate.store import Store
 
 
@@ -31,52 +31,56 @@ def build_app(settings: Settings) -> FastAPI:
     """
     metrics = Metrics()
     observe = observer(metrics)
-    store, engine = open_store(settings, observe), None
+    store, process = open_store(settings, observe), None
     try:
         replica = replica_of(settings, store)
         replica.join()
         if has_process(settings):
-            engine = EngineProxy(settings, observe, metrics.engine_restart)
-            engine.begin()
+            process = EngineProxy(settings, observe, metrics.engine_restart)
+            process.begin()
         catalogue = catalogue_of(settings)
-        desk = desk_of(settings, catalogue, store, metrics, engine=engine, replica=replica)
-        warm_arms(arms_of(settings), catalogue)
+        engine = create_engine(
+            settings, catalogue, store, metrics, process=process, replica=replica
+        )
+        warm_policies(experiment_of(settings), catalogue)
     except BaseException:
-        if engine is not None:
-            engine.abandon()
+        if process is not None:
+            process.abandon()
         store.close()
         raise
 
-    metrics.watch_waiting(lambda: desk.waiting)
+    metrics.watch_waiting(lambda: engine.waiting)
 
     return create_app(
         settings,
         store=store,
-        routers=desk_routes(desk),
-        lifespan=_lifespan(store, desk, engine, replica),
+        routers=api_routes(engine),
+        lifespan=_lifespan(store, engine, process, replica),
         metrics=metrics,
-        checks=[desk.check],
+        checks=[engine.check],
     )
 
 
-def _lifespan(store: Store, desk: Desk, engine: EngineProxy | None, replica: Replica) -> Lifespan:
+def _lifespan(
+    store: Store, engine: Engine, process: EngineProxy | None, replica: Replica
+) -> Lifespan:
     """Return what starts the engine with the server, and ends both together."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         with store:
-            if engine is not None:
-                await engine.open()
+            if process is not None:
+                await process.open()
                 replica.leave_quietly()  # the engine process is the one that writes
-            desk.start()
+            engine.start()
             try:
                 yield
             finally:
-                desk.stop()
-                if engine is None:
+                engine.stop()
+                if process is None:
                     replica.leave_quietly()
                 else:
-                    await engine.close()
+                    await process.close()
 
     return lifespan
 
@@ -84,33 +88,33 @@ def _lifespan(store: Store, desk: Desk, engine: EngineProxy | None, replica: Rep
 def check_startable(settings: Settings) -> None:
     """Raise what would keep every process of the service from starting."""
     with Store.open(settings.store) as store, replica_of(settings, store):
-        desk_of(settings, catalogue_of(settings), store, Metrics())
+        create_engine(settings, catalogue_of(settings), store, Metrics())
 
 
-def desk_of(
+def create_engine(
     settings: Settings,
     catalogue: Catalogue,
     store: Store,
     metrics: Metrics,
     *,
-    engine: EngineProxy | None = None,
+    process: EngineProxy | None = None,
     replica: Replica | None = None,
-) -> Desk:
-    """Return the desk that the settings describe, over an engine process if one is given."""
-    return Desk(
+) -> Engine:
+    """Return the engine that the settings describe, over an engine process if one is given."""
+    return Engine(
         catalogue,
         store,
-        arms_of(settings),
+        experiment_of(settings),
         rules_of(settings),
         timeout=settings.timeout_seconds,
         observe=observer(metrics),
         replica=replica,
-        worker=engine,
+        worker=process,
     )
 
 
 def observer(metrics: Metrics) -> Callable[[str, float], None]:
-    """Return what counts the things that a settler observes."""
+    """Return what counts the things that the executor observes."""
     tell = {
         "recommend": metrics.recommend_seconds.observe,
         "learn": metrics.learn_seconds.observe,

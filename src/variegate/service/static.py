@@ -39,7 +39,7 @@ def add_page(app: FastAPI) -> list[str]:
 
 def _read() -> dict[str, _File]:
     found = {}
-    for entry in (files("variegate.service") / "page").iterdir():
+    for entry in (files("variegate.demo") / "page").iterdir():
         kind = _KINDS.get(entry.name.rpartition(".")[2])
         if kind is not None and entry.is_file():
             content = entry.read_bytes()

@@ -28,11 +28,11 @@ def open_database(url: str, *, create: bool, timeout: float = 30.0) -> Database:
     kind = _KINDS.get(read.drivername)
     if kind is None:
         raise InputError(f"`url` must be {_ADDRESSES}, got one of {read.drivername}")
-    wish = read.query.get("durability", "full")
-    if not isinstance(wish, str) or wish not in _DURABILITY:
-        raise InputError(f"`durability` must be full or normal, got {wish!r}")
+    request = read.query.get("durability", "full")
+    if not isinstance(request, str) or request not in _DURABILITY:
+        raise InputError(f"`durability` must be full or normal, got {request!r}")
     plain = read.difference_update_query(["durability"])
-    return kind(plain, create, _DURABILITY[wish], timeout)
+    return kind(plain, create, _DURABILITY[request], timeout)
 
 
 def _read(url: str) -> URL:

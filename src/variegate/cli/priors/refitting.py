@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from variegate.errors import InputError
 
 if TYPE_CHECKING:
-    from variegate.engine import Arms
+    from variegate.engine import Experiment
     from variegate.model.catalogue import Catalogue
 
 
@@ -23,22 +23,22 @@ def refit_store(
     from variegate.engine.refitting import refit
 
     console, settings = plain_console(), settings_of(store, catalogue, config)
-    with served(settings) as settler:
-        shelf, arms = settler.shelf, settler.arms
-        with settler.store.reading() as reader:
-            items = shelf.as_of(reader).catalogue
-        name = policy or _only(_with_prior(arms, items))
+    with served(settings) as executor:
+        live, experiment = executor.live, executor.experiment
+        with executor.store.reading() as reader:
+            items = live.as_of(reader).catalogue
+        name = policy or _only(_with_prior(experiment, items))
         with console.status(f"Fitting to the users of {name}"):
             row = refit(
-                settler.store,
-                shelf,
-                arms,
+                executor.store,
+                live,
+                experiment,
                 name,
                 least=settings.prior_least_users,
                 now=current_time(),
             )
-        with settler.store.reading() as reader:
-            prior = shelf.as_of(reader).priors[name]
+        with executor.store.reading() as reader:
+            prior = live.as_of(reader).priors[name]
     say(console, f"{name}: version {row.version} of what its users begin with", style="bold")
     for line in prior.describe(items):
         say(console, f"  {one_line(line)}")
@@ -47,11 +47,15 @@ def refit_store(
         say(console, f"{out}: the same as a file")
 
 
-def _with_prior(arms: "Arms", catalogue: "Catalogue") -> list[str]:
+def _with_prior(experiment: "Experiment", catalogue: "Catalogue") -> list[str]:
     """Return the policies that begin with a prior."""
-    from variegate.engine.arms import prior_of
+    from variegate.engine.experiment import prior_of
 
-    return [name for name in arms.names if prior_of(arms.new_policy(name, catalogue)) is not None]
+    return [
+        name
+        for name in experiment.names
+        if prior_of(experiment.new_policy(name, catalogue)) is not None
+    ]
 
 
 def _only(names: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
-from variegate.engine import Desk
+from variegate.engine import Engine
 from variegate.engine.ids import LONGEST, PATTERN
 from variegate.service.access import admin_router, client_router
 from variegate.service.routes.answers import answer_of, answered
@@ -20,12 +20,12 @@ from variegate.service.wire_done import RetiredAnswer, StockedAnswer
 ItemId = Annotated[str, Path(min_length=1, max_length=LONGEST, pattern=PATTERN)]
 
 
-def item_routes(desk: Desk) -> list[APIRouter]:
+def item_routes(engine: Engine) -> list[APIRouter]:
     """Return the routes that are about items."""
-    return [_client_routes(desk), _admin_routes(desk)]
+    return [_client_routes(engine), _admin_routes(engine)]
 
 
-def _client_routes(desk: Desk) -> APIRouter:
+def _client_routes(engine: Engine) -> APIRouter:
     router = client_router(tags=["items"])
 
     @router.get(
@@ -35,7 +35,7 @@ def _client_routes(desk: Desk) -> APIRouter:
     )
     def catalogue() -> Response:
         """Return the names of features, distances and attributes, and the policies."""
-        return answered(desk.catalogue())
+        return answered(engine.catalogue())
 
     @router.get(
         "/items",
@@ -48,7 +48,7 @@ def _client_routes(desk: Desk) -> APIRouter:
         after: Annotated[int, Query(ge=0, le=2**31)] = 0,
     ) -> Response:
         """Return items whose title or id has a text in it."""
-        return answered(desk.items(search, limit, after))
+        return answered(engine.items(search, limit, after))
 
     @router.get(
         "/items/{item:path}",
@@ -57,21 +57,21 @@ def _client_routes(desk: Desk) -> APIRouter:
     )
     def item(item: ItemId) -> Response:
         """Return all that is known of an item."""
-        return answered(desk.item(item))
+        return answered(engine.item(item))
 
     return router
 
 
-def _admin_routes(desk: Desk) -> APIRouter:
+def _admin_routes(engine: Engine) -> APIRouter:
     router = admin_router(tags=["items"])
 
     @router.post(
         "/items", response_class=Response, responses=answer_of(StockedAnswer, "They are there.")
     )
-    async def stock(body: ItemsBody) -> Response:
+    async def snapshot(body: ItemsBody) -> Response:
         """Add items, or change known ones: all of them, or none. The next list knows them."""
         wishes = [one.model_dump(exclude_none=True) for one in body.items]
-        return answered(await desk.stock(wishes))
+        return answered(await engine.snapshot(wishes))
 
     @router.put(
         "/items/{item:path}",
@@ -80,7 +80,7 @@ def _admin_routes(desk: Desk) -> APIRouter:
     )
     async def put(item: ItemId, body: ItemBody) -> Response:
         """Add or change one item; a retired one comes back."""
-        return answered(await desk.stock([{"id": item, **body.model_dump(exclude_none=True)}]))
+        return answered(await engine.snapshot([{"id": item, **body.model_dump(exclude_none=True)}]))
 
     @router.delete(
         "/items/{item:path}",
@@ -89,6 +89,6 @@ def _admin_routes(desk: Desk) -> APIRouter:
     )
     async def retire(item: ItemId) -> Response:
         """Retire an item: it is in no list any more. What was learnt from it stays learnt."""
-        return answered(await desk.retire(item))
+        return answered(await engine.retire(item))
 
     return router

@@ -2,14 +2,14 @@
 
 from fastapi import APIRouter, Request, Response
 
-from variegate.engine import Desk
+from variegate.engine import Engine
 from variegate.service.access import admin_router
 from variegate.service.routes.answers import answer_of, answered, worked_out
 from variegate.service.small_pool import SmallPool
 from variegate.service.wire_priors import PolicyName, PriorAnswer
 
 
-def prior_routes(desk: Desk, pool: SmallPool) -> list[APIRouter]:
+def prior_routes(engine: Engine, pool: SmallPool) -> list[APIRouter]:
     """Return the routes that are about priors."""
     router = admin_router(tags=["operation"])
 
@@ -20,7 +20,7 @@ def prior_routes(desk: Desk, pool: SmallPool) -> list[APIRouter]:
     )
     def prior(policy: PolicyName) -> Response:
         """Return what new users of a policy are believed to want, in words and numbers."""
-        return answered(desk.priors.view(policy))
+        return answered(engine.priors.view(policy))
 
     @router.post(
         "/policies/{policy}/prior",
@@ -29,7 +29,7 @@ def prior_routes(desk: Desk, pool: SmallPool) -> list[APIRouter]:
     )
     async def fit_prior(request: Request, policy: PolicyName) -> Response:
         """Fit what users begin with to the users that there are; 409 where they are too few."""
-        return await worked_out(pool, request, ("fit", policy), lambda: desk.priors.fit(policy))
+        return await worked_out(pool, request, ("fit", policy), lambda: engine.priors.fit(policy))
 
     @router.delete(
         "/policies/{policy}/prior",
@@ -38,6 +38,6 @@ def prior_routes(desk: Desk, pool: SmallPool) -> list[APIRouter]:
     )
     def drop_prior(policy: PolicyName) -> Response:
         """Go back to what the policy's line says of its prior."""
-        return answered(desk.priors.drop(policy))
+        return answered(engine.priors.drop(policy))
 
     return [router]

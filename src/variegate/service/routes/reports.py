@@ -2,14 +2,14 @@
 
 from fastapi import APIRouter, Request, Response
 
-from variegate.engine import Desk
+from variegate.engine import Engine
 from variegate.service.access import admin_router
 from variegate.service.routes.answers import answer_of, worked_out
 from variegate.service.small_pool import SmallPool
 from variegate.service.wire import ReportAnswer
 
 
-def report_routes(desk: Desk, pool: SmallPool) -> list[APIRouter]:
+def report_routes(engine: Engine, pool: SmallPool) -> list[APIRouter]:
     """Return the routes that are about how it goes."""
     router = admin_router(tags=["operation"])
 
@@ -20,6 +20,6 @@ def report_routes(desk: Desk, pool: SmallPool) -> list[APIRouter]:
     )
     async def report(request: Request) -> Response:
         """Compare the policies on the users they got: rewards and diversity, with intervals."""
-        return await worked_out(pool, request, "report", desk.comparison)
+        return await worked_out(pool, request, "report", engine.comparison)
 
     return [router]

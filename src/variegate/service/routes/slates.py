@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Header, Path, Response
 
-from variegate.engine import Desk, Report, Wish
+from variegate.engine import Engine, Feedback, RecommendRequest
 from variegate.policies import Dial
 from variegate.service.lean import lean_router
 from variegate.service.routes.answers import answer_of, answered
@@ -33,7 +33,7 @@ IdempotencyKey = Annotated[
 ]
 
 
-def slate_routes(desk: Desk) -> list[APIRouter]:
+def slate_routes(engine: Engine) -> list[APIRouter]:
     """Return the routes that give lists and take feedback."""
     router = lean_router(tags=["lists"])
 
@@ -49,8 +49,8 @@ def slate_routes(desk: Desk) -> list[APIRouter]:
         idempotency_key: IdempotencyKey = None,
     ) -> Response:
         """Give a user a list of items; a user need not be known before."""
-        wish = wish_of(user, body or _NOTHING_SAID, idempotency_key)
-        return answered(await desk.recommend(wish), 201)
+        request = wish_of(user, body or _NOTHING_SAID, idempotency_key)
+        return answered(await engine.recommend(request), 201)
 
     @router.post(
         "/slates/{slate}/feedback",
@@ -60,14 +60,14 @@ def slate_routes(desk: Desk) -> list[APIRouter]:
     async def feedback(slate: SlateId, body: FeedbackBody) -> Response:
         """Learn what the user made of a list. Sent again, it changes nothing."""
         seen = None if body.seen is None else tuple(body.seen)
-        return answered(await desk.feedback(Report(slate, body.rewards, seen, body.event)))
+        return answered(await engine.feedback(Feedback(slate, body.rewards, seen, body.event)))
 
     return [router]
 
 
-def wish_of(user: str, body: SlateBody, request: str | None = None) -> Wish:
+def wish_of(user: str, body: SlateBody, request: str | None = None) -> RecommendRequest:
     """Return what a body asks for."""
-    return Wish(
+    return RecommendRequest(
         user=user,
         k=body.k,
         candidates=None if body.candidates is None else tuple(body.candidates),
@@ -77,7 +77,7 @@ def wish_of(user: str, body: SlateBody, request: str | None = None) -> Wish:
         show_again=body.show_again,
         details=body.details,
         instead_of=body.instead_of,
-        request=request,
+        idempotency_key=request,
     )
 
 

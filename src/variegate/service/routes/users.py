@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from variegate.engine import Desk
+from variegate.engine import Engine
 from variegate.errors import StoreError
 from variegate.service.access import admin_router, call_of, client_router
 from variegate.service.routes.answers import answer_of, answered
@@ -35,12 +35,12 @@ _LINES_ANSWER: Final[dict[int | str, Any]] = {
 }
 
 
-def user_routes(desk: Desk) -> list[APIRouter]:
+def user_routes(engine: Engine) -> list[APIRouter]:
     """Return the routes that are about users."""
-    return [_client_routes(desk), _admin_routes(desk)]
+    return [_client_routes(engine), _admin_routes(engine)]
 
 
-def _client_routes(desk: Desk) -> APIRouter:
+def _client_routes(engine: Engine) -> APIRouter:
     router = client_router(tags=["users"])
 
     @router.get(
@@ -50,7 +50,7 @@ def _client_routes(desk: Desk) -> APIRouter:
     )
     def user(user: UserId) -> Response:
         """Say what was learnt of a user, in words and in numbers with intervals."""
-        return answered(desk.user(user))
+        return answered(engine.user(user))
 
     @router.get(
         "/users/{user}/history",
@@ -63,12 +63,12 @@ def _client_routes(desk: Desk) -> APIRouter:
         before: Annotated[str | None, Query(min_length=1, max_length=64)] = None,
     ) -> Response:
         """Return a user's lists and what came of them, the newest first."""
-        return answered(desk.history(user, limit, before))
+        return answered(engine.history(user, limit, before))
 
     return router
 
 
-def _admin_routes(desk: Desk) -> APIRouter:
+def _admin_routes(engine: Engine) -> APIRouter:
     router = admin_router(tags=["users"])
 
     @router.delete(
@@ -78,12 +78,12 @@ def _admin_routes(desk: Desk) -> APIRouter:
     )
     async def forget(user: UserId) -> Response:
         """Forget a user wholly: what was learnt, shown and answered."""
-        return answered(await desk.forget(user))
+        return answered(await engine.forget(user))
 
     @router.get("/export", response_class=StreamingResponse, responses=_LINES_ANSWER)
     def export() -> StreamingResponse:
         """Return a backup in lines of JSON: a header, changed items, fitted priors, users."""
-        lines = desk.export_lines()
+        lines = engine.export_lines()
         first = next(lines, b"")  # a store that is away is told by a status, not a broken answer
         return StreamingResponse(chain([first], lines), media_type=LINES)
 
@@ -101,7 +101,7 @@ def _admin_routes(desk: Desk) -> APIRouter:
         """
         call_of(request).max_body = MAX_IMPORT_BYTES
         async with _spooled(request) as path:
-            return answered(await desk.import_file(path, replace=replace))
+            return answered(await engine.import_file(path, replace=replace))
 
     return router
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from variegate.engine import Desk
+from variegate.engine import Engine
 from variegate.service.access import admin_router, client_router
 from variegate.service.metrics import Metrics
 from variegate.service.routes.answers import worked_out
@@ -14,12 +14,12 @@ from variegate.service.wire import UserId
 PolicyName = Annotated[str, Query(min_length=1, max_length=64)]
 
 
-def page_routes(desk: Desk, pool: SmallPool) -> list[APIRouter]:
+def page_routes(engine: Engine, pool: SmallPool) -> list[APIRouter]:
     """Return the routes of the page."""
-    return [_client_routes(desk, pool), _admin_routes(desk, pool)]
+    return [_client_routes(engine, pool), _admin_routes(engine, pool)]
 
 
-def _client_routes(desk: Desk, pool: SmallPool) -> APIRouter:
+def _client_routes(engine: Engine, pool: SmallPool) -> APIRouter:
     router = client_router(tags=["page"])
 
     @router.get("/users/{user}/beside", include_in_schema=False)
@@ -31,17 +31,17 @@ def _client_routes(desk: Desk, pool: SmallPool) -> APIRouter:
     ) -> Response:
         """Return what another policy, taught by the same answers, would have shown."""
         asked = (user, slate, policy)
-        return await worked_out(pool, request, ("beside", asked), lambda: desk.beside(*asked))
+        return await worked_out(pool, request, ("beside", asked), lambda: engine.beside(*asked))
 
     @router.get("/policies", include_in_schema=False)
     async def policies(request: Request) -> Response:
         """Return the policies that can work on this catalogue."""
-        return await worked_out(pool, request, "policies", desk.policies)
+        return await worked_out(pool, request, "policies", engine.policies)
 
     @router.get("/map", include_in_schema=False)
     async def map_(request: Request) -> Response:
         """Return the items in two dimensions."""
-        return await worked_out(pool, request, "map", desk.map)
+        return await worked_out(pool, request, "map", engine.map)
 
     @router.get("/watch", include_in_schema=False)
     async def watch(
@@ -52,12 +52,12 @@ def _client_routes(desk: Desk, pool: SmallPool) -> APIRouter:
     ) -> Response:
         """Let a policy learn what a simulated person wants."""
         asked = (policy, rounds, seed)
-        return await worked_out(pool, request, ("watch", asked), lambda: desk.watch(*asked))
+        return await worked_out(pool, request, ("watch", asked), lambda: engine.watch(*asked))
 
     return router
 
 
-def _admin_routes(desk: Desk, pool: SmallPool) -> APIRouter:
+def _admin_routes(engine: Engine, pool: SmallPool) -> APIRouter:
     router = admin_router(tags=["page"])
 
     @router.get("/overview", include_in_schema=False)
@@ -68,7 +68,7 @@ def _admin_routes(desk: Desk, pool: SmallPool) -> APIRouter:
         metrics: Metrics = request.app.state.metrics
 
         def work() -> dict[str, Any]:
-            return {**desk.overview(minutes), "slowest": metrics.slowest()}
+            return {**engine.overview(minutes), "slowest": metrics.slowest()}
 
         return await worked_out(pool, request, ("overview", minutes), work)
 

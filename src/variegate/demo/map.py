@@ -6,8 +6,8 @@ from typing import Any, Final
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray
+from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.engine.itemdata import plain_attributes
-from variegate.engine.shelf import Stock
 from variegate.model.catalogue import Catalogue
 
 #: Items on the map, at most.
@@ -17,14 +17,14 @@ MOST_GROUPS: Final = 8
 OTHERS: Final = "other"
 
 
-def map_view(stock: Stock) -> dict[str, Any]:
+def map_view(snapshot: CatalogueSnapshot) -> dict[str, Any]:
     """Return the items that are not retired, evenly sampled where they are many.
 
     Two items that are alike lie close together: the places are the first two principal components
     of the features, each feature scaled to the same spread.
     """
-    catalogue = stock.catalogue
-    rows = evenly(np.flatnonzero(stock.open), MOST_ITEMS)
+    catalogue = snapshot.catalogue
+    rows = evenly(np.flatnonzero(snapshot.open), MOST_ITEMS)
     places, explained = _components(catalogue.features[rows])
     groups, group = _grouped(catalogue, rows)
     return {

@@ -5,9 +5,9 @@ from typing import Any, Final
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray
-from variegate.engine.arms import Arms
+from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.engine.choosing import any_policy, label_of
-from variegate.engine.shelf import Stock
+from variegate.engine.experiment import Experiment
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser, normalising_factors
 from variegate.model.utility import Utility
@@ -61,15 +61,17 @@ class Person:
         return chosen
 
 
-def watch_view(stock: Stock, arms: Arms, name: str, rounds: int, seed: int) -> dict[str, Any]:
+def watch_view(
+    snapshot: CatalogueSnapshot, experiment: Experiment, name: str, rounds: int, seed: int
+) -> dict[str, Any]:
     """Return how a policy learns what one simulated person wants.
 
     What is missed is told in expected picks, against the greedy list of somebody who knows the
     person's wishes: that stands in for the best list, which nobody can search for.
     """
     rng = np.random.default_rng((seed, 7))
-    catalogue = _sample(stock, rng)
-    policy = any_policy(name, catalogue, arms)
+    catalogue = _sample(snapshot, rng)
+    policy = any_policy(name, catalogue, experiment)
     person = _person(catalogue, policy.normaliser, rng)
     k = max(1, min(LENGTH, len(catalogue) // 4))
     story = _played(policy, person, k, rounds, rng)
@@ -84,9 +86,9 @@ def watch_view(stock: Stock, arms: Arms, name: str, rounds: int, seed: int) -> d
     }
 
 
-def _sample(stock: Stock, rng: np.random.Generator) -> Catalogue:
+def _sample(snapshot: CatalogueSnapshot, rng: np.random.Generator) -> Catalogue:
     """Return a small catalogue of items drawn from the shelf."""
-    whole, open_rows = stock.catalogue, np.flatnonzero(stock.open)
+    whole, open_rows = snapshot.catalogue, np.flatnonzero(snapshot.open)
     rows = np.sort(rng.choice(open_rows, min(MOST_ITEMS, len(open_rows)), replace=False))
     return Catalogue(
         [whole.ids[row] for row in rows],

@@ -6,12 +6,12 @@ from zlib import crc32
 import numpy as np
 
 from variegate.arrays import MaskArray
-from variegate.engine.arms import Arms
+from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.engine.choosing import any_policy, label_of
+from variegate.engine.experiment import Experiment
 from variegate.engine.itemdata import plain_attributes
-from variegate.engine.listing import spread_of
+from variegate.engine.recommend import spread_of
 from variegate.engine.relearning import lessons
-from variegate.engine.shelf import Stock
 from variegate.engine.terms import Terms, terms_of
 from variegate.engine.withdrawing import WITHDRAWN, known_rows
 from variegate.errors import NotFoundError
@@ -22,7 +22,7 @@ _PAGE: Final = 100
 
 
 def beside_view(
-    reader: Reader, stock: Stock, arms: Arms, asked: tuple[str, str, str]
+    reader: Reader, snapshot: CatalogueSnapshot, experiment: Experiment, asked: tuple[str, str, str]
 ) -> dict[str, Any]:
     """Return the list of a policy in place of one that was given.
 
@@ -35,13 +35,13 @@ def beside_view(
     row = reader.slates([slate]).get(slate)
     if row is None or row.user_id != user:
         raise NotFoundError(f"no slate {slate!r} of user {user!r}")
-    policy = any_policy(name, stock.catalogue, arms)
+    policy = any_policy(name, snapshot.catalogue, experiment)
     _teach(policy, reader, row)
     terms = terms_of(row)
-    free = _free(reader, stock, terms, row)
+    free = _free(reader, snapshot, terms, row)
     k = min(row.k, int(np.count_nonzero(free)))
     other = policy.recommend(k, candidates=free, rng=crc32(row.id.encode()), dial=terms.dial)
-    titles = stock.catalogue.titles
+    titles = snapshot.catalogue.titles
     return {
         "policy": name,
         "label": label_of(name, policy),
@@ -50,7 +50,7 @@ def beside_view(
                 "id": item,
                 "title": titles[place],
                 "score": score,
-                "attributes": plain_attributes(stock.catalogue, place),
+                "attributes": plain_attributes(snapshot.catalogue, place),
             }
             for item, place, score in zip(
                 other.ids, other.items.tolist(), other.scores.tolist(), strict=True
@@ -71,16 +71,16 @@ def _teach(policy: Policy, reader: Reader, before: SlateRow) -> None:
             policy.update(slate, earned, seen=sorted(rewards))
 
 
-def _free(reader: Reader, stock: Stock, terms: Terms, before: SlateRow) -> MaskArray:
+def _free(reader: Reader, snapshot: CatalogueSnapshot, terms: Terms, before: SlateRow) -> MaskArray:
     """Return the items that a list could be chosen from when it was given.
 
     Where fewer are left than it has, those shown longest ago come back.
     """
-    allowed = _allowed(stock, terms)
+    allowed = _allowed(snapshot, terms)
     if terms.allow_repeats:
         return allowed
     free = allowed.copy()
-    rows = known_rows(stock.catalogue, _shown_before(reader, terms, before))
+    rows = known_rows(snapshot.catalogue, _shown_before(reader, terms, before))
     free[rows] = False
     missing = before.k - int(np.count_nonzero(free))
     if missing > 0:
@@ -89,13 +89,13 @@ def _free(reader: Reader, stock: Stock, terms: Terms, before: SlateRow) -> MaskA
     return free
 
 
-def _allowed(stock: Stock, terms: Terms) -> MaskArray:
-    allowed = stock.open.copy()
+def _allowed(snapshot: CatalogueSnapshot, terms: Terms) -> MaskArray:
+    allowed = snapshot.open.copy()
     if terms.candidates is not None:
         among = np.zeros_like(allowed)
-        among[known_rows(stock.catalogue, terms.candidates)] = True
+        among[known_rows(snapshot.catalogue, terms.candidates)] = True
         allowed &= among
-    allowed[known_rows(stock.catalogue, terms.exclude)] = False
+    allowed[known_rows(snapshot.catalogue, terms.exclude)] = False
     return allowed
 
 

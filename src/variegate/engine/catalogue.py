@@ -13,7 +13,12 @@ import numpy as np
 
 from variegate.arrays import IndexArray, MaskArray
 from variegate.engine.itemdata import columns_of
-from variegate.engine.known_catalogue import Known, check_not_relearning, noted_catalogue, tied
+from variegate.engine.known_catalogue import (
+    StoreCatalogue,
+    check_not_relearning,
+    noted_catalogue,
+    tied,
+)
 from variegate.errors import NotFoundError, StoreError
 from variegate.model.catalogue import Catalogue
 from variegate.prior import Prior
@@ -23,7 +28,7 @@ REVISION: Final = "items_revision"
 
 
 @dataclass(frozen=True, eq=False)
-class Stock:
+class CatalogueSnapshot:
     """The items as of one revision; it never changes. Rows keep their numbers in later ones."""
 
     catalogue: Catalogue
@@ -48,7 +53,7 @@ class Stock:
             raise NotFoundError(f"`{name}`: {error}") from None
 
 
-class Shelf:
+class LiveCatalogue:
     """The live catalogue of one process, for all of its threads.
 
     Whoever works with it asks once, by `as_of`, and keeps to the answer: another thread may
@@ -63,29 +68,29 @@ class Shelf:
     def __init__(self, base: Catalogue) -> None:
         #: The items of the file that are the first rows of the store
         self.base = base
-        self._known: Known | None = None
-        self._stock = Stock(base, np.ones(len(base), dtype=np.bool_), "0")
+        self._known: StoreCatalogue | None = None
+        self._snapshot = CatalogueSnapshot(base, np.ones(len(base), dtype=np.bool_), "0")
         self._building = Lock()
 
-    def as_of(self, reader: Reader, revision: str | None = None) -> Stock:
+    def as_of(self, reader: Reader, revision: str | None = None) -> CatalogueSnapshot:
         """Return the items as the reader's transaction has them, at a revision it read before."""
         if revision is None:
             revision = reader.meta(REVISION) or "0"
-        if revision == self._stock.revision:
-            return self._stock
+        if revision == self._snapshot.revision:
+            return self._snapshot
         with self._building:
-            if revision == self._stock.revision:
-                return self._stock
-            stock = self.built(reader, revision)
+            if revision == self._snapshot.revision:
+                return self._snapshot
+            snapshot = self.built(reader, revision)
             # A reader may have begun before the last change; a batch sees what there is.
-            if isinstance(reader, Batch) or int(revision) > int(self._stock.revision):
-                self._stock = stock
-            return stock
+            if isinstance(reader, Batch) or int(revision) > int(self._snapshot.revision):
+                self._snapshot = snapshot
+            return snapshot
 
-    def install(self, stock: Stock) -> None:
+    def install(self, snapshot: CatalogueSnapshot) -> None:
         """Take a stock that was built for a change; call this once the change is committed."""
         with self._building:
-            self._stock = stock
+            self._snapshot = snapshot
 
     def tie(self, batch: Batch) -> None:
         """Tie a new store to this catalogue; raise DataError if it is of another.
@@ -98,7 +103,7 @@ class Shelf:
 
     def built(
         self, reader: Reader, revision: str, changes: Sequence[ItemRow] | None = None
-    ) -> Stock:
+    ) -> CatalogueSnapshot:
         """Return the file's items with the changes, or raise InputError where they do not fit.
 
         `changes` are those of an earlier revision; what the store has, if not given.
@@ -108,7 +113,7 @@ class Shelf:
         catalogue = self._changed(changes)
         is_open = np.ones(len(catalogue), dtype=np.bool_)
         is_open[[row.row for row in changes if row.retired]] = False
-        return Stock(catalogue, is_open, revision, _fitted(reader.priors().values()))
+        return CatalogueSnapshot(catalogue, is_open, revision, _fitted(reader.priors().values()))
 
     def _check_catalogue(self, reader: Reader) -> None:
         """Raise StoreError where the store is of another catalogue since this process began."""

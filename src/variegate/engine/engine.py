@@ -7,33 +7,33 @@ from functools import partial
 from time import monotonic
 from typing import Any, Final, TypeVar
 
-from variegate.engine.arms import Arms
+from variegate.demo.counterfactual import beside_view
+from variegate.demo.map import map_view
+from variegate.demo.overview import overview
+from variegate.demo.simulation import watch_view
 from variegate.engine.batch_loop import MAX_BATCH, BatchLoop, EngineThread
-from variegate.engine.beside import beside_view
+from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
 from variegate.engine.changed_settings import note_settings
 from variegate.engine.choosing import policies_view
 from variegate.engine.comparing import comparison
-from variegate.engine.forgetting import Forgetting
+from variegate.engine.executor import Executor, Observe
+from variegate.engine.experiment import Experiment
+from variegate.engine.feedback import Feedback, check_rewards
+from variegate.engine.forgetting import ForgetUser
 from variegate.engine.import_file import ImportFile
 from variegate.engine.import_plan import Pauses, plan_import, unfinished
 from variegate.engine.importing import ImportUsers
 from variegate.engine.itemdata import item_values, plain_attributes
-from variegate.engine.ledger import Clock
-from variegate.engine.listing import Wish
-from variegate.engine.mapping import map_view
 from variegate.engine.moving import export_lines
-from variegate.engine.overview import overview
 from variegate.engine.priors import Priors
 from variegate.engine.queue import CommandQueue, Worker
-from variegate.engine.remembered import Remembered
+from variegate.engine.recommend import RecommendRequest
+from variegate.engine.remembered import LruCache
 from variegate.engine.replicas import Replica
-from variegate.engine.reporting import Report, check_rewards
 from variegate.engine.rules import Rules
-from variegate.engine.settling import Observe, Settler
-from variegate.engine.shelf import Shelf, Stock
-from variegate.engine.stocking import Retiring, Stocking
+from variegate.engine.stocking import RetireItem, UpsertItems
+from variegate.engine.unit_of_work import Clock
 from variegate.engine.viewing import known_user, slate_view, titles_of, user_view
-from variegate.engine.watching import watch_view
 from variegate.errors import NotFoundError, VariegateError
 from variegate.model.catalogue import Catalogue
 from variegate.store import Reader, Store
@@ -45,7 +45,7 @@ OVERVIEW_SECONDS: Final = 2.0
 _log = logging.getLogger(__name__)
 
 
-class Desk:
+class Engine:
     """Gives lists, takes feedback and answers questions, over one catalogue and one store.
 
     What changes something is awaited and done by the engine, in a thread of its own or in another
@@ -60,7 +60,7 @@ class Desk:
     clock
         Gives seconds since 1970 in place of the database's clock.
     observe
-        Is told how long the work itself took; see `Settler`.
+        Is told how long the work itself took; see `Executor`.
     replica
         The process as one of those that share the store.
     worker
@@ -71,7 +71,7 @@ class Desk:
         self,
         catalogue: Catalogue,
         store: Store,
-        arms: Arms,
+        experiment: Experiment,
         rules: Rules,
         *,
         timeout: float = 10.0,
@@ -80,25 +80,25 @@ class Desk:
         replica: Replica | None = None,
         worker: Worker | None = None,
     ) -> None:
-        self.shelf: Final = Shelf(catalogue)
-        self.arms, self.rules, self.store = arms, rules, store
+        self.live: Final = LiveCatalogue(catalogue)
+        self.experiment, self.rules, self.store = experiment, rules, store
         with store.batch() as batch:
-            self.shelf.tie(batch)
-            stock = self.shelf.as_of(batch)
-        for name in arms.names:  # a policy that does not fit is found here, not later
-            arms.as_of(stock).new_policy(name, stock.catalogue)
-        for change in note_settings(store, rules, arms, stock.catalogue):
+            self.live.tie(batch)
+            snapshot = self.live.as_of(batch)
+        for name in experiment.names:  # a policy that does not fit is found here, not later
+            experiment.as_of(snapshot).new_policy(name, snapshot.catalogue)
+        for change in note_settings(store, rules, experiment, snapshot.catalogue):
             _log.warning("%s", change)
         self._replica = replica
-        self._settler: Final = Settler(
-            store, self.shelf, arms, rules, clock=clock, observe=observe, replica=replica
+        self._executor: Final = Executor(
+            store, self.live, experiment, rules, clock=clock, observe=observe, replica=replica
         )
-        self.priors: Final = Priors(store, self.shelf, arms, rules, clock=clock)
-        self._policies, self._map, self._stories = Remembered(1), Remembered(1), Remembered(32)
-        self._overviews = Remembered(4)
+        self.priors: Final = Priors(store, self.live, experiment, rules, clock=clock)
+        self._policies, self._map, self._stories = LruCache(1), LruCache(1), LruCache(32)
+        self._overviews = LruCache(4)
         self._thread: EngineThread | None = None
         if worker is None:
-            loop = BatchLoop(self._settler, self._close_some, timeout=timeout)
+            loop = BatchLoop(self._executor, self._close_some, timeout=timeout)
             worker = self._thread = EngineThread(loop)
         self._queue: Final = CommandQueue(
             worker, timeout=timeout, count_error=lambda kind: observe(f"store_error {kind}", 1)
@@ -128,32 +128,32 @@ class Desk:
         if self._thread is not None:
             self._thread.stop()
 
-    async def recommend(self, wish: Wish) -> Answer:
+    async def recommend(self, request: RecommendRequest) -> Answer:
         """Give a user a list."""
-        return await self._done(wish)
+        return await self._done(request)
 
-    async def feedback(self, report: Report) -> Answer:
+    async def feedback(self, report: Feedback) -> Answer:
         """Learn what a user made of a list."""
         check_rewards(report.rewards)
         return await self._done(report)
 
     async def forget(self, user: str) -> Answer:
         """Delete all that is known of a user."""
-        return await self._done(Forgetting(user))
+        return await self._done(ForgetUser(user))
 
-    async def stock(self, items: Sequence[Mapping[str, Any]]) -> Answer:
+    async def snapshot(self, items: Sequence[Mapping[str, Any]]) -> Answer:
         """Add or change items."""
-        return await self._done(Stocking(items))
+        return await self._done(UpsertItems(items))
 
     async def retire(self, item: str) -> Answer:
         """Take an item off the shelf."""
-        return await self._done(Retiring(item))
+        return await self._done(RetireItem(item))
 
     async def import_file(self, path: str, *, replace: bool = False) -> Answer:
         """Take in the lines of a file that `export_lines` gave; see `import_plan`."""
         file = ImportFile(path)
         async with self._importing:  # one at a time: each takes memory
-            known = file, self.store, self.shelf, self.arms
+            known = file, self.store, self.live, self.experiment
             check = partial(plan_import, *known, replace=replace, rest=Pauses())
             plan = await asyncio.to_thread(check)
             done = 0
@@ -173,12 +173,12 @@ class Desk:
     def user(self, user: str) -> Answer:
         """Return what was learnt of a user."""
         with self.store.reading() as reader:
-            return user_view(reader, user, self.shelf, self.arms)
+            return user_view(reader, user, self.live, self.experiment)
 
     def history(self, user: str, limit: int, before: str | None) -> Answer:
         """Return a user's last lists, the newest first."""
         with self.store.reading() as reader:
-            catalogue = self.shelf.as_of(reader).catalogue
+            catalogue = self.live.as_of(reader).catalogue
             known_user(reader, user)
             rows = reader.history(user, limit + 1, before)
         is_more, rows = len(rows) > limit, rows[:limit]
@@ -191,8 +191,8 @@ class Desk:
 
     def items(self, search: str, limit: int, after: int) -> Answer:
         """Return items whose title or id has `search` in it, from the row `after` on."""
-        stock, wanted = self._stock(), search.casefold()
-        catalogue = stock.catalogue
+        snapshot, wanted = self._snapshot(), search.casefold()
+        catalogue = snapshot.catalogue
         found = []
         for row in range(after, len(catalogue)):
             if (
@@ -204,52 +204,52 @@ class Desk:
                     break
         more = found.pop() if len(found) > limit else None
         return {
-            "items": [_short(stock, row) for row in found],
+            "items": [_short(snapshot, row) for row in found],
             "total": len(catalogue),
             "next": more,
         }
 
     def item(self, item: str) -> Answer:
         """Return all that is known of an item."""
-        stock = self._stock()
-        row = stock.row_of(item)
+        snapshot = self._snapshot()
+        row = snapshot.row_of(item)
         if row is None:
             raise NotFoundError(f"no item {item!r}")
-        return {**_short(stock, row), **item_values(stock.catalogue, row)}
+        return {**_short(snapshot, row), **item_values(snapshot.catalogue, row)}
 
     def comparison(self) -> Answer:
         """Return the policies side by side."""
         with self.store.reading() as reader:
-            return comparison(reader, self.arms)
+            return comparison(reader, self.experiment)
 
     def beside(self, user: str, slate: str, policy: str) -> Answer:
         """Return what another policy would have shown in place of a list."""
         with self.store.reading() as reader:
-            stock = self.shelf.as_of(reader)
-            arms = self.arms.as_of(stock)
-            return beside_view(reader, stock, arms, (user, slate, policy))
+            snapshot = self.live.as_of(reader)
+            experiment = self.experiment.as_of(snapshot)
+            return beside_view(reader, snapshot, experiment, (user, slate, policy))
 
     def policies(self) -> list[Answer]:
         """Return the policies that can work on these items."""
-        stock = self._stock()
-        asked = ("policies", stock.revision)
+        snapshot = self._snapshot()
+        asked = ("policies", snapshot.revision)
         found: list[Answer] = self._policies.get(
-            asked, lambda: policies_view(stock.catalogue, self.arms)
+            asked, lambda: policies_view(snapshot.catalogue, self.experiment)
         )
         return found
 
     def map(self) -> Answer:
         """Return the items in two dimensions."""
-        stock = self._stock()
-        found: Answer = self._map.get(("map", stock.revision), lambda: map_view(stock))
+        snapshot = self._snapshot()
+        found: Answer = self._map.get(("map", snapshot.revision), lambda: map_view(snapshot))
         return found
 
     def watch(self, policy: str | None, rounds: int, seed: int) -> Answer:
         """Return how a policy, the first if none is named, learns what a simulated person wants."""
-        stock, name = self._stock(), policy or self.arms.names[0]
-        asked = ("watch", seed, rounds, name, stock.revision)
+        snapshot, name = self._snapshot(), policy or self.experiment.names[0]
+        asked = ("watch", seed, rounds, name, snapshot.revision)
         found: Answer = self._stories.get(
-            asked, lambda: watch_view(stock, self.arms.as_of(stock), name, rounds, seed)
+            asked, lambda: watch_view(snapshot, self.experiment.as_of(snapshot), name, rounds, seed)
         )
         return found
 
@@ -266,18 +266,18 @@ class Desk:
 
     def export_lines(self) -> Iterator[bytes]:
         """Give all that was learnt and changed as lines of JSON: a backup."""
-        return export_lines(self.store, self.shelf, self._settler.now)
+        return export_lines(self.store, self.live, self._executor.now)
 
     def catalogue(self) -> Answer:
         """Return what items are described by."""
-        stock = self._stock()
-        catalogue = stock.catalogue
+        snapshot = self._snapshot()
+        catalogue = snapshot.catalogue
         return {
-            "items": int(stock.open.sum()),
+            "items": int(snapshot.open.sum()),
             "features": list(catalogue.feature_names),
             "distances": [h.name for h in catalogue.distances],
             "attributes": list(catalogue.attributes),
-            "policies": dict(self.arms.lines),
+            "policies": dict(self.experiment.lines),
             "k": self.rules.k,
         }
 
@@ -290,25 +290,25 @@ class Desk:
         answer: Answer = await self._queue.submit(operation)
         return answer
 
-    def _stock(self) -> Stock:
+    def _snapshot(self) -> CatalogueSnapshot:
         with self.store.reading() as reader:
-            return self.shelf.as_of(reader)
+            return self.live.as_of(reader)
 
     def _overview(self, minutes: int) -> Answer:
         with self.store.reading() as reader:
-            stock = self.shelf.as_of(reader)
-            arms = self.arms.as_of(stock)
-            now = self._settler.now(reader)
-            return overview(reader, stock, arms, now=now, minutes=minutes)
+            snapshot = self.live.as_of(reader)
+            experiment = self.experiment.as_of(snapshot)
+            now = self._executor.now(reader)
+            return overview(reader, snapshot, experiment, now=now, minutes=minutes)
 
     def _close_some(self) -> bool:
-        return self._settler.close_due(MAX_BATCH) == MAX_BATCH
+        return self._executor.close_due(MAX_BATCH) == MAX_BATCH
 
 
-def _short(stock: Stock, row: int) -> Answer:
+def _short(snapshot: CatalogueSnapshot, row: int) -> Answer:
     return {
-        "id": stock.catalogue.ids[row],
-        "title": stock.catalogue.titles[row],
-        "attributes": plain_attributes(stock.catalogue, row),
-        "retired": not bool(stock.open[row]),
+        "id": snapshot.catalogue.ids[row],
+        "title": snapshot.catalogue.titles[row],
+        "attributes": plain_attributes(snapshot.catalogue, row),
+        "retired": not bool(snapshot.open[row]),
     }

@@ -6,16 +6,16 @@ from time import perf_counter
 from typing import Any, Final
 
 from variegate.engine.alone import Done
-from variegate.engine.arms import Arms
-from variegate.engine.closing import Closing
-from variegate.engine.kept import KeptPolicies
-from variegate.engine.ledger import Clock, Ledger
-from variegate.engine.listing import Wish
+from variegate.engine.catalogue import LiveCatalogue
+from variegate.engine.closing import CloseSlate
+from variegate.engine.experiment import Experiment
+from variegate.engine.feedback import Feedback
+from variegate.engine.policy_cache import PolicyCache
 from variegate.engine.queue import LONG_SECONDS
+from variegate.engine.recommend import RecommendRequest
 from variegate.engine.replicas import Replica
-from variegate.engine.reporting import Report
 from variegate.engine.rules import Rules
-from variegate.engine.shelf import Shelf
+from variegate.engine.unit_of_work import Clock, UnitOfWork
 from variegate.errors import ConflictError, DataError, InputError, NotFoundError, StateError
 from variegate.store import Batch, Head, Reader, Store
 
@@ -29,12 +29,12 @@ Observe = Callable[[str, float], None]
 
 def _slate_of(operation: Any) -> str | None:
     """Return the slate that an operation needs to know, if there is one."""
-    if isinstance(operation, (Report, Closing)):
+    if isinstance(operation, (Feedback, CloseSlate)):
         return operation.slate
-    return operation.instead_of if isinstance(operation, Wish) else None
+    return operation.instead_of if isinstance(operation, RecommendRequest) else None
 
 
-class Settler:
+class Executor:
     """Does batches of operations against a store.
 
     Parameters
@@ -51,17 +51,17 @@ class Settler:
     def __init__(
         self,
         store: Store,
-        shelf: Shelf,
-        arms: Arms,
+        live: LiveCatalogue,
+        experiment: Experiment,
         rules: Rules,
         *,
         clock: Clock | None = None,
         observe: Observe = lambda _name, _value: None,
         replica: Replica | None = None,
     ) -> None:
-        self.store, self.shelf, self.arms, self.rules = store, shelf, arms, rules
+        self.store, self.live, self.experiment, self.rules = store, live, experiment, rules
         self._clock, self._observe, self._replica = clock, observe, replica
-        self.kept = KeptPolicies()
+        self.kept = PolicyCache()
         self._dropped_minutes = 0.0
 
     def __call__(self, operations: Sequence[Any]) -> list[Any]:
@@ -70,27 +70,27 @@ class Settler:
         if len(operations) == 1 and getattr(operations[0], "alone", False):
             return [self._alone(operations[0])]
         with self.store.batch() as batch:
-            ledger = Ledger(
+            uow = UnitOfWork(
                 batch,
-                [one.user for one in operations if isinstance(one, Wish)],
+                [one.user for one in operations if isinstance(one, RecommendRequest)],
                 [slate for one in operations if (slate := _slate_of(one)) is not None],
                 [
-                    (one.user, one.request)
+                    (one.user, one.idempotency_key)
                     for one in operations
-                    if isinstance(one, Wish) and one.request is not None
+                    if isinstance(one, RecommendRequest) and one.idempotency_key is not None
                 ],
-                shelf=self.shelf,
-                arms=self.arms,
+                live=self.live,
+                experiment=self.experiment,
                 rules=self.rules,
                 kept=self.kept,
                 clock=self._clock,
                 check=self._check,
             )
-            outcomes = [self._attempt(one, ledger) for one in operations]
-            ledger.write()
-            self._drop_old_minutes(batch, ledger.now)
-        _run_after_commit(ledger.remember)
-        for name, number in ledger.counts().items():
+            outcomes = [self._attempt(one, uow) for one in operations]
+            uow.write()
+            self._drop_old_minutes(batch, uow.now)
+        _run_after_commit(uow.remember)
+        for name, number in uow.counts().items():
             self._observe(name, number)
         return outcomes
 
@@ -100,7 +100,7 @@ class Settler:
             self._replica.beat()
         with self.store.reading() as reader:
             due = reader.due(self.now(reader), most)
-        outcomes = self([Closing(slate) for slate, _user in due]) if due else []
+        outcomes = self([CloseSlate(slate) for slate, _user in due]) if due else []
         return sum(isinstance(one, dict) and one["closed"] for one in outcomes)
 
     def _drop_old_minutes(self, batch: Batch, now: float) -> None:
@@ -117,14 +117,14 @@ class Settler:
         if self._replica is not None:
             self._replica.check(head)
 
-    def _attempt(self, operation: Any, ledger: Ledger) -> Any:
+    def _attempt(self, operation: Any, uow: UnitOfWork) -> Any:
         start = perf_counter()
         try:
-            return operation.apply(ledger)
+            return operation.apply(uow)
         except REFUSALS as error:
             return error
         finally:
-            kind = "recommend" if isinstance(operation, Wish) else "learn"
+            kind = "recommend" if isinstance(operation, RecommendRequest) else "learn"
             self._observe(kind, perf_counter() - start)
 
     def _alone(self, operation: Any) -> Any:

@@ -7,9 +7,9 @@ from typing import Any, Final
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.engine.arms import Arms
+from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.engine.comparing import comparison
-from variegate.engine.shelf import Stock
+from variegate.engine.experiment import Experiment
 from variegate.errors import StateError
 from variegate.store import PeriodSums, Reader, Recent
 
@@ -22,7 +22,7 @@ BARS: Final = 20
 
 
 def overview(
-    reader: Reader, stock: Stock, arms: Arms, *, now: float, minutes: int
+    reader: Reader, snapshot: CatalogueSnapshot, experiment: Experiment, *, now: float, minutes: int
 ) -> dict[str, Any]:
     """Return what an operator wants to see of the last minutes."""
     first = int(now // MINUTE) - minutes + 1
@@ -31,8 +31,8 @@ def overview(
         "counts": reader.counts(),
         "per_minute": _traffic(found, first, minutes),
         "by_policy": [_bucket(row) for row in found.rewards],
-        "beta": _wishes(reader, stock, arms),
-        "report": comparison(reader, arms),
+        "beta": _wishes(reader, snapshot, experiment),
+        "report": comparison(reader, experiment),
     }
 
 
@@ -56,19 +56,19 @@ def _bucket(row: PeriodSums) -> dict[str, Any]:
     }
 
 
-def _wishes(reader: Reader, stock: Stock, arms: Arms) -> dict[str, Any]:
+def _wishes(reader: Reader, snapshot: CatalogueSnapshot, experiment: Experiment) -> dict[str, Any]:
     """Return how the learnt weights of variety lie over users, by policy and distance."""
     learnt: dict[str, list[FloatArray]] = defaultdict(list)
     for user in reader.users(reader.last_users(MOST_USERS)).values():
-        if user.policy not in arms.lines or user.state is None:
+        if user.policy not in experiment.lines or user.state is None:
             continue
         try:
-            policy = arms.policy_of(user, stock.catalogue)
+            policy = experiment.policy_of(user, snapshot.catalogue)
         except StateError:  # it will be learnt anew when the user comes back
             continue
         if policy.takes_dial:  # others learn no wish for variety
             learnt[user.policy].append(policy.preferences.diversity)
-    names = [h.name for h in stock.catalogue.distances]
+    names = [h.name for h in snapshot.catalogue.distances]
     return {
         policy: dict(zip(names, map(_histogram, np.transpose(weights)), strict=True))
         for policy, weights in sorted(learnt.items())

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
-from variegate.engine.arms import Arms
-from variegate.engine.kept import KeptPolicies
+from variegate.engine.catalogue import LiveCatalogue
+from variegate.engine.experiment import Experiment
+from variegate.engine.policy_cache import PolicyCache
 from variegate.engine.relearning import learnt, served_user
 from variegate.engine.rules import Rules
-from variegate.engine.shelf import Shelf
 from variegate.errors import NotFoundError
 from variegate.policies import Policy
 from variegate.store import Batch, EventRow, Head, SlateRow, UserRow
@@ -19,7 +19,7 @@ Clock: TypeAlias = Callable[[], float]
 _PAGE: Final = 10
 
 
-class Ledger:
+class UnitOfWork:
     """Users and slates of one batch of operations, each read once and written once.
 
     An operation works everything out before it puts anything down, so that one that fails
@@ -45,14 +45,14 @@ class Ledger:
         slates: Iterable[str],
         requests: Sequence[tuple[str, str]] = (),
         *,
-        shelf: Shelf,
-        arms: Arms,
+        live: LiveCatalogue,
+        experiment: Experiment,
         rules: Rules,
-        kept: KeptPolicies,
+        kept: PolicyCache,
         clock: Clock | None = None,
         check: Callable[[Head], None] = lambda _head: None,
     ) -> None:
-        self.arms, self.rules = arms, rules
+        self.experiment, self.rules = experiment, rules
         self._kept = kept
         self._batch = batch
         self._users, self._new, self._slates = self._locked(
@@ -70,8 +70,8 @@ class Ledger:
         self.now: Final = head.now if clock is None else clock()
         self._users |= {user: self._users[user]._replace(created=self.now) for user in self._new}
         self._as_read = dict(self._users)
-        self.stock: Final = shelf.as_of(batch, head.revision)
-        self.arms = arms.as_of(self.stock)
+        self.snapshot: Final = live.as_of(batch, head.revision)
+        self.experiment = experiment.as_of(self.snapshot)
         self._changed_users: set[str] = set()
         self._changed_slates: set[str] = set()
         self._changed_terms: set[str] = set()
@@ -120,11 +120,11 @@ class Ledger:
         """
         if user not in self._policies:
             row = self._users[user]
-            policy = self._kept.take(row, self.stock.revision)
+            policy = self._kept.take(row, self.snapshot.revision)
             if policy is None:
                 # Not put down: it is worked out again if nothing else comes of this batch.
                 self._users[user], policy = served_user(
-                    self._batch, row, self.stock.catalogue, self.arms
+                    self._batch, row, self.snapshot.catalogue, self.experiment
                 )
             self._policies[user] = policy
         return self._policies[user]
@@ -186,7 +186,7 @@ class Ledger:
     def remember(self) -> None:
         """Keep the policies for a while; call this once all was written and committed."""
         for user, policy in self._policies.items():
-            self._kept.put(self._users[user], self.stock.revision, policy)
+            self._kept.put(self._users[user], self.snapshot.revision, policy)
 
     def counts(self) -> dict[str, int]:
         """Return how much was put down."""
@@ -230,4 +230,4 @@ class Ledger:
 
     def _blank(self, user: str) -> UserRow:
         # The time is known once all locks are taken.
-        return UserRow(user, self.arms.assigned(user), None, b"", 0, 0, 0.0, 0.0)
+        return UserRow(user, self.experiment.assigned(user), None, b"", 0, 0, 0.0, 0.0)

@@ -14,11 +14,11 @@ import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.engine.itemdata import plain_attributes
-from variegate.engine.ledger import Ledger
 from variegate.engine.packing import new_slate_id, packed_slate, unpacked_slate
 from variegate.engine.rules import DAY
-from variegate.engine.shown import Shown
+from variegate.engine.shown import SeenItems
 from variegate.engine.terms import Terms, terms_of
+from variegate.engine.unit_of_work import UnitOfWork
 from variegate.engine.withdrawing import displaced_ids, shown_without, withdraw
 from variegate.errors import ConflictError, InputError, StateError
 from variegate.model.gains import Normaliser, normalising_factors
@@ -28,7 +28,7 @@ from variegate.store import SlateRow, UserRow
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RecommendRequest:
     """What a request for a list asks for; the settings' length if it does not say."""
 
     user: str
@@ -44,88 +44,93 @@ class Wish:
     #: A list of the user's that nobody answered: it is taken back, this one is given for it
     instead_of: str | None = None
     #: The client's name for this request: asked again by this name, it gets the same list
-    request: str | None = None
+    idempotency_key: str | None = None
 
-    def apply(self, ledger: Ledger) -> dict[str, Any]:
+    def apply(self, uow: UnitOfWork) -> dict[str, Any]:
         """Give the list, and return the answer."""
-        return give_list(ledger, self)
+        return give_list(uow, self)
 
 
-def give_list(ledger: Ledger, wish: Wish) -> dict[str, Any]:
+def give_list(uow: UnitOfWork, request: RecommendRequest) -> dict[str, Any]:
     """Choose a list for a user, put it down, and return the answer.
 
     A request that the client named, and that was answered before, gets the list that it got.
     """
-    known = None if wish.request is None else ledger.requested(wish.user, wish.request)
+    known = (
+        None
+        if request.idempotency_key is None
+        else uow.requested(request.user, request.idempotency_key)
+    )
     if known is not None:
-        return _given_before(ledger, wish, known)
-    rules, policy = ledger.rules, ledger.policy(wish.user)
-    user = ledger.user(wish.user)
-    shown, changed = _shown(ledger, wish, user)
-    since = ledger.now - rules.memory_days * DAY
+        return _given_before(uow, request, known)
+    rules, policy = uow.rules, uow.policy(request.user)
+    user = uow.user(request.user)
+    shown, changed = _shown(uow, request, user)
+    since = uow.now - rules.memory_days * DAY
     remembered = shown.rows(since)
-    free, again, k = _free(ledger, wish, remembered)
+    free, again, k = _free(uow, request, remembered)
     seeds = rules.seed, crc32(user.id.encode()), user.slates
-    slate, propensities = _chosen(policy, k, free, wish.dial, rules.mix, seeds)
+    slate, propensities = _chosen(policy, k, free, request.dial, rules.mix, seeds)
     # Most often nothing comes again, and then there is nothing to look for.
     are_new = again is None and len(remembered) == len(shown)
-    later, displaced = shown.after(slate.items, ledger.now, rules.memory, are_new=are_new)
-    terms = _terms(ledger, wish, displaced_ids(ledger.stock, displaced, since))
-    row = _new_row(ledger, user, policy, slate, terms)
+    later, displaced = shown.after(slate.items, uow.now, rules.memory, are_new=are_new)
+    terms = _terms(uow, request, displaced_ids(uow.snapshot, displaced, since))
+    row = _new_row(uow, user, policy, slate, terms)
     row = row._replace(
-        propensities=None if propensities is None else propensities.tolist(), request=wish.request
+        propensities=None if propensities is None else propensities.tolist(),
+        request=request.idempotency_key,
     )
-    why = policy.explain(slate, dial=wish.dial) if wish.explain else None
-    ledger.give(
-        user._replace(shown=later.to_bytes(), slates=user.slates + 1, changed=ledger.now), row
-    )
-    if wish.instead_of is not None:
-        ledger.change_terms(changed)
-        withdraw(ledger, wish.instead_of, row.id)
+    why = policy.explain(slate, dial=request.dial) if request.explain else None
+    uow.give(user._replace(shown=later.to_bytes(), slates=user.slates + 1, changed=uow.now), row)
+    if request.instead_of is not None:
+        uow.change_terms(changed)
+        withdraw(uow, request.instead_of, row.id)
     before = [False] * len(slate) if again is None else again[slate.items].tolist()
-    return _answer(ledger, wish, row, slate, why, before)
+    return _answer(uow, request, row, slate, why, before)
 
 
-def _given_before(ledger: Ledger, wish: Wish, row: SlateRow) -> dict[str, Any]:
+def _given_before(uow: UnitOfWork, request: RecommendRequest, row: SlateRow) -> dict[str, Any]:
     """Return the answer that a request got before; reasons are by what is known by now."""
     terms = terms_of(row)
-    if terms.asked != _hash_of(wish):
+    if terms.asked != _hash_of(request):
         raise ConflictError(
-            f"`Idempotency-Key` {wish.request!r} named another request of user {row.user_id!r} "
-            "before: give each request a key of its own"
+            f"`Idempotency-Key` {request.idempotency_key!r} named another request of user "
+            f"{row.user_id!r} before: give each request a key of its own"
         )
     slate = unpacked_slate(row)
     # The catalogue may have other rows by now, and may no longer have an item.
-    slate = replace(slate, items=ledger.stock.catalogue.rows_or_none(row.items))
+    slate = replace(slate, items=uow.snapshot.catalogue.rows_or_none(row.items))
     why = None
-    if wish.explain and (slate.items >= 0).all():
+    if request.explain and (slate.items >= 0).all():
         # The policy that gave the list may no longer be served, and another may not know it.
         with suppress(InputError, StateError):
-            why = ledger.policy(row.user_id).explain(slate, dial=wish.dial)
+            why = uow.policy(row.user_id).explain(slate, dial=request.dial)
     repeated = {item for item, _second in terms.displaced}
     before = [item in repeated for item in row.items]
-    return _answer(ledger, wish, row, slate, why, before)
+    return _answer(uow, request, row, slate, why, before)
 
 
-def _hash_of(wish: Wish) -> str:
+def _hash_of(request: RecommendRequest) -> str:
     """Return what tells two requests of one name apart; what is as by default does not count."""
     asked = {
         field.name: value
-        for field in fields(wish)
-        if field.name not in ("user", "request")
-        and (value := getattr(wish, field.name)) != field.default
+        for field in fields(request)
+        if field.name not in ("user", "idempotency_key")
+        and (value := getattr(request, field.name)) != field.default
     }
     text = json.dumps(asked, sort_keys=True, default=asdict)
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _new_row(ledger: Ledger, user: UserRow, policy: Policy, slate: Slate, terms: Terms) -> SlateRow:
-    k, deadline = len(slate), ledger.now + ledger.rules.wait_seconds
+def _new_row(
+    uow: UnitOfWork, user: UserRow, policy: Policy, slate: Slate, terms: Terms
+) -> SlateRow:
+    k, deadline = len(slate), uow.now + uow.rules.wait_seconds
     return SlateRow(
-        id=new_slate_id(ledger.now, ledger.given),
+        id=new_slate_id(uow.now, uow.given),
         user_id=user.id,
         policy=user.policy,
-        created=ledger.now,
+        created=uow.now,
         deadline=deadline,
         closed=False,
         k=k,
@@ -144,29 +149,33 @@ def _new_row(ledger: Ledger, user: UserRow, policy: Policy, slate: Slate, terms:
     )
 
 
-def _terms(ledger: Ledger, wish: Wish, displaced: tuple[tuple[str, int], ...]) -> Terms:
-    rules = ledger.rules
+def _terms(
+    uow: UnitOfWork, request: RecommendRequest, displaced: tuple[tuple[str, int], ...]
+) -> Terms:
+    rules = uow.rules
     return Terms(
-        revision=ledger.stock.revision,
+        revision=uow.snapshot.revision,
         aggregation=rules.aggregation,
         default_reward=rules.default_reward,
         late=rules.late,
         mix=rules.mix,
-        dial=wish.dial,
-        candidates=wish.candidates,
-        exclude=wish.exclude,
-        allow_repeats=wish.show_again,
+        dial=request.dial,
+        candidates=request.candidates,
+        exclude=request.exclude,
+        allow_repeats=request.show_again,
         memory=rules.memory,
         memory_days=rules.memory_days,
         displaced=displaced,
-        asked=None if wish.request is None else _hash_of(wish),
+        asked=None if request.idempotency_key is None else _hash_of(request),
     )
 
 
-def _shown(ledger: Ledger, wish: Wish, user: UserRow) -> tuple[Shown, list[SlateRow]]:
-    if wish.instead_of is None:
-        return Shown(user.shown), []
-    return shown_without(ledger, user.id, wish.instead_of)
+def _shown(
+    uow: UnitOfWork, request: RecommendRequest, user: UserRow
+) -> tuple[SeenItems, list[SlateRow]]:
+    if request.instead_of is None:
+        return SeenItems(user.shown), []
+    return shown_without(uow, user.id, request.instead_of)
 
 
 def spread_of(policy: Policy, slate: Slate) -> dict[str, float]:
@@ -195,22 +204,22 @@ def _weights(normaliser: Normaliser, k: int) -> list[float]:
     return weights
 
 
-def _length(ledger: Ledger, wish: Wish) -> int:
-    k, most = ledger.rules.k if wish.k is None else wish.k, ledger.rules.max_k
+def _length(uow: UnitOfWork, request: RecommendRequest) -> int:
+    k, most = uow.rules.k if request.k is None else request.k, uow.rules.max_k
     if not 1 <= k <= most:
         raise InputError(f"`k` must be from 1 to {most}, got {k}")
     return k
 
 
 def _free(
-    ledger: Ledger, wish: Wish, remembered: IndexArray
+    uow: UnitOfWork, request: RecommendRequest, remembered: IndexArray
 ) -> tuple[MaskArray, MaskArray | None, int]:
     """Return the items to choose from, which were shown before if any may have been, and how many.
 
     Where fewer are left than were asked for, those shown longest ago come back.
     """
-    allowed, k = _allowed(ledger, wish), _length(ledger, wish)
-    if not wish.show_again:
+    allowed, k = _allowed(uow, request), _length(uow, request)
+    if not request.show_again:
         fresh = allowed.copy()
         fresh[remembered] = False
         missing = k - int(np.count_nonzero(fresh))
@@ -224,20 +233,20 @@ def _free(
     return allowed, again, min(k, int(np.count_nonzero(allowed)))
 
 
-def _allowed(ledger: Ledger, wish: Wish) -> MaskArray:
+def _allowed(uow: UnitOfWork, request: RecommendRequest) -> MaskArray:
     """Return the items that the wish lets through, whatever was shown before; for reading only."""
-    stock, most = ledger.stock, ledger.rules.max_candidates
-    if wish.candidates is None and not wish.exclude:
-        return stock.open
-    _check_many("candidates", wish.candidates, most)
-    _check_many("exclude", wish.exclude, most)
-    free = stock.open.copy()
-    if wish.candidates is not None:
+    snapshot, most = uow.snapshot, uow.rules.max_candidates
+    if request.candidates is None and not request.exclude:
+        return snapshot.open
+    _check_many("candidates", request.candidates, most)
+    _check_many("exclude", request.exclude, most)
+    free = snapshot.open.copy()
+    if request.candidates is not None:
         among = np.zeros_like(free)
-        among[stock.rows("candidates", wish.candidates)] = True
+        among[snapshot.rows("candidates", request.candidates)] = True
         free &= among
-    if wish.exclude:
-        free[stock.rows("exclude", wish.exclude)] = False
+    if request.exclude:
+        free[snapshot.rows("exclude", request.exclude)] = False
     if not free.any():
         raise InputError("`candidates` less `exclude` must leave an item that is not retired")
     return free
@@ -263,14 +272,14 @@ def _chosen(
 
 
 def _answer(
-    ledger: Ledger,
-    wish: Wish,
+    uow: UnitOfWork,
+    request: RecommendRequest,
     row: SlateRow,
     slate: Slate,
     why: Explanation | None,
     before: Sequence[bool],
 ) -> dict[str, Any]:
-    catalogue = ledger.stock.catalogue
+    catalogue = uow.snapshot.catalogue
     places = slate.items.tolist()
     titles = [catalogue.titles[at] if at >= 0 else row.items[n] for n, at in enumerate(places)]
     items: list[dict[str, Any]] = [
@@ -282,7 +291,7 @@ def _answer(
     for at, (item, place) in enumerate(zip(items, places, strict=True)):
         if why is not None:
             item["explanation"] = explained(why, at)
-        if wish.details:
+        if request.details:
             item["attributes"] = plain_attributes(catalogue, place) if place >= 0 else {}
     return {
         "slate_id": row.id,

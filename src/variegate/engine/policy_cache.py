@@ -18,7 +18,7 @@ class _Kept(NamedTuple):
     policy: Policy
 
 
-class KeptPolicies:
+class PolicyCache:
     """Policies by what the store has of their users: one that was changed elsewhere is not found.
 
     A policy that was taken may learn what is not kept in the end, so it is gone from here until

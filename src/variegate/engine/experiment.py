@@ -6,7 +6,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from variegate.engine.shelf import Stock
+from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.errors import NotFoundError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import LMDH, Policy, State
@@ -19,7 +19,7 @@ Maker = Callable[..., Policy]
 
 
 @dataclass(frozen=True)
-class Arms:
+class Experiment:
     """Policies by name, and the share of the users that each gets.
 
     Parameters
@@ -60,16 +60,16 @@ class Arms:
                 return name
         return max(weights, key=weights.__getitem__)  # rounding at the very end of the last share
 
-    def as_of(self, stock: Stock) -> "Arms":
+    def as_of(self, snapshot: CatalogueSnapshot) -> "Experiment":
         """Return the policies as they begin by now: with what was fitted to users, where it was.
 
         What was fitted does not touch a policy whose line gives it no prior by now.
         """
-        if not stock.priors:
+        if not snapshot.priors:
             return self
-        latest: tuple[Stock, Arms] | None = self._latest  # type: ignore[attr-defined]
-        if latest is None or latest[0] is not stock:
-            latest = stock, self._beginning(stock)
+        latest: tuple[CatalogueSnapshot, Experiment] | None = self._latest  # type: ignore[attr-defined]
+        if latest is None or latest[0] is not snapshot:
+            latest = snapshot, self._beginning(snapshot)
             self._set(_latest=latest)
         return latest[1]
 
@@ -87,14 +87,14 @@ class Arms:
             policy.restore(State.from_bytes(user.state))
         return policy
 
-    def _beginning(self, stock: Stock) -> "Arms":
+    def _beginning(self, snapshot: CatalogueSnapshot) -> "Experiment":
         makers: dict[str, Maker] = dict(self._makers)  # type: ignore[attr-defined]
-        for name in makers.keys() & stock.priors.keys():
-            policy = makers[name](stock.catalogue)
+        for name in makers.keys() & snapshot.priors.keys():
+            policy = makers[name](snapshot.catalogue)
             if prior_of(policy) is not None:
                 # What the operator promised stays, wherever users begin.
                 promised = {"floor": policy.floor} if isinstance(policy, LMDH) else {}
-                makers[name] = partial(makers[name], prior=stock.priors[name], **promised)
+                makers[name] = partial(makers[name], prior=snapshot.priors[name], **promised)
         other = replace(self)
         other._set(_makers=makers)
         return other

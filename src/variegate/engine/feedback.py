@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
 
-from variegate.engine.ledger import Ledger
 from variegate.engine.terms import terms_of
+from variegate.engine.unit_of_work import UnitOfWork
 from variegate.engine.withdrawing import check_stands
 from variegate.errors import ConflictError, InputError, NotFoundError
 from variegate.store import SlateRow
@@ -16,7 +16,7 @@ MOST_REPORTS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Feedback:
     """What a user made of a slate.
 
     Parameters
@@ -34,14 +34,14 @@ class Report:
     seen: tuple[str, ...] | None = None
     event: str | None = None
 
-    def apply(self, ledger: Ledger) -> dict[str, Any]:
+    def apply(self, uow: UnitOfWork) -> dict[str, Any]:
         """Take the report in, and return the answer."""
-        return take_report(ledger, self)
+        return take_report(uow, self)
 
 
-def take_report(ledger: Ledger, report: Report) -> dict[str, Any]:
+def take_report(uow: UnitOfWork, report: Feedback) -> dict[str, Any]:
     """Learn from a report, put it down, and return the answer; the same again answers the same."""
-    row = ledger.slate(report.slate)
+    row = uow.slate(report.slate)
     check_stands(row)
     places = {item: place for place, item in enumerate(row.items)}
     said = {_place(places, item): float(reward) for item, reward in report.rewards.items()}
@@ -58,8 +58,8 @@ def take_report(ledger: Ledger, report: Report) -> dict[str, Any]:
         return answer
     if len(row.reports) >= MOST_REPORTS:
         raise ConflictError(f"slate {row.id!r} has {MOST_REPORTS} reports: it takes no more")
-    changed, taught, status = _outcome(ledger, row, said, looked)
-    if taught and not ledger.teach(row, taught):
+    changed, taught, status = _outcome(uow, row, said, looked)
+    if taught and not uow.teach(row, taught):
         changed, taught, status = row, {}, "late"
     answer = {
         "slate_id": row.id,
@@ -74,16 +74,16 @@ def take_report(ledger: Ledger, report: Report) -> dict[str, Any]:
         "status": status,
         "taught": {str(place): reward for place, reward in sorted(taught.items())},
     }
-    ledger.take(changed._replace(reports=reports), "feedback", body)
+    uow.take(changed._replace(reports=reports), "feedback", body)
     return answer
 
 
 def _outcome(
-    ledger: Ledger, row: SlateRow, said: Mapping[int, float], looked: frozenset[int]
+    uow: UnitOfWork, row: SlateRow, said: Mapping[int, float], looked: frozenset[int]
 ) -> tuple[SlateRow, dict[int, float], str]:
     """Return the slate with the report in it, the rewards to learn now, and what to call that."""
     terms = terms_of(row)
-    late = row.closed or (row.deadline is not None and ledger.now > row.deadline)
+    late = row.closed or (row.deadline is not None and uow.now > row.deadline)
     if late and terms.late == "drop":
         return row, {}, "late"
     if terms.aggregation == "sum" and not row.closed:
@@ -135,7 +135,7 @@ def _summed(row: SlateRow, said: Mapping[int, float], looked: frozenset[int]) ->
     ]
 
 
-def _looked(report: Report, places: Mapping[str, int]) -> frozenset[int]:
+def _looked(report: Feedback, places: Mapping[str, int]) -> frozenset[int]:
     if report.seen is None:
         return frozenset(places.values())
     return frozenset(_place(places, item) for item in report.seen)
