@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src" / "variegate"
+from tests.paths import ROOT
+
+SOURCE = ROOT / "src" / "variegate"
 FILES = sorted(SOURCE.rglob("*.py"))
 
 #: Names that say nothing of what is inside.

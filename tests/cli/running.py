@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.paths import SHARED
 from variegate.cli import commands
-
-TINY = Path(__file__).parents[1] / "data"
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
 def run(*words: object) -> str:

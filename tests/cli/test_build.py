@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.cli.running import TINY, archive, fail, in_a_process, run
+from tests.cli.running import archive, fail, in_a_process, run
+from tests.paths import FIXTURES
 from variegate.cli.builds.known import NAMES
 from variegate.data.embeddings import embeddings_of
 from variegate.data.registry import DATASETS
 from variegate.model.catalogue import Catalogue
 
+LIKES = FIXTURES / "likes.csv"
 SHOP = """sku,name,tags,price,brand,note
 a,Axe,tool|garden,30,Oak,a heavy axe for wood
 b,Bow,sport,80,Elm,a light bow for sport
@@ -86,7 +88,7 @@ def test_known_data_set_is_built_from_its_folder(
     asked = [word for distance in distances for word in ("--distance", distance)]
 
     output = run(
-        "build", name, "--path", TINY / name, "--d", 2, "--epochs", 2, *asked, "--out", out
+        "build", name, "--path", FIXTURES / name, "--d", 2, "--epochs", 2, *asked, "--out", out
     )
 
     made = Catalogue.load(out)
@@ -99,7 +101,7 @@ def test_known_data_set_is_built_from_its_folder(
 def test_known_data_set_is_found_in_the_data_folder(
     out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("VARIEGATE_DATA", str(TINY))
+    monkeypatch.setenv("VARIEGATE_DATA", str(FIXTURES))
 
     run("build", "ml-1m", "--epochs", "1", "--out", out)
 
@@ -331,22 +333,28 @@ def test_ids_are_told_by_their_line(tmp_path: Path, out: Path) -> None:
     [
         (["films", "--films", "0"], "`films` must be from 1 to"),
         (["ml-100k", "--path", "nowhere"], "nowhere: no such file or folder"),
-        (["ml-100k", "--path", TINY / "ml-100k", "--train", "2"], "`train` must be a number"),
-        (["ml-100k", "--path", TINY / "ml-100k", "--d", "0"], "`d` must be at least 1, got 0"),
-        (["anime", "--path", TINY / "anime", "--distance", "years"], "got 'years'"),
-        (["ml-1m", "--path", TINY / "ml-1m", "--distance", "genre"], "did you mean 'genres'?"),
-        (["ml-1m", "--path", TINY / "ml-1m", "--normalise", "rows"], "did you mean 'row'?"),
+        (["ml-100k", "--path", FIXTURES / "ml-100k", "--train", "2"], "`train` must be a number"),
+        (["ml-100k", "--path", FIXTURES / "ml-100k", "--d", "0"], "`d` must be at least 1, got 0"),
+        (["anime", "--path", FIXTURES / "anime", "--distance", "years"], "got 'years'"),
+        (["ml-1m", "--path", FIXTURES / "ml-1m", "--distance", "genre"], "did you mean 'genres'?"),
+        (["ml-1m", "--path", FIXTURES / "ml-1m", "--normalise", "rows"], "did you mean 'row'?"),
         (
-            ["ml-1m", "--path", TINY / "ml-1m", "--most-popular", "4"],
+            ["ml-1m", "--path", FIXTURES / "ml-1m", "--most-popular", "4"],
             "`most_popular` must be from 1 to 3 (the liked items), got 4",
         ),
-        (["ratings", "--table", TINY / "likes.csv", "--rating", "stars"], "`rating` and `above`"),
-        (["ratings", "--table", TINY / "likes.csv", "--user", "usr"], "did you mean 'user'?"),
-        (["ratings", "--table", TINY / "likes.csv", "--list", "tags"], "needs `items`, the path"),
-        (["ratings", "--table", TINY / "broken" / "short_line.csv"], "short_line.csv:"),
-        (["items", TINY / "books.csv"], "name at least one column with --list, --number"),
-        (["items", TINY / "books.csv", "--list", "tag"], "no column 'tag' among"),
-        (["items", TINY / "books.csv", "--list", "tags"], "got item 'b3'"),
+        (
+            ["ratings", "--table", LIKES, "--rating", "stars"],
+            "`rating` and `above`",
+        ),
+        (["ratings", "--table", FIXTURES / "likes.csv", "--user", "usr"], "did you mean 'user'?"),
+        (
+            ["ratings", "--table", FIXTURES / "likes.csv", "--list", "tags"],
+            "needs `items`, the path",
+        ),
+        (["ratings", "--table", FIXTURES / "broken" / "short_line.csv"], "short_line.csv:"),
+        (["items", FIXTURES / "books.csv"], "name at least one column with --list, --number"),
+        (["items", FIXTURES / "books.csv", "--list", "tag"], "no column 'tag' among"),
+        (["items", FIXTURES / "books.csv", "--list", "tags"], "got item 'b3'"),
         (["items", "books.xls", "--list", "tags"], "must end in .csv, .tsv or .parquet"),
         (["vectors", "nowhere.npz"], "nowhere.npz: no such file"),
         (["vectors", "nowhere.npz", "--title", "name"], "nowhere.npz: no such file"),

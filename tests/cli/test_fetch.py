@@ -12,14 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import TINY, archive, fail, in_a_process, run
+from tests.cli.running import archive, fail, in_a_process, run
+from tests.paths import FIXTURES
 from variegate.data.registry import DATASETS
 
 
 def tiny_zip() -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as packed:
-        for file in sorted((TINY / "ml-100k").iterdir()):
+        for file in sorted((FIXTURES / "ml-100k").iterdir()):
             packed.write(file, f"ml-100k/{file.name}")
     return out.getvalue()
 
@@ -122,7 +123,7 @@ def test_anime_says_how_to_get_it(tmp_path: Path) -> None:
 
 
 def test_folder_of_anime_that_is_there_will_do_in_a_process_of_its_own(tmp_path: Path) -> None:
-    shutil.copytree(TINY / "anime", tmp_path / "anime")
+    shutil.copytree(FIXTURES / "anime", tmp_path / "anime")
 
     done = in_a_process("fetch", "anime", VARIEGATE_DATA=str(tmp_path))
 

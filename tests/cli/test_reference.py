@@ -5,10 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.paths import ROOT
 from tools.command_reference import helps, page
 from variegate.cli import commands
 
-PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+PAGE = ROOT / "docs" / "cli.md"
 
 
 def test_page_is_what_the_commands_say() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import TINY, archive, fail, in_a_process, run
+from tests.cli.running import archive, fail, in_a_process, run
+from tests.paths import FIXTURES
 from variegate.cli.stats import PAPER_COUNTS, Counts, verdict
 from variegate.data.movielens import load_movielens_100k
 from variegate.data.registry import DATASETS
@@ -53,7 +54,7 @@ def test_paper_has_counts_for_every_known_data_set() -> None:
 
 
 def test_other_counts_of_as_many_users_are_no_sample() -> None:
-    data = load_movielens_100k(TINY / "ml-100k")
+    data = load_movielens_100k(FIXTURES / "ml-100k")
 
     assert verdict(data, Counts(3, 4, 4, 3)) == "agrees exactly with the paper"
     assert verdict(data, Counts(3, 4, 5, 3)) == "differs from the paper"
@@ -61,7 +62,7 @@ def test_other_counts_of_as_many_users_are_no_sample() -> None:
 
 def test_all_that_is_at_hand_is_counted_in_a_process_of_its_own(tmp_path: Path) -> None:
     for name in ("ml-100k", "anime"):
-        shutil.copytree(TINY / name, tmp_path / name)
+        shutil.copytree(FIXTURES / name, tmp_path / name)
 
     done = in_a_process(
         "stats", VARIEGATE_DATA=str(tmp_path), XDG_DATA_HOME=str(tmp_path / "empty")
@@ -76,10 +77,10 @@ def test_all_that_is_at_hand_is_counted_in_a_process_of_its_own(tmp_path: Path) 
 def test_name_and_path_can_stand_side_by_side(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(TINY / "ml-100k", tmp_path / "ml-100k")
+    shutil.copytree(FIXTURES / "ml-100k", tmp_path / "ml-100k")
     monkeypatch.setenv("VARIEGATE_DATA", str(tmp_path))
 
-    output = run("stats", "ml-100k", TINY / "ml-1m")
+    output = run("stats", "ml-100k", FIXTURES / "ml-1m")
 
     assert row(output, "ml-100k")[:4] == ["3", "4", "4", "3"]
     assert row(output, "ml-1m")[:4] == ["2", "3", "3", "3"]

@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.paths import ROOT
+
 #: What a reader of the library is meant to read; README.md as soon as there is one.
 GUIDES = [
     path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if path.exists()

@@ -11,7 +11,6 @@ import variegate
 from tests.docs.documents import (
     DOCUMENTS,
     GUIDES,
-    ROOT,
     anchors,
     blocks,
     code,
@@ -19,6 +18,7 @@ from tests.docs.documents import (
     name_of,
     spans,
 )
+from tests.paths import ROOT
 from variegate import POLICIES, SEARCHES
 from variegate.model import distances
 

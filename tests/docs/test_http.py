@@ -9,9 +9,10 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.docs.documents import ROOT, blocks, name_of, rows
+from tests.docs.documents import blocks, name_of, rows
 from tests.docs.likeness import differences, missing_lines
 from tests.docs.shell import WRITTEN, commands, service, terminal
+from tests.paths import ROOT
 
 HTTP, README, CLIENT = ROOT / "docs" / "http.md", ROOT / "README.md", ROOT / "docs" / "client.md"
 needs_curl = pytest.mark.skipif(

@@ -6,7 +6,8 @@ from pkgutil import resolve_name
 
 import pytest
 
-from tests.docs.documents import DOCUMENTS, ROOT, name_of, rows, spans
+from tests.docs.documents import DOCUMENTS, name_of, rows, spans
+from tests.paths import ROOT
 
 PAPER = ROOT / "docs" / "paper.md"
 NAMES = sorted({span for span in spans(PAPER) if re.fullmatch(r"variegate(\.\w+)+", span)})

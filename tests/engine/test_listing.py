@@ -148,7 +148,7 @@ def test_a_dialled_list_is_the_policys_own_and_explained_so(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("request", "error", "words"),
+    ("asked", "error", "words"),
     [
         ({"k": 0}, InputError, "`k` must be from 1 to 100, got 0"),
         ({"k": 101}, InputError, "`k` must be from 1 to 100, got 101"),
@@ -161,12 +161,12 @@ def test_a_dialled_list_is_the_policys_own_and_explained_so(shop: Shop) -> None:
         ({"dial": Dial(floor={"nope": 1.0})}, NotFoundError, "nope"),
     ],
 )
-def test_a_wish_that_cannot_be_met_is_refused(
-    store: Store, request: dict[str, Any], error: type[Exception], words: str
+def test_a_request_that_cannot_be_met_is_refused(
+    store: Store, asked: dict[str, Any], error: type[Exception], words: str
 ) -> None:
     shop = Shop(store, max_candidates=30)
     with pytest.raises(error, match=words):
-        shop.give(**request)
+        shop.give(**asked)
 
 
 def test_a_policy_without_a_dial_refuses_one(store: Store) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.paths import ROOT
 from variegate.errors import InputError, VariegateError
 from variegate.evaluation.parallel import default_workers, parallel_map
 
@@ -52,7 +53,7 @@ def test_script_without_a_guard_says_so_and_does_not_hang(tmp_path: Path) -> Non
         "from variegate.evaluation import evaluate\n"
         "evaluate(['popular'], drawn_task(users=40, items=4000), rounds=1, workers=2)\n"
     )
-    root = Path(__file__).parents[2]
+    root = ROOT
 
     done = subprocess.run(
         [sys.executable, script],

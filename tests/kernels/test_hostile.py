@@ -9,6 +9,7 @@ from pathlib import Path
 
 import variegate
 from tests.kernels.hostile import ENTRIES
+from tests.paths import ROOT
 
 SOURCE = Path(variegate.__file__).parent
 LOOPS = "variegate.kernels.loops"
@@ -51,7 +52,7 @@ def test_no_array_ends_the_process() -> None:
     """`make fuzz` runs more examples, with every index checked."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.kernels.hostile", "12"],
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(SOURCE.parent)},
         capture_output=True,
         text=True,

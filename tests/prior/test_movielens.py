@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.paths import SHARED
 from variegate import Catalogue
 from variegate.arrays import FloatArray, IndexArray
 from variegate.data.bpr import fit_bpr
@@ -18,7 +19,6 @@ from variegate.prior import Prior, fit_prior, with_popularity
 
 pytest.importorskip("cornac", reason="cornac is not installed")
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 Fitted = tuple[Catalogue, Prior, list[IndexArray]]
 
 

@@ -1,0 +1,134 @@
+"""Being the user: lists, picks, what is learnt, the dial."""
+
+import json
+from itertools import pairwise
+from urllib.request import urlopen
+
+from tests.demo.page.watched import Tab
+from tools.screenshots.browser import ScriptedUser
+
+
+def weights(tab: Tab, panel: str) -> dict[str, str]:
+    rows = tab.page.locator(f"#{panel} .belief")
+    texts = [row.inner_text().split("\n") for row in rows.all()]
+    return {text[0]: text[-1] for text in texts}
+
+
+def known(tab: Tab) -> dict[str, object]:
+    with urlopen(f"{tab.address}/v1/users/{tab.user()}") as answer:  # noqa: S310
+        found: dict[str, object] = json.load(answer)
+    return found
+
+
+def test_five_lists_teach_and_the_preferences_are_seen_to_move(tab: Tab) -> None:
+    tab.open()
+    person = ScriptedUser(tab.page)
+    seen = []
+    for _ in range(5):
+        assert person.answer() > 0
+        tab.page.wait_for_selector("#likes .belief")
+        tab.page.wait_for_load_state("networkidle")
+        seen.append((weights(tab, "likes"), weights(tab, "variety")))
+
+    likes, varieties = zip(*seen, strict=True)
+    assert all(later != earlier for earlier, later in pairwise(likes))
+    assert all(later != earlier for earlier, later in pairwise(varieties))
+    assert len(varieties[-1]) == 4
+    assert known(tab)["slates"] == 6
+    told = tab.page.locator("#progress svg[aria-label^='Picks by list']").get_attribute(
+        "aria-label"
+    )
+    assert told is not None
+    assert told.count(",") == 4
+
+
+def test_what_is_shown_is_not_shown_again(tab: Tab) -> None:
+    tab.open()
+    first = tab.titles()
+
+    tab.next_list(0, 3)
+
+    assert len(first) == 10
+    assert not set(first) & set(tab.titles())
+
+
+def test_the_dial_changes_the_list_at_once_and_back_again(tab: Tab) -> None:
+    tab.open()
+    tab.next_list(0, 1, 2)
+    learnt = tab.titles()
+
+    tab.page.locator("#dial-slider").focus()
+    tab.page.keyboard.press("Home")
+    tab.wait_for_other(learnt)
+    alike = tab.titles()
+    tab.page.get_by_role("button", name="As learnt").click()
+    tab.wait_for_other(alike)
+
+    assert tab.titles() == learnt
+    assert set(alike) != set(learnt)
+    history = f"{tab.address}/v1/users/{tab.user()}/history"
+    with urlopen(history) as answer:  # noqa: S310
+        slates = json.load(answer)["slates"]
+    assert [(one["closed"], one["answered"]) for one in slates] == [
+        (False, False),
+        (True, False),
+        (True, False),
+        (False, True),
+    ]
+
+
+def test_why_an_item_is_there_can_be_read(tab: Tab) -> None:
+    page = tab.open()
+    tab.next_list(0)
+    title = tab.titles()[2]
+
+    page.get_by_role("button", name=f"Why this: {title}").click()
+
+    dialog = page.get_by_role("dialog")
+    assert title in dialog.inner_text()
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#why:not([open])", state="attached")
+
+
+def test_a_reload_loses_neither_the_list_nor_the_picks(tab: Tab) -> None:
+    page = tab.open()
+    page.locator("#cards .pick").nth(4).click()
+    before = tab.titles()
+
+    page.reload()
+    page.wait_for_selector("#cards .pick")
+
+    assert tab.titles() == before
+    assert page.locator("#cards .pick[aria-pressed=true]").count() == 1
+
+
+def test_the_keyboard_alone_is_enough(tab: Tab) -> None:
+    page = tab.open()
+    before = tab.titles()
+
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.classList.contains('pick')"):
+            break
+    page.keyboard.press("Space")
+    assert page.locator("#cards .pick[aria-pressed=true]").count() == 1
+    page.keyboard.press("3")
+    assert page.locator("#cards .pick[aria-pressed=true]").count() == 2
+    page.keyboard.press("Control+Enter")
+    tab.wait_for_other(before)
+
+    assert known(tab)["slates"] == 2
+
+
+def test_somebody_new_is_somebody_else(tab: Tab) -> None:
+    page = tab.open()
+    tab.next_list(0)
+    first, before = tab.user(), tab.titles()
+
+    page.get_by_role("button", name="Start as somebody new").click()
+    tab.wait_for_other(before)
+
+    assert tab.user() != first

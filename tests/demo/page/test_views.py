@@ -1,0 +1,69 @@
+"""The other views: side by side, the map, watching, the operator's."""
+
+import re
+
+from tests.demo.page.watched import Tab
+
+
+def test_another_policy_stands_beside_the_list(tab: Tab) -> None:
+    tab.open()
+    tab.next_list(0, 1)
+    own = tab.titles()
+    page = tab.page
+
+    page.get_by_role("link", name="Side by side").click()
+    page.wait_for_selector(".beside-columns")
+    columns = page.locator(".beside-columns .rows")
+    shown, other = (columns.nth(place).inner_text() for place in (0, 1))
+    page.get_by_label("Against").select_option("mmr")
+    page.wait_for_selector(".beside-columns h2:has-text('MMR')")
+
+    assert all(title in shown for title in own)
+    assert len(other) > 50
+    assert columns.nth(0).locator("li").count() == columns.nth(1).locator("li").count() == 10
+
+
+def test_the_map_holds_every_item_and_the_list(tab: Tab) -> None:
+    tab.open()
+    tab.page.get_by_role("link", name="Map").click()
+
+    tab.page.wait_for_selector("#view-map .map canvas")
+    tab.page.wait_for_selector("#view-map .spot", state="attached")
+
+    assert tab.page.locator("#view-map .spot").count() == 10
+    assert "1,500 items" in tab.page.locator("#view-map .map-side").inner_text()
+
+
+def test_watching_runs_to_the_truth(tab: Tab) -> None:
+    page = tab.open("watch")
+
+    page.wait_for_selector("#view-watch .watch-charts svg")
+    told = page.locator("#view-watch .watch-told").inner_text()
+    missed = re.search(r"(\d+) % less missed", told)
+
+    assert missed is not None
+    assert int(missed.group(1)) > 50
+    assert page.locator("#view-watch .watch-charts svg").count() == 5
+
+
+def test_the_operator_sees_traffic_and_policies(tab: Tab) -> None:
+    tab.open()
+    tab.next_list(0)
+    tab.page.get_by_role("link", name="Operator").click()
+
+    tab.page.wait_for_selector("#view-operator .tile")
+    words = tab.page.locator("#view-operator").inner_text()
+
+    assert "lists answered" in words
+    assert "lmdp" in words
+    assert "POST /v1/users/{user}/slates" in words
+
+
+def test_views_need_no_list_before_them(tab: Tab) -> None:
+    for view in ("beside", "map", "watch", "operator"):
+        page = tab.open(view)
+        page.wait_for_selector(f"#view-{view} .view-body > *")
+        assert page.locator(f"#title-{view}").is_visible()
+    # Whoever has no list is not known: the browser itself complains of that answer.
+    assert all("404" in complaint for complaint in tab.complaints)
+    tab.complaints.clear()

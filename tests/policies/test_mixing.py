@@ -1,0 +1,246 @@
+"""Lists with random items in some positions: how likely each of them is."""
+
+from collections import Counter
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.policies.making import catalogue_of, played, shown
+from variegate import LMDH, POLICIES, Catalogue, Dial, Policy, make_policy
+from variegate.errors import InputError
+from variegate.model.distances import custom
+from variegate.model.shortlist import Shortlist
+from variegate.policies import mixed_slate
+from variegate.policies.mixing import Walk
+
+STEADY = [name for name in POLICIES if not make_policy(name, catalogue_of(1)).draws]
+each_steady = pytest.mark.parametrize("name", STEADY)
+
+
+def taught(name: str, catalogue: Catalogue) -> Policy:
+    return played(make_policy(name, catalogue), k=2)
+
+
+def chance_of(policy: Policy, items: tuple[int, ...], chance: float) -> float:
+    """Return how likely a list is, by the definition: the product down its positions."""
+    n, k = len(policy.catalogue), len(items)
+    rows, total = np.arange(n), 1.0
+    scorer = policy._scorer(rows, k, None)
+    left = np.ones(n, dtype=bool)
+    for item in items:
+        choice = int(np.argmax(np.where(left, scorer.scores(), -np.inf)))
+        total *= chance / left.sum() + (1.0 - chance) * (item == choice)
+        scorer.take(item)
+        left[item] = False
+    return total
+
+
+@each_steady
+def test_without_chance_it_is_the_plain_list_for_sure(name: str) -> None:
+    policy = played(make_policy(name, catalogue_of(4)))
+
+    slate, propensities = mixed_slate(policy, 5, 0.0, rng=3)
+
+    assert shown(slate) == shown(policy.recommend(5))
+    assert propensities.tolist() == [1.0] * 5
+
+
+@each_steady
+def test_by_chance_alone_every_item_left_is_as_likely(name: str) -> None:
+    policy = played(make_policy(name, catalogue_of(4)))
+
+    slate, propensities = mixed_slate(policy, 5, 1.0, exclude=[0, 1], rng=3)
+
+    assert len(set(slate.items) - {0, 1}) == 5
+    np.testing.assert_allclose(propensities, [1 / 10, 1 / 9, 1 / 8, 1 / 7, 1 / 6], rtol=1e-15)
+
+
+@each_steady
+@pytest.mark.parametrize("chance", [0.0, 0.3, 1.0])
+def test_the_chances_of_all_lists_add_up_to_one(name: str, chance: float) -> None:
+    policy = taught(name, catalogue_of(4, items=4))
+
+    total = sum(chance_of(policy, items, chance) for items in permutations(range(4), 3))
+
+    assert total == pytest.approx(1.0, abs=1e-12)
+
+
+@each_steady
+@pytest.mark.parametrize("m", [0, 1, 4])
+def test_propensities_are_those_of_the_definition(name: str, m: int) -> None:
+    policy = taught(name, catalogue_of(m, items=6))
+
+    drawn = [mixed_slate(policy, 4, 0.4, rng=seed) for seed in range(60)]
+
+    found = [propensities.prod() for _, propensities in drawn]
+    expected = [chance_of(policy, tuple(slate.items.tolist()), 0.4) for slate, _ in drawn]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert len({slate.ids for slate, _ in drawn}) > 10
+
+
+@pytest.mark.parametrize("name", ["lmdp", "lmdh", "lsb", "mmr"])
+def test_lists_come_as_often_as_their_propensities_say(name: str) -> None:
+    policy, draws = taught(name, catalogue_of(4, items=4)), 6_000
+    lists = list(permutations(range(4), 2))
+    expected = draws * np.array([chance_of(policy, items, 0.5) for items in lists])
+    rng = np.random.default_rng(8)
+
+    counts = Counter(
+        tuple(mixed_slate(policy, 2, 0.5, rng=rng)[0].items.tolist()) for _ in range(draws)
+    )
+
+    found = np.array([counts[items] for items in lists])
+    # 34.5 is what chi-square with 12 - 1 degrees of freedom exceeds once in 3,000 times.
+    assert float(((found - expected) ** 2 / expected).sum()) < 34.5
+
+
+@each_steady
+@pytest.mark.parametrize("m", [0, 4])
+def test_the_slate_is_made_as_the_policy_makes_its_own(name: str, m: int) -> None:
+    policy = played(make_policy(name, catalogue_of(m)))
+    slate, _ = mixed_slate(policy, 5, 1.0, rng=1)
+    alone = policy.recommend(5, candidates=slate.items)
+    parts = policy.explain(slate)
+
+    total = parts.relevance + parts.diversity.sum(axis=1) + parts.exploration
+    np.testing.assert_allclose(total, slate.scores, rtol=1e-11, atol=1e-12)
+    assert slate.coverage.shape == alone.coverage.shape
+    np.testing.assert_array_equal(slate.relevance, policy.catalogue.features[slate.items])
+    policy.update(slate, [1, 0, 0, 1, 0])
+
+
+def test_a_list_with_chance_in_it_is_seeded() -> None:
+    policy = played(LMDH(catalogue_of(1)))
+
+    one, other = (mixed_slate(policy, 5, 0.6, rng=4)[0] for _ in range(2))
+
+    assert shown(one) == shown(other)
+    assert len({mixed_slate(policy, 5, 0.6, rng=seed)[0].ids for seed in range(20)}) > 5
+
+
+def test_the_policys_choice_is_that_below_the_items_shown() -> None:
+    # Twins of the best item lose their worth once it is shown, however it came there.
+    twins = Catalogue(range(4), [[1.0, 0.0], [1.0, 0.0], [0.0, 0.9], [0.0, 0.8]], "cosine")
+    policy = LMDH(twins, ridge=1.0, exploration=0.0)
+    policy.update(policy.recommend(4), [1, 1, 1, 1])
+    dial = Dial(floor=1.0)
+
+    seconds = {
+        int(slate.items[0]): int(slate.items[1])
+        for slate, chances in (
+            mixed_slate(policy, 2, 0.5, rng=seed, dial=dial) for seed in range(80)
+        )
+        if chances[1] > 0.5
+    }
+
+    assert seconds == {0: 2, 1: 2, 2: 0, 3: 0}
+
+
+def test_the_dial_is_that_of_recommend() -> None:
+    policy, dial = played(LMDH(catalogue_of(4), ridge=1.0)), Dial(floor=2.0)
+
+    slate, _ = mixed_slate(policy, 5, 0.0, dial=dial)
+
+    assert shown(slate) == shown(policy.recommend(5, dial=dial))
+    assert shown(slate) != shown(policy.recommend(5))
+
+
+def test_custom_distances_are_walked_too() -> None:
+    own = custom(lambda _point, points: np.ones(len(points)), name="own", largest=1.0)
+    policy = LMDH(Catalogue(range(6), np.eye(6), own))
+
+    slate, propensities = mixed_slate(policy, 3, 0.9, rng=0)
+
+    assert len(set(slate.ids)) == 3
+    np.testing.assert_allclose(
+        propensities.prod(), chance_of(policy, tuple(slate.items.tolist()), 0.9)
+    )
+
+
+@given(chance=st.floats(0.0, 1.0), seed=st.integers(0, 2**32), k=st.integers(1, 6))
+@settings(deadline=None, max_examples=60)
+def test_propensities_are_chances(chance: float, seed: int, k: int) -> None:
+    policy = LMDH(catalogue_of(1, items=6))
+
+    slate, propensities = mixed_slate(policy, k, chance, rng=seed)
+
+    assert len(set(slate.items)) == k
+    assert ((propensities > 0.0) & (propensities <= 1.0)).all()
+    if k == 6:
+        assert propensities[-1] == pytest.approx(1.0, abs=1e-15)
+
+
+def two_stages() -> LMDH:
+    rng = np.random.default_rng(2)
+    catalogue = Catalogue(range(3_000), rng.normal(size=(3_000, 4)), "cosine")
+    shortlist = Shortlist.build(catalogue, cells=50, effort=0.01)
+    return LMDH(catalogue, ridge=1.0, exploration=0.2, shortlist=shortlist)
+
+
+def test_behind_a_shortlist_chance_still_takes_any_item() -> None:
+    policy = two_stages()
+    choices = set(policy._choices(np.ones(3_000, dtype=bool), 5).tolist())
+
+    slate, propensities = mixed_slate(policy, 5, 1.0, rng=1)
+
+    assert set(slate.items.tolist()) - choices
+    np.testing.assert_allclose(propensities, 1.0 / (3_000 - np.arange(5)))
+    assert np.isfinite(slate.scores).all()
+
+
+def test_behind_a_shortlist_the_choice_depends_on_the_items_above_alone() -> None:
+    policy, free = two_stages(), np.ones(3_000, dtype=bool)
+    plain = policy.recommend(5)
+    choices = policy._choices(free, 5)
+    outside = int(np.setdiff1d(np.arange(3_000), choices)[7])
+
+    def choice_below(*items: int) -> int:
+        walk = Walk(policy, free, plain)
+        for item in items:
+            walk.take(item)
+        return walk.choice()
+
+    first, second = plain.items[:2].tolist()
+    assert choice_below(first) == second
+    assert choice_below(outside) in choices
+    assert choice_below(outside, first) in set(choices) - {first}
+
+
+@pytest.mark.parametrize("name", sorted(set(POLICIES) - {*STEADY, "lmdt"}))
+def test_a_policy_that_draws(name: str) -> None:
+    with pytest.raises(InputError, match=rf"`policy` must choose .* got {name}, which draws"):
+        mixed_slate(make_policy(name, catalogue_of(1)), 3, 0.1)
+
+
+@pytest.mark.parametrize("search", ["non-oblivious", "local", "exhaustive"])
+def test_a_search_that_is_not_item_by_item(search: str) -> None:
+    with pytest.raises(InputError, match=rf"must search greedily, got lmdh with {search} search"):
+        mixed_slate(LMDH(catalogue_of(1), search=search), 3, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("k", "chance", "words"),
+    [
+        (3, -0.1, r"`chance` must be a number from 0 to 1, got -0\.1"),
+        (3, 1.5, r"`chance` must be a number from 0 to 1, got 1\.5"),
+        (3, np.nan, r"`chance` must be a number from 0 to 1, got nan"),
+        (13, 0.1, r"`k` must be from 1 to 12 \(the candidates\), got 13"),
+        (0, 0.1, r"`k` must be from 1 to 12 \(the candidates\), got 0"),
+    ],
+)
+def test_wrong_numbers(k: int, chance: float, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        mixed_slate(LMDH(catalogue_of(1)), k, chance)
+
+
+def test_an_rng_that_is_none() -> None:
+    with pytest.raises(InputError, match=r"`rng` must be a numpy Generator or a seed, got 'dice'"):
+        mixed_slate(LMDH(catalogue_of(1)), 3, 0.1, rng="dice")
+
+
+def test_a_dial_for_a_policy_that_takes_none() -> None:
+    with pytest.raises(InputError, match=r"`dial` must be None for mmr"):
+        mixed_slate(make_policy("mmr", catalogue_of(1)), 3, 0.1, dial=Dial())

@@ -1,0 +1,204 @@
+"""What every policy in the registry promises of its lists."""
+
+import numpy as np
+import pytest
+
+from tests.policies.making import Make, catalogue_of, played, shown
+from variegate import POLICIES, Catalogue, Dial
+from variegate.model.gains import Normaliser, normalising_factor
+
+#: Policies that draw; the others give one list whatever the seed.
+DRAWING = {"lmdt", "epsilon-greedy", "dc2b", "comblints", "uniform"}
+#: Policies that learn how varied a list shall be, and so can be told.
+WITH_DIAL = {"lmdp", "lmdt", "lmdh", "lmdh-greedy"}
+
+SIZES = pytest.mark.parametrize("m", [0, 1, 4])
+
+
+@SIZES
+@pytest.mark.parametrize("k", [1, 5, 12])
+def test_slate_holds_k_distinct_candidates(make: Make, m: int, k: int) -> None:
+    slate = played(make(catalogue_of(m))).recommend(k, rng=1)
+
+    assert len(slate) == len(slate.items) == len(set(slate.items)) == k
+    assert set(slate.items) <= set(range(12))
+
+
+def test_only_candidates_given_by_rows_are_chosen(make: Make, catalogue: Catalogue) -> None:
+    assert set(make(catalogue).recommend(3, candidates=[7, 2, 11], rng=0).items) == {2, 7, 11}
+
+
+def test_a_candidate_given_twice_is_one_candidate(make: Make, catalogue: Catalogue) -> None:
+    assert set(make(catalogue).recommend(2, candidates=[7, 2, 7], rng=0).items) == {2, 7}
+
+
+def test_a_mask_says_the_same_as_rows(make: Make, catalogue: Catalogue) -> None:
+    policy, mask = played(make(catalogue)), np.zeros(12, dtype=bool)
+    mask[[2, 7, 8, 11]] = True
+
+    by_mask = policy.recommend(3, candidates=mask, rng=0)
+
+    assert shown(by_mask) == shown(policy.recommend(3, candidates=[2, 7, 8, 11], rng=0))
+
+
+def test_excluded_rows_are_not_chosen(make: Make, catalogue: Catalogue) -> None:
+    items = make(catalogue).recommend(9, exclude=[0, 5, 11], rng=0).items
+
+    assert set(items) == set(range(12)) - {0, 5, 11}
+
+
+def test_an_exclusion_mask_says_the_same_as_rows(make: Make, catalogue: Catalogue) -> None:
+    policy, mask = played(make(catalogue)), np.zeros(12, dtype=bool)
+    mask[[0, 5]] = True
+
+    by_mask = policy.recommend(4, exclude=mask, rng=0)
+
+    assert shown(by_mask) == shown(policy.recommend(4, exclude=[0, 5], rng=0))
+
+
+def test_exclusion_wins_over_candidates(make: Make, catalogue: Catalogue) -> None:
+    items = make(catalogue).recommend(1, candidates=[3, 4], exclude=[3], rng=0).items
+
+    assert items.tolist() == [4]
+
+
+def test_excluding_nothing_changes_nothing(make: Make, catalogue: Catalogue) -> None:
+    policy = played(make(catalogue))
+
+    assert shown(policy.recommend(4, exclude=[], rng=0)) == shown(policy.recommend(4, rng=0))
+
+
+def test_the_only_candidate_is_recommended(make: Make) -> None:
+    alone = catalogue_of(1, items=1)
+
+    assert make(alone).recommend(1, rng=0).ids == ("item 0",)
+
+
+def test_the_same_seed_gives_the_same_list(make: Make, catalogue: Catalogue) -> None:
+    policy = played(make(catalogue))
+
+    assert shown(policy.recommend(5, rng=3)) == shown(policy.recommend(5, rng=3))
+
+
+def test_a_generator_serves_as_well_as_its_seed(make: Make, catalogue: Catalogue) -> None:
+    policy = played(make(catalogue))
+
+    from_generator = policy.recommend(5, rng=np.random.default_rng(3))
+
+    assert shown(from_generator) == shown(policy.recommend(5, rng=3))
+
+
+@pytest.mark.parametrize("name", sorted(set(POLICIES) - DRAWING))
+def test_without_draws_the_seed_does_not_matter(make: Make, catalogue: Catalogue) -> None:
+    policy = played(make(catalogue))
+
+    assert shown(policy.recommend(5, rng=3)) == shown(policy.recommend(5))
+
+
+@pytest.mark.parametrize("name", sorted(DRAWING))
+def test_with_draws_some_seed_gives_another_list(make: Make, catalogue: Catalogue) -> None:
+    policy = make(catalogue)
+
+    assert len({policy.recommend(5, rng=seed).ids for seed in range(40)}) > 1
+
+
+def test_it_says_whether_it_draws(make: Make, catalogue: Catalogue, name: str) -> None:
+    assert make(catalogue).draws == (name in DRAWING)
+
+
+def test_it_says_whether_it_takes_a_dial(make: Make, catalogue: Catalogue, name: str) -> None:
+    assert make(catalogue).takes_dial == (name in WITH_DIAL)
+
+
+@SIZES
+@pytest.mark.parametrize("name", sorted(WITH_DIAL))
+@pytest.mark.parametrize("rounds", [0, 5])
+def test_a_dial_that_turns_nothing_changes_nothing(make: Make, m: int, rounds: int) -> None:
+    policy = played(make(catalogue_of(m)), rounds)
+    plain = policy.recommend(6, rng=1)
+
+    turned = policy.recommend(6, rng=1, dial=Dial(scale=1.0))
+
+    assert shown(turned) == shown(plain)
+    why, plainly = policy.explain(plain, dial=Dial(scale=1.0)), policy.explain(plain)
+    np.testing.assert_array_equal(why.diversity, plainly.diversity)
+
+
+@SIZES
+@pytest.mark.parametrize("name", sorted(WITH_DIAL))
+@pytest.mark.parametrize("dial", [Dial(0.0), Dial(floor=0.5), Dial(2.0, ceiling=0.0)], ids=str)
+def test_the_parts_of_an_explanation_add_up_under_a_dial(make: Make, m: int, dial: Dial) -> None:
+    policy = played(make(catalogue_of(m)))
+    slate = policy.recommend(6, rng=4, dial=dial)
+
+    parts = policy.explain(slate, dial=dial)
+
+    total = parts.relevance + parts.diversity.sum(axis=1) + parts.exploration
+    np.testing.assert_allclose(total, slate.scores, rtol=1e-11, atol=1e-12)
+
+
+@SIZES
+@pytest.mark.parametrize("normaliser", ["none", "fixed", "growing"])
+def test_slate_carries_what_learning_needs(make: Make, m: int, normaliser: Normaliser) -> None:
+    catalogue = catalogue_of(m)
+    slate = played(make(catalogue, normaliser=normaliser)).recommend(5, rng=2)
+    pairs = np.array([h.matrix() for h in catalogue.distances]).reshape(m, 12, 12)
+    directly = [
+        normalising_factor(normaliser, place + 1, 5)
+        * pairs[:, item, slate.items[:place]].sum(axis=1)
+        for place, item in enumerate(slate.items)
+    ]
+
+    assert slate.ids == tuple(catalogue.ids[item] for item in slate.items)
+    assert np.isfinite(slate.scores).all()
+    assert slate.scores.shape == (5,)
+    np.testing.assert_array_equal(slate.relevance, catalogue.features[slate.items])
+    np.testing.assert_allclose(slate.diversity, directly, rtol=1e-13, atol=1e-15)
+
+
+@SIZES
+@pytest.mark.parametrize("rounds", [0, 5])
+def test_the_parts_of_an_explanation_add_up(make: Make, m: int, rounds: int) -> None:
+    policy = played(make(catalogue_of(m)), rounds)
+    slate = policy.recommend(6, rng=4)
+
+    parts = policy.explain(slate)
+
+    assert parts.diversity.shape == (6, len(parts.diversity_names))
+    total = parts.relevance + parts.diversity.sum(axis=1) + parts.exploration
+    np.testing.assert_allclose(total, slate.scores, rtol=1e-11, atol=1e-12)
+
+
+@SIZES
+@pytest.mark.parametrize("rounds", [0, 5])
+def test_preferences_lie_inside_their_intervals(make: Make, m: int, rounds: int) -> None:
+    wants = played(make(catalogue_of(m)), rounds).preferences
+    (theta_low, theta_high), (beta_low, beta_high) = (
+        wants.relevance_interval,
+        wants.diversity_interval,
+    )
+
+    assert wants.relevance.shape == theta_low.shape == theta_high.shape == (4,)
+    assert wants.diversity.shape == beta_low.shape == beta_high.shape == (m,)
+    assert (theta_low <= wants.relevance).all()
+    assert (wants.relevance <= theta_high).all()
+    assert (beta_low <= wants.diversity).all()
+    assert (wants.diversity <= beta_high).all()
+
+
+def test_duplicate_items_are_told_apart_by_row(make: Make) -> None:
+    twins = Catalogue(["a", "b", "c"], [[1.0, 0.5]] * 3, ["cosine", "euclidean"])
+
+    assert set(played(make(twins), k=2).recommend(3, rng=0).ids) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_zero_vectors_are_items_like_others(make: Make, k: int) -> None:
+    nothing = Catalogue(["a", "b", "c"], np.zeros((3, 2)), ["cosine", "angular", "euclidean"])
+    policy = played(make(nothing), k=k)
+
+    slate = policy.recommend(k, rng=0)
+
+    assert np.isfinite(slate.scores).all()
+    assert np.isfinite(policy.preferences.relevance_interval).all()
+    assert len(set(slate.ids)) == k

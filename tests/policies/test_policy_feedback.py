@@ -1,0 +1,185 @@
+"""What every policy promises of what it learns, and of what it does not."""
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike
+
+from tests.policies.making import Make, catalogue_of, grown, played
+from variegate import POLICIES, Catalogue
+
+LMDHS = {"lmdp", "lmdt", "lmdh", "lmdh-greedy"}
+LEARNERS = LMDHS | {"c2ucb", "dc2b", "lsb", "linucb", "comblinucb", "comblints"}
+#: Learners whose sums do not depend on how feedback was cut up; DC2B fits a bound a batch.
+BY_SUMS = LEARNERS - {"dc2b"}
+
+SIZES = pytest.mark.parametrize("m", [0, 1, 4])
+
+
+def test_recommend_teaches_nothing(make: Make, catalogue: Catalogue) -> None:
+    policy = played(make(catalogue))
+    before = policy.state()
+
+    policy.recommend(5, rng=1)
+
+    assert policy.state() == before
+
+
+def test_explaining_teaches_nothing(make: Make, catalogue: Catalogue) -> None:
+    policy = played(make(catalogue))
+    before = policy.state()
+
+    policy.explain(policy.recommend(5, rng=1))
+
+    assert policy.state() == before
+
+
+def test_what_it_hands_out_are_copies(make: Make, catalogue: Catalogue) -> None:
+    policy = played(make(catalogue))
+    before, handed_out = policy.state(), policy.state()
+
+    for array in handed_out.arrays.values():
+        array.fill(7.0)
+
+    assert policy.state() == before
+
+
+def test_what_it_is_handed_is_copied(make: Make, catalogue: Catalogue) -> None:
+    first, second = played(make(catalogue)), make(catalogue)
+    handed = first.state()
+    second.restore(handed)
+
+    for array in handed.arrays.values():
+        array.fill(7.0)
+
+    assert second.state() == first.state()
+
+
+@pytest.mark.parametrize("name", sorted(LEARNERS))
+@SIZES
+def test_a_learner_learns(make: Make, m: int) -> None:
+    policy = make(catalogue_of(m))
+    before = policy.state()
+
+    policy.update(policy.recommend(4, rng=0), [1, 0, 1, 0])
+
+    assert policy.state() != before
+
+
+@pytest.mark.parametrize("name", sorted(set(POLICIES) - LEARNERS))
+def test_a_fixed_policy_stays_as_it_is(make: Make, catalogue: Catalogue) -> None:
+    policy = make(catalogue)
+    before = policy.state()
+
+    assert played(policy).state() == before
+
+
+@pytest.mark.parametrize("nothing", [[], np.zeros(4, dtype=bool)], ids=["positions", "mask"])
+def test_nothing_seen_teaches_nothing(make: Make, catalogue: Catalogue, nothing: ArrayLike) -> None:
+    policy = played(make(catalogue))
+    before = policy.state()
+
+    policy.update(policy.recommend(4, rng=1), [1, 1, 1, 1], seen=nothing)
+
+    assert policy.state() == before
+
+
+def test_rewards_of_positions_not_seen_do_not_matter(make: Make, catalogue: Catalogue) -> None:
+    one, other = played(make(catalogue)), played(make(catalogue))
+    slate = one.recommend(4, rng=1)
+
+    one.update(slate, [1, 0, 1, 1], seen=[0, 2])
+    other.update(slate, [1, 1, 1, 0], seen=[0, 2])
+
+    assert one.state() == other.state()
+
+
+@pytest.mark.parametrize("name", sorted(LEARNERS))
+def test_rewards_of_positions_seen_matter(make: Make, catalogue: Catalogue) -> None:
+    one, other = played(make(catalogue)), played(make(catalogue))
+    slate = one.recommend(4, rng=1)
+
+    one.update(slate, [1, 0, 1, 1], seen=[0, 2])
+    other.update(slate, [0, 0, 1, 1], seen=[0, 2])
+
+    assert one.state() != other.state()
+
+
+def test_positions_seen_say_the_same_as_a_mask(make: Make, catalogue: Catalogue) -> None:
+    one, other = played(make(catalogue)), played(make(catalogue))
+    slate = one.recommend(4, rng=1)
+
+    one.update(slate, [1, 0, 1, 0.5], seen=[3, 0])
+    other.update(slate, [1, 0, 1, 0.5], seen=[True, False, False, True])
+
+    assert one.state() == other.state()
+
+
+def test_all_are_seen_if_nothing_is_said(make: Make, catalogue: Catalogue) -> None:
+    one, other = played(make(catalogue)), played(make(catalogue))
+    slate = one.recommend(4, rng=1)
+
+    one.update(slate, [1, 0, 1, 0])
+    other.update(slate, [1, 0, 1, 0], seen=[0, 1, 2, 3])
+
+    assert one.state() == other.state()
+
+
+@pytest.mark.parametrize("name", sorted(BY_SUMS))
+@SIZES
+def test_feedback_in_two_halves_is_feedback_in_one(make: Make, m: int) -> None:
+    whole, halves = played(make(catalogue_of(m))), played(make(catalogue_of(m)))
+    slate = whole.recommend(6, rng=1)
+    rewards = [1, 0, 0.25, 1, 0, 1]
+
+    whole.update(slate, rewards)
+    halves.update(slate, rewards, seen=[1, 3, 5])
+    halves.update(slate, rewards, seen=[0, 2, 4])
+
+    one, other = whole.state().arrays, halves.state().arrays
+    assert list(one) == list(other)
+    np.testing.assert_allclose(
+        np.concatenate([array.ravel() for array in one.values()]),
+        np.concatenate([array.ravel() for array in other.values()]),
+        rtol=1e-13,
+        atol=1e-15,
+    )
+
+
+@SIZES
+def test_feedback_is_taken_after_the_catalogue_grew(make: Make, m: int) -> None:
+    catalogue = catalogue_of(m)
+    small = played(make(catalogue))
+    large = make(grown(catalogue))
+    large.restore(small.state())
+    slate = small.recommend(4, rng=1)
+
+    small.update(slate, [1, 0, 1, 0])
+    large.update(slate, [1, 0, 1, 0])
+
+    assert large.state() == small.state()
+
+
+@SIZES
+def test_a_new_item_can_be_recommended_and_learnt_from(make: Make, m: int) -> None:
+    catalogue = catalogue_of(m)
+    policy = make(grown(catalogue))
+    policy.restore(played(make(catalogue)).state())
+
+    slate = policy.recommend(2, candidates=[13, 14], rng=0)
+    policy.update(slate, [1, 0])
+
+    assert set(slate.ids) == {"new 13", "new 14"}
+    assert set(policy.recommend(15, rng=0).items) == set(range(15))
+
+
+@SIZES
+def test_old_items_score_the_same_in_the_larger_catalogue(make: Make, m: int) -> None:
+    catalogue = catalogue_of(m)
+    small, large = played(make(catalogue)), make(grown(catalogue))
+    large.restore(small.state())
+    slate = small.recommend(4, rng=1)
+
+    before, after = small.explain(slate), large.explain(slate)
+
+    np.testing.assert_allclose(after.relevance, before.relevance, rtol=1e-13)
+    np.testing.assert_allclose(after.diversity, before.diversity, rtol=1e-13, atol=1e-15)
