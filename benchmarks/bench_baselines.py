@@ -33,14 +33,14 @@ def _compare(part: Part, name: str, policy: Policy, shape: Shape, budget: float)
     free, k = np.ones(shape.items, dtype=np.bool_), shape.k
     times = alternated(
         {
-            "ours": lambda: policy._listed(free, k, 0),
-            "reference": lambda: Policy._listed(policy, free, k, 0),
+            "ours": lambda: policy._recommend(free, k, 0),
+            "reference": lambda: Policy._recommend(policy, free, k, 0),
         },
         budget=budget,
     )
-    ours, reference = policy._listed(free, k, 0), Policy._listed(policy, free, k, 0)
+    ours, reference = policy._recommend(free, k, 0), Policy._recommend(policy, free, k, 0)
     job = SAME if np.array_equal(ours.items, reference.items) else OTHER
-    if type(policy)._listed is Policy._listed:
+    if type(policy)._recommend is Policy._recommend:
         job = NONE
     part.comparisons.append(compared(name, job, shape, times["reference"], times["ours"]))
 

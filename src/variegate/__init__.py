@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     )
     from variegate.prior import (
         Prior,
+        add_collaborative_features,
+        add_popularity_feature,
+        add_svd_features,
+        default_prior,
         fit_prior,
-        vague_prior,
-        with_crowd,
-        with_popularity,
-        with_tastes,
     )
 
 __version__ = "0.1.0"
@@ -53,15 +53,15 @@ __all__ = [
     "Utility",
     "VariegateError",
     "__version__",
+    "add_collaborative_features",
+    "add_popularity_feature",
+    "add_svd_features",
     "confidence_width",
+    "default_prior",
     "diversify",
     "fit_prior",
     "make_policy",
     "regret_bound",
-    "vague_prior",
-    "with_crowd",
-    "with_popularity",
-    "with_tastes",
 ]
 
 #: Where each public name lives. It is imported when it is asked for, so that `variegate --help`
@@ -85,7 +85,14 @@ _PLACES = {
         "policies",
     ),
     **dict.fromkeys(
-        ("Prior", "fit_prior", "vague_prior", "with_crowd", "with_popularity", "with_tastes"),
+        (
+            "Prior",
+            "add_collaborative_features",
+            "add_popularity_feature",
+            "add_svd_features",
+            "default_prior",
+            "fit_prior",
+        ),
         "prior",
     ),
     "diversify": "model.reranking",

@@ -25,7 +25,7 @@ SEVERAL = {
 USERS = ("ann", "bob", "cid", "dora", "emil", "fay", "gus")
 
 
-class Walk:
+class GreedyPath:
     """A random walk that the service and the plain model take together."""
 
     def __init__(self, store: Store, policies: dict[str, str], seed: int) -> None:
@@ -164,7 +164,7 @@ class Walk:
 def test_a_random_walk_ends_where_the_library_alone_would(
     opening: Opening, kind: str, policies: dict[str, str], seed: int, steps: int
 ) -> None:
-    walk = Walk(opening(kind), policies, seed)
+    walk = GreedyPath(opening(kind), policies, seed)
     for _ in range(steps):
         walk.step()
     walk.end()

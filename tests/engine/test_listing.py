@@ -15,7 +15,7 @@ from variegate.engine.recommend import spread_of
 from variegate.engine.rules import DAY
 from variegate.engine.shown import SeenItems
 from variegate.errors import InputError, NotFoundError
-from variegate.policies import POLICIES, Dial, make_policy, mixed_slate
+from variegate.policies import POLICIES, Dial, explore_slate, make_policy
 from variegate.store import Store
 
 EVERY = {name: name for name in POLICIES}
@@ -205,7 +205,7 @@ class TestMix:
         shop = Shop(store, mix=0.5, seed=11)
         policy = shop.experiment.new_policy("lmdh", shop.items)
         rng = np.random.default_rng((11, crc32(b"ann"), 0))
-        slate, propensities = mixed_slate(policy, 4, 0.5, rng=rng)
+        slate, propensities = explore_slate(policy, 4, 0.5, rng=rng)
         row = shop.slate(shop.give()["slate_id"])
         assert (row.items, row.propensities) == (slate.ids, propensities.tolist())
 

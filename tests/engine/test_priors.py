@@ -9,7 +9,7 @@ from tests.engine.crowd import LMDP, MEAN, answer, fill, kiosk, kiosk_shop
 from tests.engine.shop import Shop
 from variegate.engine import refitting
 from variegate.errors import ConflictError, DataError, NotFoundError
-from variegate.prior import vague_prior
+from variegate.prior import default_prior
 from variegate.store import PriorRow, Store
 
 
@@ -179,7 +179,7 @@ class TestLines:
     def test_the_prior_of_the_line_counts_until_there_is_another(
         self, store: Store, tmp_path: object
     ) -> None:
-        own = vague_prior(kiosk(), variance=0.5)
+        own = default_prior(kiosk(), variance=0.5)
         own.save(f"{tmp_path}/own.npz")
         shop = kiosk_shop(store, {"it": f"lmdp:prior={tmp_path}/own.npz"})
         before = shop.engine.priors.view("it")

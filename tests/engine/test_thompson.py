@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.shop import Shop
 from variegate import Dial
-from variegate.policies import mixed_slate
+from variegate.policies import explore_slate
 from variegate.store import Store
 
 THOMPSON = {"thompson": "lmdt:exploration=1"}
@@ -20,7 +20,7 @@ def test_propensities_are_logged_and_agree_with_the_library(
     shop = Shop(store, THOMPSON, mix=0.3, seed=11)
     policy = shop.experiment.new_policy("thompson", shop.items)
     rng = np.random.default_rng((11, crc32(b"ann"), 0))
-    slate, propensities = mixed_slate(policy, 4, 0.3, rng=rng, dial=dial)
+    slate, propensities = explore_slate(policy, 4, 0.3, rng=rng, dial=dial)
 
     row = shop.slate(shop.give(dial=dial)["slate_id"])
 

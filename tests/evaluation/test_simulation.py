@@ -98,15 +98,15 @@ def test_chances_outside_0_and_1_are_cut() -> None:
     items = Catalogue(range(2), [[2.0], [-1.0]], "cosine")
     user = SimulatedUser(Utility(items, relevance=[1.0], diversity=[0.0]))
 
-    np.testing.assert_array_equal(user.react([0, 1], coins=[0.999, 0.0]), [1.0, 0.0])
+    np.testing.assert_array_equal(user.react([0, 1], uniforms=[0.999, 0.0]), [1.0, 0.0])
 
 
 def test_coins_must_fit_the_list() -> None:
     items = Catalogue(range(2), [[1.0], [1.0]], "cosine")
     user = SimulatedUser(Utility(items, relevance=[1.0], diversity=[0.0]))
 
-    with pytest.raises(InputError, match="`coins` must have 2 numbers, got 1"):
-        user.react([0, 1], coins=[0.5])
+    with pytest.raises(InputError, match="`uniforms` must have 2 numbers, got 1"):
+        user.react([0, 1], uniforms=[0.5])
 
 
 def test_a_world_depends_on_its_number_alone() -> None:

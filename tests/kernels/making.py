@@ -90,7 +90,7 @@ def played(policy: Policy, rounds: int, k: int) -> Policy:
 
 def reference_list(policy: Policy, free: MaskArray, k: int, seed: int) -> Slate:
     """Return the list of the NumPy reference: greedy search over the policy's scorer."""
-    return Policy._listed(policy, free, k, seed)
+    return Policy._recommend(policy, free, k, seed)
 
 
 def assert_greedy(policy: Policy, slate: Slate, free: MaskArray, seed: int) -> None:

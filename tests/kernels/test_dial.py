@@ -36,4 +36,4 @@ def test_the_list_is_the_references(
 
     found = policy.recommend(8, candidates=free, dial=dial)
 
-    assert_same(found, Policy._listed(policy._under(dial), free, 8, None))
+    assert_same(found, Policy._recommend(policy._under(dial), free, 8, None))

@@ -37,7 +37,7 @@ def large_or_small(scale: float) -> Catalogue:
 def test_features_of_any_size_do(called: str, scale: float) -> None:
     policy, free = policy_of(called, large_or_small(scale)), np.ones(300, dtype=bool)
 
-    assert_greedy(policy, policy._listed(free.copy(), 10, SEED), free, SEED)
+    assert_greedy(policy, policy._recommend(free.copy(), 10, SEED), free, SEED)
 
 
 @pytest.mark.parametrize("called", [called for called in POLICIES if "C2UCB" not in called])
@@ -47,7 +47,7 @@ def test_features_beyond_single_precision_are_looked_at_one_by_one(
 ) -> None:
     policy, free = policy_of(called, large_or_small(scale)), np.ones(300, dtype=bool)
 
-    assert_greedy(policy, policy._listed(free.copy(), 10, SEED), free, SEED)
+    assert_greedy(policy, policy._recommend(free.copy(), 10, SEED), free, SEED)
 
 
 @pytest.mark.parametrize("called", [called for called in POLICIES if "C2UCB" in called])
@@ -69,7 +69,9 @@ def test_a_mean_user_of_any_size_does(size: float) -> None:
 
     for policy in (MMR(catalogue, mean_user=user), LogRank(catalogue, mean_user=user)):
         # Most scores are 0 or 1 to the last bit: ties, which go to the lowest row.
-        assert_same(policy._listed(free.copy(), 10, None), reference_list(policy, free, 10, SEED))
+        assert_same(
+            policy._recommend(free.copy(), 10, None), reference_list(policy, free, 10, SEED)
+        )
 
 
 @each_policy
@@ -84,7 +86,7 @@ def test_a_distance_of_ones_own_leaves_the_list_to_the_reference(called: str) ->
     free = np.ones(50, dtype=bool)
 
     assert policy.catalogue.layout is None
-    assert_same(policy._listed(free.copy(), 10, SEED), reference_list(policy, free, 10, SEED))
+    assert_same(policy._recommend(free.copy(), 10, SEED), reference_list(policy, free, 10, SEED))
 
 
 @pytest.mark.parametrize("topics", [1, 3, 30])
@@ -94,7 +96,7 @@ def test_topics_of_its_own_are_what_lsb_covers(topics: int) -> None:
     played(policy, 3, 10)
     free = np.random.default_rng(0).random(700) < 0.8
 
-    assert_same(policy._listed(free.copy(), 10, None), reference_list(policy, free, 10, SEED))
+    assert_same(policy._recommend(free.copy(), 10, None), reference_list(policy, free, 10, SEED))
 
 
 def test_topics_that_are_all_covered_leave_the_lowest_rows() -> None:
@@ -112,7 +114,7 @@ def test_any_number_of_features_does(called: str, d: int) -> None:
     policy = played(policy_of(called, catalogue), 3, 10)
     free = np.ones(300, dtype=bool)
 
-    assert_greedy(policy, policy._listed(free.copy(), 10, SEED), free, SEED)
+    assert_greedy(policy, policy._recommend(free.copy(), 10, SEED), free, SEED)
 
 
 def test_an_item_without_a_popularity_is_only_told_of_as_a_candidate() -> None:

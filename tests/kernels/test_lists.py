@@ -41,7 +41,7 @@ def test_every_pick_is_the_references(
     free[seed % items] = True
     k = min(k, int(free.sum()))
 
-    slate = policy._listed(free.copy(), k, SEED)
+    slate = policy._recommend(free.copy(), k, SEED)
 
     assert_greedy(policy, slate, free, SEED)
 
@@ -54,7 +54,7 @@ def test_the_whole_slate_is_the_references(called: str, kind: str, items: int) -
     free = np.random.default_rng(items).random(items) < 0.9
     free[:10] = True
 
-    assert_same(policy._listed(free.copy(), 10, SEED), reference_list(policy, free, 10, SEED))
+    assert_same(policy._recommend(free.copy(), 10, SEED), reference_list(policy, free, 10, SEED))
 
 
 @each_policy
@@ -63,7 +63,7 @@ def test_a_list_of_all_items_has_each_once(called: str, kind: str) -> None:
     policy = played(policy_of(called, catalogue_of(kind, 40)), 2, 10)
     free = np.ones(40, dtype=bool)
 
-    slate = policy._listed(free.copy(), 40, SEED)
+    slate = policy._recommend(free.copy(), 40, SEED)
 
     assert sorted(slate.items.tolist()) == list(range(40))
     assert_greedy(policy, slate, free, SEED)
@@ -98,7 +98,7 @@ def test_what_is_free_is_not_written_to(called: str) -> None:
     free = np.ones(30, dtype=bool)
     free.setflags(write=False)
 
-    assert len(policy._listed(free, 5, SEED)) == 5
+    assert len(policy._recommend(free, 5, SEED)) == 5
 
 
 @each_policy
@@ -107,7 +107,7 @@ def test_catalogues_of_unlike_sizes_take_turns(called: str) -> None:
 
     for policy in (*policies, *policies):
         free = np.ones(len(policy.catalogue), dtype=bool)
-        assert_greedy(policy, policy._listed(free.copy(), 8, SEED), free, SEED)
+        assert_greedy(policy, policy._recommend(free.copy(), 8, SEED), free, SEED)
 
 
 @each_policy
@@ -116,7 +116,7 @@ def test_any_distances_do(called: str, distances: list[str]) -> None:
     policy = played(policy_of(called, catalogue_of("random", 300, distances=distances)), 2, 10)
     free = np.ones(300, dtype=bool)
 
-    assert_same(policy._listed(free.copy(), 10, SEED), reference_list(policy, free, 10, SEED))
+    assert_same(policy._recommend(free.copy(), 10, SEED), reference_list(policy, free, 10, SEED))
 
 
 @each_policy
@@ -125,7 +125,7 @@ def test_the_same_numbers_are_drawn(called: str) -> None:
     free = np.ones(50, dtype=bool)
     compiled, reference = np.random.default_rng(SEED), np.random.default_rng(SEED)
 
-    policy._listed(free.copy(), 10, compiled)
+    policy._recommend(free.copy(), 10, compiled)
     reference_list(policy, free, 10, reference)  # type: ignore[arg-type]
 
     assert compiled.random() == reference.random()

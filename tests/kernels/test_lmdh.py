@@ -53,7 +53,7 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 
 def reference(policy: Policy, k: int, free: MaskArray) -> Slate:
-    return Policy._listed(policy, free, k, None)
+    return Policy._recommend(policy, free, k, None)
 
 
 def taught(policy: LMDH, rounds: int) -> LMDH:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from variegate import LMDH, LMDP, Catalogue
 from variegate.arrays import FloatArray
 from variegate.errors import InputError
-from variegate.policies.attention import Cascade, Everywhere, Examined, checked_attention
+from variegate.policies.attention import Cascade, FullAttention, PositionBased, checked_attention
 
 FEATURES = np.arange(1.0, 9.0).reshape(4, 2)
 ALL = np.arange(4)
@@ -28,7 +28,7 @@ def sums(policy: LMDH) -> dict[str, FloatArray]:
 def test_all_that_was_seen_teaches_by_default() -> None:
     rewards = np.array([0.0, 1.0, 0.0, 1.0])
 
-    rows, answers = Everywhere().taught(FEATURES, rewards, np.array([1, 2]))
+    rows, answers = FullAttention().taught(FEATURES, rewards, np.array([1, 2]))
 
     assert rows.tolist() == [[3.0, 4.0], [5.0, 6.0]]
     assert answers.tolist() == [1.0, 0.0]
@@ -67,7 +67,7 @@ def test_a_cascade_of_nothing_seen_is_nothing() -> None:
 
 
 def test_examination_scales_the_features_and_leaves_the_clicks() -> None:
-    looks = Examined(np.array([1.0, 0.5, 0.25, 0.125, 0.1]))
+    looks = PositionBased(np.array([1.0, 0.5, 0.25, 0.125, 0.1]))
 
     rows, answers = looks.taught(FEATURES, np.array([0.0, 1.0, 0.0, 1.0]), np.array([0, 3]))
 
@@ -174,7 +174,7 @@ def test_attention_is_one_of_its_kinds() -> None:
     mine = Cascade()
 
     assert checked_attention(mine) is mine
-    assert isinstance(checked_attention("all"), Everywhere)
+    assert isinstance(checked_attention("all"), FullAttention)
     assert isinstance(checked_attention("cascade"), Cascade)
 
 
@@ -183,6 +183,6 @@ def test_chances_cannot_be_changed_from_outside() -> None:
     looks = checked_attention(chances)
     chances[:] = 0.1
 
-    assert isinstance(looks, Examined)
+    assert isinstance(looks, PositionBased)
     assert looks.chances.tolist() == [1.0, 0.5]
     assert not looks.chances.flags.writeable

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.policies.making import catalogue_of, played, shown
-from variegate import LMDP, LMDT, Catalogue, Dial, Policy, vague_prior
+from variegate import LMDP, LMDT, Catalogue, Dial, Policy, default_prior
 from variegate.arrays import FloatArray
 from variegate.errors import InputError
 from variegate.evaluation.simulation import Simulation
@@ -50,7 +50,7 @@ def test_no_draw_is_below_the_floor() -> None:
 
 
 def test_a_dial_has_the_last_word_on_a_draw() -> None:
-    policy = taught(exploration=4.0)._dialled(Dial(ceiling=0.1))
+    policy = taught(exploration=4.0)._with_dial(Dial(ceiling=0.1))
 
     assert isinstance(policy, LMDT)
     assert (draws_of(policy, 50)[:, 4:] == 0.1).all()
@@ -82,7 +82,7 @@ def test_compiled_loops_and_the_reference_choose_the_same(m: int, seed: int) -> 
     policy, free = taught(m, exploration=2.0), np.ones(12, dtype=bool)
     assert policy.catalogue.layout is not None
 
-    compiled, reference = policy._listed(free, 6, seed), Policy._listed(policy, free, 6, seed)
+    compiled, reference = policy._recommend(free, 6, seed), Policy._recommend(policy, free, 6, seed)
 
     assert compiled.ids == reference.ids
     np.testing.assert_allclose(compiled.scores, reference.scores, rtol=1e-10, atol=1e-13)
@@ -137,7 +137,7 @@ class Cautious(LMDT):
     """LMDT that takes weights to be small, as those of the simulation are."""
 
     def __init__(self, catalogue: Catalogue, **options: Any) -> None:
-        super().__init__(catalogue, prior=vague_prior(catalogue, variance=0.02), **options)
+        super().__init__(catalogue, prior=default_prior(catalogue, variance=0.02), **options)
 
 
 @cache

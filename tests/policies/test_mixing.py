@@ -13,8 +13,8 @@ from variegate import LMDH, POLICIES, Catalogue, Dial, Policy, make_policy
 from variegate.errors import InputError
 from variegate.model.distances import custom
 from variegate.model.shortlist import Shortlist
-from variegate.policies import mixed_slate
-from variegate.policies.mixing import Walk
+from variegate.policies import explore_slate
+from variegate.policies.mixing import GreedyPath
 
 STEADY = [name for name in POLICIES if not make_policy(name, catalogue_of(1)).draws]
 each_steady = pytest.mark.parametrize("name", STEADY)
@@ -42,7 +42,7 @@ def chance_of(policy: Policy, items: tuple[int, ...], chance: float) -> float:
 def test_without_chance_it_is_the_plain_list_for_sure(name: str) -> None:
     policy = played(make_policy(name, catalogue_of(4)))
 
-    slate, propensities = mixed_slate(policy, 5, 0.0, rng=3)
+    slate, propensities = explore_slate(policy, 5, 0.0, rng=3)
 
     assert shown(slate) == shown(policy.recommend(5))
     assert propensities.tolist() == [1.0] * 5
@@ -52,7 +52,7 @@ def test_without_chance_it_is_the_plain_list_for_sure(name: str) -> None:
 def test_by_chance_alone_every_item_left_is_as_likely(name: str) -> None:
     policy = played(make_policy(name, catalogue_of(4)))
 
-    slate, propensities = mixed_slate(policy, 5, 1.0, exclude=[0, 1], rng=3)
+    slate, propensities = explore_slate(policy, 5, 1.0, exclude=[0, 1], rng=3)
 
     assert len(set(slate.items) - {0, 1}) == 5
     np.testing.assert_allclose(propensities, [1 / 10, 1 / 9, 1 / 8, 1 / 7, 1 / 6], rtol=1e-15)
@@ -73,7 +73,7 @@ def test_the_chances_of_all_lists_add_up_to_one(name: str, chance: float) -> Non
 def test_propensities_are_those_of_the_definition(name: str, m: int) -> None:
     policy = taught(name, catalogue_of(m, items=6))
 
-    drawn = [mixed_slate(policy, 4, 0.4, rng=seed) for seed in range(60)]
+    drawn = [explore_slate(policy, 4, 0.4, rng=seed) for seed in range(60)]
 
     found = [propensities.prod() for _, propensities in drawn]
     expected = [chance_of(policy, tuple(slate.items.tolist()), 0.4) for slate, _ in drawn]
@@ -89,7 +89,7 @@ def test_lists_come_as_often_as_their_propensities_say(name: str) -> None:
     rng = np.random.default_rng(8)
 
     counts = Counter(
-        tuple(mixed_slate(policy, 2, 0.5, rng=rng)[0].items.tolist()) for _ in range(draws)
+        tuple(explore_slate(policy, 2, 0.5, rng=rng)[0].items.tolist()) for _ in range(draws)
     )
 
     found = np.array([counts[items] for items in lists])
@@ -101,7 +101,7 @@ def test_lists_come_as_often_as_their_propensities_say(name: str) -> None:
 @pytest.mark.parametrize("m", [0, 4])
 def test_the_slate_is_made_as_the_policy_makes_its_own(name: str, m: int) -> None:
     policy = played(make_policy(name, catalogue_of(m)))
-    slate, _ = mixed_slate(policy, 5, 1.0, rng=1)
+    slate, _ = explore_slate(policy, 5, 1.0, rng=1)
     alone = policy.recommend(5, candidates=slate.items)
     parts = policy.explain(slate)
 
@@ -115,10 +115,10 @@ def test_the_slate_is_made_as_the_policy_makes_its_own(name: str, m: int) -> Non
 def test_a_list_with_chance_in_it_is_seeded() -> None:
     policy = played(LMDH(catalogue_of(1)))
 
-    one, other = (mixed_slate(policy, 5, 0.6, rng=4)[0] for _ in range(2))
+    one, other = (explore_slate(policy, 5, 0.6, rng=4)[0] for _ in range(2))
 
     assert shown(one) == shown(other)
-    assert len({mixed_slate(policy, 5, 0.6, rng=seed)[0].ids for seed in range(20)}) > 5
+    assert len({explore_slate(policy, 5, 0.6, rng=seed)[0].ids for seed in range(20)}) > 5
 
 
 def test_the_policys_choice_is_that_below_the_items_shown() -> None:
@@ -131,7 +131,7 @@ def test_the_policys_choice_is_that_below_the_items_shown() -> None:
     seconds = {
         int(slate.items[0]): int(slate.items[1])
         for slate, chances in (
-            mixed_slate(policy, 2, 0.5, rng=seed, dial=dial) for seed in range(80)
+            explore_slate(policy, 2, 0.5, rng=seed, dial=dial) for seed in range(80)
         )
         if chances[1] > 0.5
     }
@@ -142,7 +142,7 @@ def test_the_policys_choice_is_that_below_the_items_shown() -> None:
 def test_the_dial_is_that_of_recommend() -> None:
     policy, dial = played(LMDH(catalogue_of(4), ridge=1.0)), Dial(floor=2.0)
 
-    slate, _ = mixed_slate(policy, 5, 0.0, dial=dial)
+    slate, _ = explore_slate(policy, 5, 0.0, dial=dial)
 
     assert shown(slate) == shown(policy.recommend(5, dial=dial))
     assert shown(slate) != shown(policy.recommend(5))
@@ -152,7 +152,7 @@ def test_custom_distances_are_walked_too() -> None:
     own = custom(lambda _point, points: np.ones(len(points)), name="own", largest=1.0)
     policy = LMDH(Catalogue(range(6), np.eye(6), own))
 
-    slate, propensities = mixed_slate(policy, 3, 0.9, rng=0)
+    slate, propensities = explore_slate(policy, 3, 0.9, rng=0)
 
     assert len(set(slate.ids)) == 3
     np.testing.assert_allclose(
@@ -165,7 +165,7 @@ def test_custom_distances_are_walked_too() -> None:
 def test_propensities_are_chances(chance: float, seed: int, k: int) -> None:
     policy = LMDH(catalogue_of(1, items=6))
 
-    slate, propensities = mixed_slate(policy, k, chance, rng=seed)
+    slate, propensities = explore_slate(policy, k, chance, rng=seed)
 
     assert len(set(slate.items)) == k
     assert ((propensities > 0.0) & (propensities <= 1.0)).all()
@@ -184,7 +184,7 @@ def test_behind_a_shortlist_chance_still_takes_any_item() -> None:
     policy = two_stages()
     choices = set(policy._choices(np.ones(3_000, dtype=bool), 5).tolist())
 
-    slate, propensities = mixed_slate(policy, 5, 1.0, rng=1)
+    slate, propensities = explore_slate(policy, 5, 1.0, rng=1)
 
     assert set(slate.items.tolist()) - choices
     np.testing.assert_allclose(propensities, 1.0 / (3_000 - np.arange(5)))
@@ -198,7 +198,7 @@ def test_behind_a_shortlist_the_choice_depends_on_the_items_above_alone() -> Non
     outside = int(np.setdiff1d(np.arange(3_000), choices)[7])
 
     def choice_below(*items: int) -> int:
-        walk = Walk(policy, free, plain)
+        walk = GreedyPath(policy, free, plain)
         for item in items:
             walk.take(item)
         return walk.choice()
@@ -212,13 +212,13 @@ def test_behind_a_shortlist_the_choice_depends_on_the_items_above_alone() -> Non
 @pytest.mark.parametrize("name", sorted(set(POLICIES) - {*STEADY, "lmdt"}))
 def test_a_policy_that_draws(name: str) -> None:
     with pytest.raises(InputError, match=rf"`policy` must choose .* got {name}, which draws"):
-        mixed_slate(make_policy(name, catalogue_of(1)), 3, 0.1)
+        explore_slate(make_policy(name, catalogue_of(1)), 3, 0.1)
 
 
 @pytest.mark.parametrize("search", ["non-oblivious", "local", "exhaustive"])
 def test_a_search_that_is_not_item_by_item(search: str) -> None:
     with pytest.raises(InputError, match=rf"must search greedily, got lmdh with {search} search"):
-        mixed_slate(LMDH(catalogue_of(1), search=search), 3, 0.1)
+        explore_slate(LMDH(catalogue_of(1), search=search), 3, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -233,14 +233,14 @@ def test_a_search_that_is_not_item_by_item(search: str) -> None:
 )
 def test_wrong_numbers(k: int, chance: float, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        mixed_slate(LMDH(catalogue_of(1)), k, chance)
+        explore_slate(LMDH(catalogue_of(1)), k, chance)
 
 
 def test_an_rng_that_is_none() -> None:
     with pytest.raises(InputError, match=r"`rng` must be a numpy Generator or a seed, got 'dice'"):
-        mixed_slate(LMDH(catalogue_of(1)), 3, 0.1, rng="dice")
+        explore_slate(LMDH(catalogue_of(1)), 3, 0.1, rng="dice")
 
 
 def test_a_dial_for_a_policy_that_takes_none() -> None:
     with pytest.raises(InputError, match=r"`dial` must be None for mmr"):
-        mixed_slate(make_policy("mmr", catalogue_of(1)), 3, 0.1, dial=Dial())
+        explore_slate(make_policy("mmr", catalogue_of(1)), 3, 0.1, dial=Dial())

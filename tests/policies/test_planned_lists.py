@@ -16,7 +16,7 @@ from variegate.errors import InputError
 from variegate.evaluation.offpolicy import slate_log
 from variegate.model.distances import custom
 from variegate.model.shortlist import Shortlist
-from variegate.policies import mixed_chances, mixed_slate
+from variegate.policies import explore_slate, slate_propensities
 
 SIZES = pytest.mark.parametrize("m", [0, 1, 4])
 
@@ -63,7 +63,7 @@ def by_plan(policy: Policy, items: tuple[int, ...], chance: float) -> float:
 def test_propensities_are_those_of_the_definition(m: int, chance: float) -> None:
     policy = taught(m, items=6)
 
-    drawn = [mixed_slate(policy, 4, chance, rng=seed) for seed in range(30)]
+    drawn = [explore_slate(policy, 4, chance, rng=seed) for seed in range(30)]
 
     expected = [
         chance_of(policy, policy._plans(4, np.random.default_rng(seed)), tuple(slate.items), chance)
@@ -79,7 +79,7 @@ def test_the_chances_of_all_lists_add_up_to_one(m: int) -> None:
     policy = taught(m, items=5)
 
     total = sum(
-        mixed_chances(policy, items, 0.3, [0, 1, 2, 4], rng=9)[0].prod()
+        slate_propensities(policy, items, 0.3, [0, 1, 2, 4], rng=9)[0].prod()
         for items in permutations(range(5), 3)
     )
 
@@ -89,12 +89,12 @@ def test_the_chances_of_all_lists_add_up_to_one(m: int) -> None:
 @pytest.mark.parametrize("position", [0, 1, 2])
 def test_the_chances_of_all_items_in_a_position_add_up_to_one(position: int) -> None:
     policy = with_same_plans(items=6)
-    above, _ = mixed_slate(policy, 3, 0.5, rng=4)
+    above, _ = explore_slate(policy, 3, 0.5, rng=4)
     lists = [
         [*above.items[:position], row] for row in range(6) if row not in above.items[:position]
     ]
     # Under `growing` the choices do not depend on the length of the list.
-    chances = [mixed_chances(policy, items, 0.5)[0] for items in lists]
+    chances = [slate_propensities(policy, items, 0.5)[0] for items in lists]
 
     assert sum(one[-1] for one in chances) == pytest.approx(1.0, abs=1e-12)
 
@@ -103,10 +103,10 @@ def test_the_chances_of_all_items_in_a_position_add_up_to_one(position: int) -> 
 def test_lists_come_as_often_as_their_propensities_say(chance: float) -> None:
     policy, draws, rng = with_same_plans(), 3_000, np.random.default_rng(8)
     lists = [tuple(one) for one in permutations(range(4), 2)]
-    expected = np.array([mixed_chances(policy, items, chance)[0].prod() for items in lists])
+    expected = np.array([slate_propensities(policy, items, chance)[0].prod() for items in lists])
 
     counts = Counter(
-        tuple(mixed_slate(policy, 2, chance, rng=rng)[0].items.tolist()) for _ in range(draws)
+        tuple(explore_slate(policy, 2, chance, rng=rng)[0].items.tolist()) for _ in range(draws)
     )
 
     found, possible = np.array([counts[items] for items in lists]), expected > 0.0
@@ -121,7 +121,7 @@ def test_the_lists_logged_are_those_of_plain_thompson_sampling() -> None:
     policy, draws, rng = taught(items=4), 2_000, np.random.default_rng(1)
 
     plain = Counter(policy.recommend(2, rng=rng).ids for _ in range(draws))
-    logged = Counter(mixed_slate(policy, 2, 0.0, rng=rng)[0].ids for _ in range(draws))
+    logged = Counter(explore_slate(policy, 2, 0.0, rng=rng)[0].ids for _ in range(draws))
 
     one, other = (np.array([c[ids] for ids in plain | logged]) for c in (plain, logged))
     # Of two samples; 34.5 is what chi-square with 12 - 1 degrees exceeds once in 3,000 times.
@@ -134,7 +134,7 @@ def test_the_mean_chance_over_plans_is_how_often_a_list_comes() -> None:
     often = Counter(tuple(policy.recommend(2, rng=rng).items.tolist()) for _ in range(draws))
     items, count = often.most_common(1)[0]
 
-    chances = [mixed_chances(policy, items, 0.0, rng=rng)[0].prod() for _ in range(500)]
+    chances = [slate_propensities(policy, items, 0.0, rng=rng)[0].prod() for _ in range(500)]
 
     share = count / draws
     error = np.sqrt(np.var(chances) / 500 + share * (1 - share) / draws)
@@ -146,7 +146,7 @@ def test_the_mean_chance_over_plans_is_how_often_a_list_comes() -> None:
 def test_one_plan_without_chance_is_the_plain_list_for_sure(m: int) -> None:
     policy = taught(m, draws_logged=1)
 
-    slate, propensities = mixed_slate(policy, 5, 0.0, rng=3)
+    slate, propensities = explore_slate(policy, 5, 0.0, rng=3)
 
     plain = policy.recommend(5, rng=3)
     assert slate.ids == plain.ids
@@ -160,15 +160,15 @@ def test_draws_of_no_deviation_are_chances_of_lmdp() -> None:
     for one in (policy, steady):
         one.update(slate, [1, 0, 0, 1])
 
-    chances, choices = mixed_chances(policy, items, 0.4, rng=0)
+    chances, choices = slate_propensities(policy, items, 0.4, rng=0)
 
-    expected, same = mixed_chances(steady, items, 0.4)
+    expected, same = slate_propensities(steady, items, 0.4)
     np.testing.assert_allclose(chances, expected, rtol=1e-12)
     assert choices.tolist() == same.tolist()
 
 
 def test_by_chance_alone_every_item_left_is_as_likely() -> None:
-    slate, propensities = mixed_slate(taught(), 5, 1.0, exclude=[0, 1], rng=3)
+    slate, propensities = explore_slate(taught(), 5, 1.0, exclude=[0, 1], rng=3)
 
     assert len(set(slate.items) - {0, 1}) == 5
     np.testing.assert_allclose(propensities, [1 / 10, 1 / 9, 1 / 8, 1 / 7, 1 / 6], rtol=1e-14)
@@ -177,7 +177,7 @@ def test_by_chance_alone_every_item_left_is_as_likely() -> None:
 @SIZES
 def test_the_slate_is_made_as_the_policy_makes_its_own(m: int) -> None:
     policy, dial = taught(m), Dial(0.5)
-    slate, _ = mixed_slate(policy, 5, 0.6, rng=1, dial=dial)
+    slate, _ = explore_slate(policy, 5, 0.6, rng=1, dial=dial)
 
     parts = policy.explain(slate, dial=dial)
 
@@ -190,7 +190,7 @@ def test_the_slate_is_made_as_the_policy_makes_its_own(m: int) -> None:
 def test_the_dial_is_that_of_recommend() -> None:
     policy, dial = taught(4, draws_logged=1), Dial(floor=5.0)
 
-    slate, _ = mixed_slate(policy, 5, 0.0, rng=2, dial=dial)
+    slate, _ = explore_slate(policy, 5, 0.0, rng=2, dial=dial)
 
     assert slate.ids == policy.recommend(5, rng=2, dial=dial).ids
     assert slate.ids != policy.recommend(5, rng=2).ids
@@ -198,7 +198,7 @@ def test_the_dial_is_that_of_recommend() -> None:
 
 def test_a_mixed_list_is_seeded() -> None:
     policy = taught()
-    one, other = (mixed_slate(policy, 5, 0.2, rng=4) for _ in range(2))
+    one, other = (explore_slate(policy, 5, 0.2, rng=4) for _ in range(2))
 
     assert shown(one[0]) == shown(other[0])
     assert one[1].tolist() == other[1].tolist()
@@ -212,14 +212,14 @@ def test_choices_are_of_plans_that_fit_the_items_above() -> None:
 
     policy = Two(Catalogue(range(4), [[9, 0], [8, 0], [0, 9], [0, 8]], []))
 
-    found = [mixed_chances(policy, [0, 1], 0.0, rng=seed) for seed in range(20)]
+    found = [slate_propensities(policy, [0, 1], 0.0, rng=seed) for seed in range(20)]
 
     assert [chances.tolist() for chances, _ in found] == [[0.5, 1.0]] * 20
     assert {tuple(choices.tolist()) for _, choices in found} == {(0, 1), (2, 1)}
 
 
 def test_what_is_no_candidate_has_no_chance_and_what_is_below_it_may_have() -> None:
-    chances, choices = mixed_chances(taught(), [3, 0, 7], 1.0, exclude=[0], rng=1)
+    chances, choices = slate_propensities(taught(), [3, 0, 7], 1.0, exclude=[0], rng=1)
 
     np.testing.assert_allclose(chances, [1 / 11, 0.0, 1 / 10])
     assert 0 not in choices
@@ -228,7 +228,7 @@ def test_what_is_no_candidate_has_no_chance_and_what_is_below_it_may_have() -> N
 @given(chance=st.floats(0.0, 1.0), seed=st.integers(0, 2**32), k=st.integers(1, 6))
 @settings(deadline=None, max_examples=60)
 def test_propensities_are_chances_that_a_log_takes(chance: float, seed: int, k: int) -> None:
-    slate, propensities = mixed_slate(taught(items=6), k, chance, rng=seed)
+    slate, propensities = explore_slate(taught(items=6), k, chance, rng=seed)
 
     log = slate_log([slate.items], np.zeros((1, k)), [propensities])
 
@@ -241,7 +241,7 @@ def test_custom_distances_are_walked_too() -> None:
     own = custom(lambda _point, points: np.ones(len(points)), name="own", largest=1.0)
     policy = LMDT(Catalogue(range(6), np.eye(6), own), exploration=3.0)
 
-    slate, propensities = mixed_slate(policy, 3, 0.5, rng=0)
+    slate, propensities = explore_slate(policy, 3, 0.5, rng=0)
 
     plans = policy._plans(3, np.random.default_rng(0))
     expected = chance_of(policy, plans, tuple(slate.items), 0.5)
@@ -260,7 +260,7 @@ def test_behind_a_shortlist_chance_still_takes_any_item() -> None:
     plans = policy._plans(5, np.random.default_rng(1))
     found = policy._planned_rows(plans, free, 5)
 
-    slate, propensities = mixed_slate(policy, 5, 1.0, rng=1)
+    slate, propensities = explore_slate(policy, 5, 1.0, rng=1)
 
     assert len(found) < 3_000
     assert set(slate.items.tolist()) - set(found.tolist())
@@ -271,12 +271,12 @@ def test_behind_a_shortlist_chance_still_takes_any_item() -> None:
 def test_behind_a_shortlist_the_plans_choose_from_what_it_finds_for_them() -> None:
     policy, free = two_stages(), np.ones(3_000, dtype=bool)
 
-    slate, propensities = mixed_slate(policy, 5, 0.0, rng=1)
+    slate, propensities = explore_slate(policy, 5, 0.0, rng=1)
 
     plans = policy._plans(5, np.random.default_rng(1))
     assert set(slate.items) <= set(policy._planned_rows(plans, free, 5))
     np.testing.assert_allclose(
-        mixed_chances(policy, slate.items, 0.0, rng=1)[0], propensities, rtol=1e-12
+        slate_propensities(policy, slate.items, 0.0, rng=1)[0], propensities, rtol=1e-12
     )
 
 
@@ -285,9 +285,9 @@ def test_a_search_that_is_not_item_by_item(search: str) -> None:
     policy = LMDT(catalogue_of(1), search=search)
 
     with pytest.raises(InputError, match=rf"must search greedily, got lmdt with {search} search"):
-        mixed_slate(policy, 3, 0.1)
+        explore_slate(policy, 3, 0.1)
 
 
 def test_an_rng_that_is_none() -> None:
     with pytest.raises(InputError, match=r"`rng` must be a numpy Generator or a seed, got 'dice'"):
-        mixed_chances(taught(), [0], 0.1, rng="dice")
+        slate_propensities(taught(), [0], 0.1, rng="dice")

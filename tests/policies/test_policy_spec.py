@@ -175,7 +175,7 @@ def test_own_class_is_found_with_its_options(own: str) -> None:
         ("Backward", NotFoundError, r"own_policies has no 'Backward': did you mean 'Backwards'\?"),
         ("Zebra", NotFoundError, r"own_policies has no 'Zebra'$"),
         ("Elephant", InputError, r"'own_policies:Elephant' must be a class made from "),
-        ("HalfDone", InputError, r"must have the methods _explained, _scorer$"),
+        ("HalfDone", InputError, r"must have the methods _explain, _scorer$"),
     ],
 )
 def test_own_class_that_will_not_do_is_told(

@@ -10,7 +10,7 @@ from variegate import Catalogue, Policy, make_policy
 from variegate.errors import DataError, InputError
 from variegate.model.theory import Confidence
 from variegate.policies import parse_policy
-from variegate.prior import Prior, vague_prior
+from variegate.prior import Prior, default_prior
 
 LINEAR = ("lmdh", "lmdp", "c2ucb", "comblinucb", "comblints")
 each_policy = pytest.mark.parametrize("name", LINEAR)
@@ -223,7 +223,7 @@ def test_lmdp_without_a_prior_guesses(m: int) -> None:
 
 def test_exploration_counts_deviations_of_the_belief() -> None:
     catalogue = items()
-    prior = vague_prior(catalogue)
+    prior = default_prior(catalogue)
     policy = make_policy("lmdh", catalogue, prior=prior, exploration=2.0)
     slate = policy.recommend(1)
 

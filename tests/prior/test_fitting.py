@@ -13,7 +13,7 @@ from variegate import Catalogue
 from variegate.arrays import FloatArray, IndexArray
 from variegate.errors import InputError
 from variegate.model.distances import cosine, difference
-from variegate.prior import Prior, fit_prior, vague_prior
+from variegate.prior import Prior, default_prior, fit_prior
 from variegate.prior.fitting import fitted
 from variegate.prior.likes import like_sums
 from variegate.prior.shrinking import Belief
@@ -254,7 +254,7 @@ def test_what_cannot_be_fitted_is_refused(likes: Any, options: dict[str, Any], w
 def test_a_vague_prior_likes_popularity_a_bit() -> None:
     catalogue = made_catalogue(5, 2).with_features({"popularity": np.ones(5)})
 
-    prior = vague_prior(catalogue, variance=0.03, noise=0.2, beta=0.4, beta_variance=0.01)
+    prior = default_prior(catalogue, variance=0.03, noise=0.2, beta=0.4, beta_variance=0.01)
 
     assert prior.mean.tolist() == [0.0, 0.0, 0.1, 0.4]
     assert np.array_equal(prior.covariance, np.diag([0.03, 0.03, 0.03, 0.01]))
@@ -266,4 +266,4 @@ def test_a_vague_prior_likes_popularity_a_bit() -> None:
 def test_a_vague_prior_asks_for_variances(name: str) -> None:
     options: dict[str, Any] = {name: 0.0}
     with pytest.raises(InputError, match=f"`{name}` must be a number greater than 0"):
-        vague_prior(made_catalogue(), **options)
+        default_prior(made_catalogue(), **options)

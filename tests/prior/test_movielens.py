@@ -15,7 +15,7 @@ from variegate.data.dataset import Dataset
 from variegate.data.movielens import load_movielens_100k
 from variegate.data.splits import split_users
 from variegate.policies import LogRank
-from variegate.prior import Prior, fit_prior, with_popularity
+from variegate.prior import Prior, add_popularity_feature, fit_prior
 
 pytest.importorskip("cornac", reason="cornac is not installed")
 
@@ -40,7 +40,7 @@ def fitted() -> Fitted:
         pytest.skip("ml-100k.zip is neither in VARIEGATE_DATA nor in ../shared/data")
     parts = split_users(load_movielens_100k(path), rng=0)
     films = rated_catalogue(parts.train, fit_bpr(parts.train, seed=0))
-    films = with_popularity(films, films.attributes["popularity"])
+    films = add_popularity_feature(films, films.attributes["popularity"])
     prior = fit_prior(films, likes_of(parts.train, films))
     return films, prior, likes_of(parts.test, films)
 

@@ -9,7 +9,7 @@ import pytest
 from variegate import LMDH, Catalogue
 from variegate.errors import InputError
 from variegate.model.distances import cosine, euclidean, jaccard
-from variegate.prior import with_popularity
+from variegate.prior import add_popularity_feature
 
 
 def shop() -> Catalogue:
@@ -54,7 +54,7 @@ def test_distances_stay_what_they_were(tmp_path: Path) -> None:
 
 
 def test_a_catalogue_with_a_feature_recommends_and_grows() -> None:
-    catalogue = with_popularity(shop(), [1, 2, 3, 4, 5, 6])
+    catalogue = add_popularity_feature(shop(), [1, 2, 3, 4, 5, 6])
     policy = LMDH(catalogue)
     slate = policy.recommend(3)
     policy.update(slate, [1, 0, 1])
@@ -94,14 +94,14 @@ def test_a_feature_that_cannot_be_is_refused(name: str, values: Any, words: str)
 
 
 def test_popularity_goes_from_none_to_the_most_liked() -> None:
-    catalogue = with_popularity(shop(), [0, 1, 3, 7, 15, 31])
+    catalogue = add_popularity_feature(shop(), [0, 1, 3, 7, 15, 31])
 
     assert catalogue.feature_names[-1] == "popularity"
     np.testing.assert_allclose(catalogue.features[:, -1], np.arange(6) / 5, rtol=1e-15)
 
 
 def test_where_nothing_is_liked_popularity_is_0() -> None:
-    assert with_popularity(shop(), np.zeros(6)).features[:, -1].tolist() == [0.0] * 6
+    assert add_popularity_feature(shop(), np.zeros(6)).features[:, -1].tolist() == [0.0] * 6
 
 
 @pytest.mark.parametrize(
@@ -114,4 +114,4 @@ def test_where_nothing_is_liked_popularity_is_0() -> None:
 )
 def test_counts_that_cannot_be_are_refused(counts: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        with_popularity(shop(), counts)
+        add_popularity_feature(shop(), counts)

@@ -160,7 +160,7 @@ class Screen:
                 cells.append(f"{_signed(belief.weight)} ± {belief.half_width:.2f}")
             table.add_row(*cells)
         self.console.print(table)
-        least = self.session.policy.least_variety
+        least = self.session.policy.diversity_floor
         if least > 0:
             self.console.print(
                 f"Lists count each for at least {_signed(least)}, whatever was learnt.", style="dim"

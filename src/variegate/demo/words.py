@@ -46,7 +46,7 @@ def variety_in_words(varieties: Sequence[Belief]) -> str:
     leaning = _mix(*_by_sign(belief for belief in clear if not belief.is_sure))
     told = [f"You like {sure}."] * bool(sure) + [f"Perhaps you like {leaning}."] * bool(leaning)
     if unclear:
-        told.append(f"What you want of {_listed(unclear)} is not clear yet.")
+        told.append(f"What you want of {_recommend(unclear)} is not clear yet.")
     return " ".join(told)
 
 
@@ -66,14 +66,14 @@ def wish_in_words(belief: Belief) -> str:
 
 def _likes(liked: Sequence[Belief], passed: Sequence[Belief]) -> str:
     told = (("like", liked), ("pass by", passed))
-    return " and ".join(f"{verb} {_listed(beliefs)}" for verb, beliefs in told if beliefs)
+    return " and ".join(f"{verb} {_recommend(beliefs)}" for verb, beliefs in told if beliefs)
 
 
 def _mix(varied: Sequence[Belief], alike: Sequence[Belief]) -> str:
     if not alike:
-        return f"a mix of {_listed(varied)}" if varied else ""
-    kept = f"alike in {_listed(alike)}"
-    return f"a mix of {_listed(varied)}, {kept}" if varied else f"lists {kept}"
+        return f"a mix of {_recommend(varied)}" if varied else ""
+    kept = f"alike in {_recommend(alike)}"
+    return f"a mix of {_recommend(varied)}, {kept}" if varied else f"lists {kept}"
 
 
 def _by_sign(beliefs: Iterable[Belief]) -> tuple[list[Belief], list[Belief]]:
@@ -82,6 +82,6 @@ def _by_sign(beliefs: Iterable[Belief]) -> tuple[list[Belief], list[Belief]]:
     return [b for b in known if b.weight > 0], [b for b in known if b.weight <= 0]
 
 
-def _listed(beliefs: Sequence[Belief]) -> str:
+def _recommend(beliefs: Sequence[Belief]) -> str:
     names = [" ".join(belief.name.split()) for belief in beliefs]
     return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]

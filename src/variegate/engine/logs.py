@@ -84,7 +84,7 @@ class TextLines(logging.Formatter):
         # A message may hold what came from outside: a line break in it would forge a line.
         message = record.getMessage().replace("\r", "\\r").replace("\n", "\\n")
         moment = self._time.written(record.created)
-        line = f"{moment} {record.levelname.lower():<7} {message}{_listed(fields)}"
+        line = f"{moment} {record.levelname.lower():<7} {message}{_recommend(fields)}"
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
         return without_secrets(line)
@@ -92,7 +92,7 @@ class TextLines(logging.Formatter):
     def of_request(self, answered: Answered, now: float) -> str:
         """Return the line of a request."""
         fields = {name: value for name, value in answered._asdict().items() if value != ""}
-        return f"{self._time.written(now)} info    request{_listed(fields)}"
+        return f"{self._time.written(now)} info    request{_recommend(fields)}"
 
 
 class Moments:
@@ -189,5 +189,5 @@ def without_secrets(line: str) -> str:
     return line
 
 
-def _listed(fields: Mapping[str, object]) -> str:
+def _recommend(fields: Mapping[str, object]) -> str:
     return "".join(f" {name}={value}" for name, value in fields.items())

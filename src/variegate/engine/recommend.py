@@ -23,7 +23,7 @@ from variegate.engine.withdrawing import displaced_ids, shown_without, withdraw
 from variegate.errors import ConflictError, InputError, StateError
 from variegate.model.gains import Normaliser, normalising_factors
 from variegate.model.slate import Slate
-from variegate.policies import Dial, Explanation, Policy, mixed_slate
+from variegate.policies import Dial, Explanation, Policy, explore_slate
 from variegate.store import SlateRow, UserRow
 
 
@@ -267,7 +267,7 @@ def _chosen(
 ) -> tuple[Slate, FloatArray | None]:
     rng = np.random.default_rng(seeds) if policy.draws or mix > 0.0 else None
     if mix > 0.0:
-        return mixed_slate(policy, k, mix, candidates=free, rng=rng, dial=dial)
+        return explore_slate(policy, k, mix, candidates=free, rng=rng, dial=dial)
     return policy.recommend(k, candidates=free, rng=rng, dial=dial), None
 
 

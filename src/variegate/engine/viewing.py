@@ -57,7 +57,7 @@ def learnt_view(policy: Policy) -> dict[str, Any]:
             )
         ],
         "diversity": [_belief(belief) for belief in varieties],
-        "floor": policy.least_variety,
+        "floor": policy.diversity_floor,
     }
 
 

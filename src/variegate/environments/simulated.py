@@ -86,11 +86,11 @@ class SimulatedEnvironment(ListEnvironment):
 
     def _answer(self, items: IndexArray, there: MaskArray) -> tuple[FloatArray, dict[str, Any]]:
         # A coin for every position, filled or not, so that luck does not hang on the action.
-        coins = self.np_random.random(self.k)
+        uniforms = self.np_random.random(self.k)
         gains = self.utility.gains(items)
         value = float(gains.sum())
         info = {"value": value, "regret": self._best_value - value, **self._known()}
-        return clicks(gains, coins[there]), info
+        return clicks(gains, uniforms[there]), info
 
     def _known(self) -> dict[str, Any]:
         return {"best_value": self._best_value, "best_is_exact": self._best_is_exact}

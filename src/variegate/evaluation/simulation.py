@@ -140,9 +140,11 @@ class Simulation:
         """Play round after round in all runs; yield the number of rounds played so far."""
         for t in range(self.rounds):
             for run, (world, streams) in enumerate(zip(self.worlds, self._streams, strict=True)):
-                coins = streams[1].random(self.k)
+                uniforms = streams[1].random(self.k)
                 for number, policy in enumerate(self._players[run]):
-                    self.regret[number, run, t] = _round(world, policy, coins, streams[2 + number])
+                    self.regret[number, run, t] = _round(
+                        world, policy, uniforms, streams[2 + number]
+                    )
             yield t + 1
 
     def cumulative(self) -> FloatArray:
@@ -176,9 +178,9 @@ def _simulate(run: int, settings: dict[str, Any]) -> FloatArray:
     return simulation.regret
 
 
-def _round(world: World, policy: Policy, coins: FloatArray, draws: np.random.Generator) -> float:
+def _round(world: World, policy: Policy, uniforms: FloatArray, draws: np.random.Generator) -> float:
     """Play one round; return how far the list fell short of the best."""
-    slate = policy.recommend(len(coins), rng=draws)
+    slate = policy.recommend(len(uniforms), rng=draws)
     gains = world.user.utility.gains(slate.items)
-    policy.update(slate, clicks(gains, coins))
+    policy.update(slate, clicks(gains, uniforms))
     return world.best_value - float(gains.sum())

@@ -16,7 +16,13 @@ from variegate.data.embeddings import Embeddings
 from variegate.data.splits import split_users
 from variegate.errors import InputError
 from variegate.evaluation.replay import ReplayTask
-from variegate.prior import TASTES, Prior, fit_prior, with_crowd, with_popularity
+from variegate.prior import (
+    TASTES,
+    Prior,
+    add_collaborative_features,
+    add_popularity_feature,
+    fit_prior,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +116,7 @@ def popular_task(task: ReplayTask) -> ReplayTask:
     """Return the same replay over items with one more feature, their popularity in training."""
     if task.popularity is None:
         raise InputError(f"`task` must know how popular its items are, got {task.name!r} without")
-    return replace(task, catalogue=with_popularity(task.catalogue, task.popularity))
+    return replace(task, catalogue=add_popularity_feature(task.catalogue, task.popularity))
 
 
 def crowd_task(task: ReplayTask, *, tastes: int = TASTES) -> ReplayTask:
@@ -120,7 +126,7 @@ def crowd_task(task: ReplayTask, *, tastes: int = TASTES) -> ReplayTask:
     """
     if not task.training_likes:
         raise InputError(f"`task` must have training users, got {task.name!r} without")
-    catalogue = with_crowd(task.catalogue, task.training_likes, tastes=tastes)
+    catalogue = add_collaborative_features(task.catalogue, task.training_likes, tastes=tastes)
     return replace(task, catalogue=catalogue)
 
 

@@ -13,7 +13,7 @@ from variegate.policies.lmdp import LMDP
 from variegate.policies.lmdt import LMDT
 from variegate.policies.logrank import LogRank
 from variegate.policies.lsb import LSB
-from variegate.policies.mixing import choices_below, mixed_chances, mixed_slate
+from variegate.policies.mixing import choices_below, explore_slate, slate_propensities
 from variegate.policies.mmr import MMR
 from variegate.policies.popular import Popular
 from variegate.policies.registry import POLICIES, make_policy
@@ -45,8 +45,8 @@ __all__ = [
     "State",
     "Uniform",
     "choices_below",
+    "explore_slate",
     "make_policy",
-    "mixed_chances",
-    "mixed_slate",
     "parse_policy",
+    "slate_propensities",
 ]

@@ -21,7 +21,7 @@ class Attention(ABC):
         """Return the rows to learn from, of a whole list and the positions said to be seen."""
 
 
-class Everywhere(Attention):
+class FullAttention(Attention):
     """Every position that was seen teaches, as in the paper."""
 
     def taught(
@@ -46,7 +46,7 @@ class Cascade(Attention):
 
 
 @dataclass(frozen=True, eq=False)
-class Examined(Attention):
+class PositionBased(Attention):
     """Position i is looked at with a known chance e_i: clicks there are e_i times as likely.
 
     E[w] = e_i (eta . zeta): least squares on e_i zeta estimates the same eta without a bias.
@@ -75,7 +75,7 @@ def checked_attention(attention: Any) -> Attention:
     if isinstance(attention, Attention):
         return attention
     if isinstance(attention, str):
-        named = {"all": Everywhere, "cascade": Cascade}
+        named = {"all": FullAttention, "cascade": Cascade}
         if attention not in named:
             raise InputError(
                 '`attention` must be "all", "cascade" or a chance for each position, '
@@ -87,4 +87,4 @@ def checked_attention(attention: Any) -> Attention:
         raise InputError(
             f"`attention` must have chances above 0, at most 1, got {chances.tolist()}"
         )
-    return Examined(frozen(chances))
+    return PositionBased(frozen(chances))

@@ -82,7 +82,7 @@ class Policy(ABC):
         return known_preferences(np.zeros(self.catalogue.d), np.zeros(self.catalogue.m))
 
     @property
-    def least_variety(self) -> float:
+    def diversity_floor(self) -> float:
         """The least that each distance counts for in the next list, whatever was learnt."""
         return 0.0
 
@@ -113,7 +113,7 @@ class Policy(ABC):
         free = self.catalogue.candidate_mask(candidates, exclude)
         count = check_count(k, int(np.count_nonzero(free)))
         policy = self if dial is None else self._under(dial)
-        return finite_slate(policy._listed(free, count, rng))
+        return finite_slate(policy._recommend(free, count, rng))
 
     def as_slate(self, items: IndexArray, scores: FloatArray) -> Slate:
         """Return rows of the catalogue, in their order, as a list that this policy learns from."""
@@ -144,7 +144,7 @@ class Policy(ABC):
         self._check_slate(slate)
         policy = self if dial is None else self._under(dial)
         with np.errstate(over="ignore", invalid="ignore"):
-            found = policy._explained(slate)
+            found = policy._explain(slate)
         for part in (found.relevance, found.diversity, found.exploration):
             if not np.isfinite(part).all():
                 raise StateError(
@@ -188,9 +188,9 @@ class Policy(ABC):
         """Return this policy under a dial, for lists and explanations only."""
         if not isinstance(dial, Dial):
             raise InputError(f"`dial` must be a Dial or None, got {dial!r}")
-        return self._dialled(dial)
+        return self._with_dial(dial)
 
-    def _dialled(self, dial: Dial) -> "Policy":  # noqa: ARG002
+    def _with_dial(self, dial: Dial) -> "Policy":  # noqa: ARG002
         """Return a policy that believes what a dial makes of this one's beliefs."""
         from variegate.policies.registry import policies_with_dial  # it imports this module
 
@@ -199,7 +199,7 @@ class Policy(ABC):
             f"be: {', '.join(policies_with_dial())} take one"
         )
 
-    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+    def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
         """Return a list of `k` of the items that are `free`."""
         rows = np.flatnonzero(free)
         with np.errstate(over="ignore", invalid="ignore"):  # `finite_slate` sees it in the scores
@@ -215,7 +215,7 @@ class Policy(ABC):
         """Return how the candidates are scored for a list of `k`."""
 
     @abstractmethod
-    def _explained(self, slate: Slate) -> Explanation:
+    def _explain(self, slate: Slate) -> Explanation:
         """Return the parts of the scores of a checked slate."""
 
     @property

@@ -100,10 +100,10 @@ class C2UCB(Policy):
             SUB_GAUSSIAN * sqrt(max(learnt, 0.0)) + sqrt(self._ridge.ridge) * wish.preference_norm
         )
 
-    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+    def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
         layout = self.catalogue.layout
         if layout is None:
-            return super()._listed(free, k, rng)
+            return super()._recommend(free, k, rng)
         belief = bounded(self._ridge.estimate(), self.width())
         constant = entropy_of_noise(self.noise_deviation)
         items, scores = entropy_list(
@@ -129,7 +129,7 @@ class C2UCB(Policy):
             return first / ratio
         return np.linalg.inv(ratio * first + self._ridge.gram).astype(np.float64, copy=False)
 
-    def _explained(self, slate: Slate) -> Explanation:
+    def _explain(self, slate: Slate) -> Explanation:
         z, order = slate.relevance, np.arange(len(slate))
         mean, bonus = self._mean_and_bonus(z)
         entropy = self._with_entropy(np.zeros(len(slate)), z).along(order)

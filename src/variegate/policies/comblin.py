@@ -76,10 +76,10 @@ class CombLinUCB(Policy):
     def preferences(self) -> Preferences:
         return learnt_preferences(self._ridge, self.catalogue.d, self.catalogue.m)
 
-    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+    def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
         layout = self.catalogue.layout
         if layout is None:
-            return super()._listed(free, k, rng)
+            return super()._recommend(free, k, rng)
         items, scores = top_list(layout, free, k, self._ranking(rng))
         return compiled_slate(self.catalogue, layout, items, scores, self.normaliser)
 
@@ -91,7 +91,7 @@ class CombLinUCB(Policy):
         mean, bonus = self._mean_and_bonus(self.catalogue.features[rows])
         return FixedScores(mean + bonus)
 
-    def _explained(self, slate: Slate) -> Explanation:
+    def _explain(self, slate: Slate) -> Explanation:
         mean, bonus = self._mean_and_bonus(slate.relevance)
         return Explanation(mean, np.zeros((len(slate), 0)), bonus, ())
 
@@ -132,7 +132,7 @@ class CombLinTS(CombLinUCB):
         width = self.exploration * self.noise_deviation
         return self._ridge.estimate().sample(generator(rng), width)
 
-    def _explained(self, slate: Slate) -> Explanation:
+    def _explain(self, slate: Slate) -> Explanation:
         mean, _bonus = self._mean_and_bonus(slate.relevance)
         # What the draw added is not kept, but the scores it led to are.
         return Explanation(mean, np.zeros((len(slate), 0)), slate.scores - mean, ())

@@ -130,10 +130,10 @@ class DC2B(Policy):
         start = prior * np.eye(len(self.prior_mean))
         return Belief(start + curvature, prior * self.prior_mean + response)
 
-    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+    def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
         catalogue, layout = self.catalogue, self.catalogue.layout
         if layout is None:
-            return super()._listed(free, k, rng)
+            return super()._recommend(free, k, rng)
         theta, d = self._drawn(rng), catalogue.d
         intercept = float(theta[d]) if self.intercept else 0.0
         items, scores = determinant_list(
@@ -172,7 +172,7 @@ class DC2B(Policy):
             relevance = expit(relevance)
         return relevance * self._exponent
 
-    def _explained(self, slate: Slate) -> Explanation:
+    def _explain(self, slate: Slate) -> Explanation:
         mean = self._belief().mean
         expected = 2.0 * self._log_quality(slate.relevance, mean)
         scorer = self._determinant(slate.relevance, mean)

@@ -48,10 +48,10 @@ class EpsilonGreedy(Policy):
     def label(self) -> str:
         return "ε-Greedy"
 
-    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+    def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
         layout = self.catalogue.layout
         if layout is None:
-            return super()._listed(free, k, rng)
+            return super()._recommend(free, k, rng)
         best, _ = top_list(layout, free, k, weighted(self.mean_user), squashed=True)
         explores, draws = self._drawn(k, int(np.count_nonzero(free)), rng)
         items = _mixed(best, np.flatnonzero(free), explores, draws) if len(draws) else best
@@ -73,7 +73,7 @@ class EpsilonGreedy(Policy):
         relevance = relevance_scores(self.catalogue, items, self.mean_user)
         return slate_of(self.catalogue, items, relevance, self.normaliser)
 
-    def _explained(self, slate: Slate) -> Explanation:
+    def _explain(self, slate: Slate) -> Explanation:
         scores = relevance_scores(self.catalogue, slate.items, self.mean_user)
         return Explanation(scores, np.zeros((len(slate), 0)), np.zeros(len(slate)), ())
 

@@ -57,7 +57,7 @@ class LinUCB(Policy):
         mean, bonus = self._mean_and_bonus(rows, self.catalogue.features[rows])
         return FixedScores(mean + bonus)
 
-    def _explained(self, slate: Slate) -> Explanation:
+    def _explain(self, slate: Slate) -> Explanation:
         mean, bonus = self._mean_and_bonus(slate.items, slate.relevance)
         return Explanation(mean, np.zeros((len(slate), 0)), bonus, ())
 

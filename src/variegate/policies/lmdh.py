@@ -123,7 +123,7 @@ class LMDH(Policy):
         return learnt_preferences(self._ridge, self.catalogue.d, self.catalogue.m)
 
     @property
-    def least_variety(self) -> float:
+    def diversity_floor(self) -> float:
         if self.floor is None or not self.catalogue.m:
             return 0.0
         return self.floor.at(self._observations) / self.catalogue.m
@@ -153,7 +153,7 @@ class LMDH(Policy):
     def _search(self) -> Search:
         return SEARCHES[self.search]
 
-    def _dialled(self, dial: Dial) -> "LMDH":
+    def _with_dial(self, dial: Dial) -> "LMDH":
         other = copy(self)
         other._dial = dial
         return other
@@ -175,17 +175,17 @@ class LMDH(Policy):
             beta[:] = self._dial.applied(beta, [h.name for h in self.catalogue.distances])
         return weighed
 
-    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+    def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
         if self.shortlist is None:
             found = self._greedy_list(self.catalogue.layout, free, k)
-            return super()._listed(free, k, rng) if found is None else self._slate_of(*found)
+            return super()._recommend(free, k, rng) if found is None else self._slate_of(*found)
         rows = self._choices(free, k)
         all_rows = np.ones(len(rows), dtype=np.bool_)
         found = self._greedy_list(layout_of_rows(self.catalogue, rows), all_rows, k)
         if found is None:
             chosen = np.zeros_like(free)
             chosen[rows] = True
-            return super()._listed(chosen, k, rng)
+            return super()._recommend(chosen, k, rng)
         places, scores, x = found
         return self._slate_of(rows[places], scores, x)
 
@@ -220,7 +220,7 @@ class LMDH(Policy):
         self._ridge.learn(taught, answers)
         self._observations += len(answers)
 
-    def _explained(self, slate: Slate) -> Explanation:
+    def _explain(self, slate: Slate) -> Explanation:
         belief, d = self._belief(), self.catalogue.d
         features = np.hstack([slate.relevance, slate.diversity])
         return Explanation(

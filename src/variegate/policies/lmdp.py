@@ -10,7 +10,7 @@ from variegate.policies.attention import AttentionLike
 from variegate.policies.floor import FloorLike
 from variegate.policies.linear import PriorLike
 from variegate.policies.lmdh import LMDH
-from variegate.prior import Prior, vague_prior
+from variegate.prior import Prior, default_prior
 
 #: Chosen on training users alone, by `variegate choose`; docs/beyond.md tells how.
 EXPLORATION: Final = 0.25
@@ -77,4 +77,4 @@ class LMDP(LMDH):
 
 @lru_cache(maxsize=8)
 def _guess(catalogue: Catalogue) -> Prior:
-    return vague_prior(catalogue, variance=GUESSED_VARIANCE)
+    return default_prior(catalogue, variance=GUESSED_VARIANCE)

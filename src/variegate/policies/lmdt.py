@@ -29,7 +29,7 @@ class LMDT(LMDP):
     exploration
         Scales the deviation of the draw; 1 draws as likely as is believed, 0 draws the mean.
     draws_logged
-        From so many draws `mixed_slate` takes one, so that the log can say how likely each
+        From so many draws `explore_slate` takes one, so that the log can say how likely each
         item was; the more, the longer it takes and the less do the propensities vary.
 
     Examples
@@ -87,10 +87,10 @@ class LMDT(LMDP):
             return super()._belief()
         return Estimate(self._eta, self._ridge.estimate().inverse_root)
 
-    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+    def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
         if self._eta is None:
-            return self._following(self._drawn(k, generator(rng)))._listed(free, k, rng)
-        return super()._listed(free, k, rng)
+            return self._following(self._drawn(k, generator(rng)))._recommend(free, k, rng)
+        return super()._recommend(free, k, rng)
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
         if self._eta is None:
@@ -116,7 +116,7 @@ class LMDT(LMDP):
         found = [self._following(eta)._choices(free, k) for eta in plans]
         return np.unique(np.concatenate(found))
 
-    def _explained(self, slate: Slate) -> Explanation:
+    def _explain(self, slate: Slate) -> Explanation:
         mean, d = self._belief().mean, self.catalogue.d
         relevance = slate.relevance @ mean[:d]
         diversity = slate.diversity * mean[d:]

@@ -38,16 +38,16 @@ class LogRank(Policy):
         super().__init__(catalogue, normaliser=normaliser)
         self.mean_user = checked_mean_user(catalogue, mean_user)
 
-    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+    def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
         layout = self.catalogue.layout
         if layout is None:
-            return super()._listed(free, k, rng)
+            return super()._recommend(free, k, rng)
         items, scores = top_list(layout, free, k, weighted(self.mean_user), squashed=True)
         return compiled_slate(self.catalogue, layout, items, scores, self.normaliser)
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
         return FixedScores(relevance_scores(self.catalogue, rows, self.mean_user))
 
-    def _explained(self, slate: Slate) -> Explanation:
+    def _explain(self, slate: Slate) -> Explanation:
         scores = relevance_scores(self.catalogue, slate.items, self.mean_user)
         return Explanation(scores, np.zeros((len(slate), 0)), np.zeros(len(slate)), ())

@@ -83,10 +83,10 @@ class LSB(Policy):
             return self._topics[rows]
         return np.clip(self.catalogue.features[rows], 0.0, 1.0)
 
-    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+    def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
         catalogue, layout = self.catalogue, self.catalogue.layout
         if layout is None:
-            return super()._listed(free, k, rng)
+            return super()._recommend(free, k, rng)
         belief = bounded(self._ridge.estimate(), self.exploration)
         items, scores, gains = coverage_list(layout, free, k, belief, self._topics)
         return compiled_slate(catalogue, layout, items, scores, self.normaliser, gains)
@@ -110,7 +110,7 @@ class LSB(Policy):
             )
         return slate.coverage
 
-    def _explained(self, slate: Slate) -> Explanation:
+    def _explain(self, slate: Slate) -> Explanation:
         belief = self._ridge.estimate()
         gains, alone = self._checked_gains(slate), self._coverage(slate.items)
         overlap = (gains - alone) @ belief.mean

@@ -25,7 +25,7 @@ from variegate.policies.dial import Dial
 from variegate.policies.planning import Planning, planned_chances, planned_slate
 
 
-def mixed_slate(
+def explore_slate(
     policy: Policy,
     k: int,
     chance: float,
@@ -73,17 +73,17 @@ def mixed_slate(
     if isinstance(policy, Planning):
         drawn, propensities = planned_slate(policy, free, k, chance, draw)
         return finite_slate(drawn), propensities
-    coins = draw.random(k) < chance
-    plain = finite_slate(policy._listed(free, k, None))
-    if not coins.any():
+    uniforms = draw.random(k) < chance
+    plain = finite_slate(policy._recommend(free, k, None))
+    if not uniforms.any():
         slate, is_choice = plain, np.ones(k, dtype=np.bool_)
     else:
-        slate, is_choice = _walked(policy, free, plain, coins, draw)
+        slate, is_choice = _walked(policy, free, plain, uniforms, draw)
         slate = finite_slate(slate)
     return slate, chance / (left - np.arange(k)) + np.where(is_choice, 1.0 - chance, 0.0)
 
 
-def mixed_chances(
+def slate_propensities(
     policy: Policy,
     items: ArrayLike,
     chance: float,
@@ -92,7 +92,7 @@ def mixed_chances(
     rng: Any = None,
     dial: Dial | None = None,
 ) -> tuple[FloatArray, IndexArray]:
-    """Return how likely `mixed_slate` is to put each of `items` in its position, (K,).
+    """Return how likely `explore_slate` is to put each of `items` in its position, (K,).
 
     Each is the chance given the items above it, 0 for what is no candidate. Beside it stands
     the policy's own choice below the same items, (K,).
@@ -105,7 +105,7 @@ def mixed_chances(
     Parameters
     ----------
     policy, chance, candidates, exclude, dial
-        As for `mixed_slate`.
+        As for `explore_slate`.
     items
         Rows of a list, whoever made it; no longer than there are candidates.
     rng
@@ -127,7 +127,7 @@ def mixed_chances(
     policy = policy if dial is None else policy._under(dial)
     if isinstance(policy, Planning):
         return planned_chances(policy, free, rows, chance, generator(rng))
-    walk, chances = Walk(policy, free, policy._listed(free, k, None)), np.zeros(k)
+    walk, chances = GreedyPath(policy, free, policy._recommend(free, k, None)), np.zeros(k)
     left, choices = free.copy(), np.empty(k, dtype=np.intp)
     for position, row in enumerate(rows.tolist()):
         choices[position] = walk.choice()
@@ -153,7 +153,7 @@ def choices_below(
     Parameters
     ----------
     policy, k, candidates, dial
-        As for `mixed_slate`; the policy must not draw.
+        As for `explore_slate`; the policy must not draw.
     prefixes
         Rows of the first p positions, p less than `k`, (M, p).
     """
@@ -165,10 +165,10 @@ def choices_below(
     free = policy.catalogue.candidate_mask(candidates)
     k = check_count(k, int(np.count_nonzero(free)))
     policy = policy if dial is None else policy._under(dial)
-    plain = policy._listed(free, k, None)
+    plain = policy._recommend(free, k, None)
     choices = np.empty((len(prefixes), prefixes.shape[1] + 1), dtype=np.intp)
     for chosen, prefix in zip(choices, prefixes.tolist(), strict=True):
-        walk = Walk(policy, free, plain)
+        walk = GreedyPath(policy, free, plain)
         for position, row in enumerate(prefix):
             chosen[position] = walk.choice()
             walk.take(row)
@@ -190,15 +190,15 @@ def _check_policy(policy: Policy) -> None:
 
 
 def _walked(
-    policy: Policy, free: MaskArray, plain: Slate, coins: MaskArray, draw: np.random.Generator
+    policy: Policy, free: MaskArray, plain: Slate, uniforms: MaskArray, draw: np.random.Generator
 ) -> tuple[Slate, MaskArray]:
     """Return the list that the coins lead to, and where it has the policy's own choice."""
-    walk, k = Walk(policy, free, plain), len(plain)
+    walk, k = GreedyPath(policy, free, plain), len(plain)
     rows = np.flatnonzero(free)
     scores, is_choice = np.empty(k), np.empty(k, dtype=np.bool_)
     for position in range(k):
         choice = walk.choice()
-        row = _any_left(rows, walk.items, draw) if coins[position] else choice
+        row = _any_left(rows, walk.items, draw) if uniforms[position] else choice
         is_choice[position] = row == choice
         scores[position] = walk.take(row)
     return policy._slate(np.array(walk.items, dtype=np.intp), scores), is_choice
@@ -212,7 +212,7 @@ def _any_left(rows: IndexArray, taken: list[int], draw: np.random.Generator) -> 
     return int(rows[place])
 
 
-class Walk:
+class GreedyPath:
     """What a policy would take next, whatever was taken so far.
 
     As long as that is the beginning of the policy's plain list, it is the plain list's next
@@ -223,7 +223,7 @@ class Walk:
     def __init__(self, policy: Policy, free: MaskArray, plain: Slate) -> None:
         self._policy, self._free, self._plain = policy, free, plain
         self.items: list[int] = []
-        self._elsewhere: Elsewhere | None = None
+        self._elsewhere: OffPath | None = None
 
     def choice(self) -> int:
         """Return the row that the policy would take now."""
@@ -239,13 +239,13 @@ class Walk:
         else:
             if self._elsewhere is None or not self._elsewhere.has(row):
                 rows = self._policy._choices(self._free, len(self._plain))
-                self._elsewhere = Elsewhere(self._policy, rows, self.items, row, len(self._plain))
+                self._elsewhere = OffPath(self._policy, rows, self.items, row, len(self._plain))
             score = self._elsewhere.take(row)
         self.items.append(row)
         return score
 
 
-class Elsewhere:
+class OffPath:
     """The candidates as a policy scores them, once a list has left the plain one."""
 
     def __init__(

@@ -60,10 +60,10 @@ class MMR(Policy):
     def label(self) -> str:
         return "MMR" if self.likeness == "mean" else "MMR (max)"
 
-    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+    def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
         catalogue, layout = self.catalogue, self.catalogue.layout
         if layout is None:
-            return super()._listed(free, k, rng)
+            return super()._recommend(free, k, rng)
         units = units_of(layout, catalogue.distances)
         items, scores = mmr_list(
             layout, units, free, k, self.mean_user, self.trade_off, self.likeness
@@ -79,7 +79,7 @@ class MMR(Policy):
             self.likeness,
         )
 
-    def _explained(self, slate: Slate) -> Explanation:
+    def _explain(self, slate: Slate) -> Explanation:
         scorer = self._scorer(slate.items, len(slate), None)
         relevance = scorer.relevance
         penalty = scorer.along(np.arange(len(slate))) - relevance

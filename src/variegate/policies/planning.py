@@ -102,10 +102,10 @@ class Plans:
 def planned_slate(
     policy: Planning, free: MaskArray, k: int, chance: float, draw: np.random.Generator
 ) -> tuple[Slate, FloatArray]:
-    """Return what `mixed_slate` promises, for a policy that plans."""
+    """Return what `explore_slate` promises, for a policy that plans."""
     weights = policy._plans(k, draw)
     followed = int(draw.integers(len(weights)))
-    coins = draw.random(k) < chance
+    uniforms = draw.random(k) < chance
     # The first of these that is not taken yet is any of those left, each as likely.
     any_left = draw.choice(np.flatnonzero(free), k, replace=False)
     plans = Plans(policy, weights, free, any_left, k)
@@ -113,7 +113,7 @@ def planned_slate(
     scores, propensities = np.empty(k), np.empty(k)
     for position in range(k):
         row = int(plans.choices[followed])
-        if coins[position]:
+        if uniforms[position]:
             row = next(one for one in any_left.tolist() if one not in items)
         scores[position] = plans.score(followed, row)
         propensities[position] = plans.take(row, chance)
@@ -124,7 +124,7 @@ def planned_slate(
 def planned_chances(
     policy: Planning, free: MaskArray, rows: IndexArray, chance: float, draw: np.random.Generator
 ) -> tuple[FloatArray, IndexArray]:
-    """Return what `mixed_chances` promises, for a policy that plans."""
+    """Return what `slate_propensities` promises, for a policy that plans."""
     k = len(rows)
     plans = Plans(policy, policy._plans(k, draw), free, rows, k)
     chances, choices = np.empty(k), np.empty(k, dtype=np.intp)

@@ -48,10 +48,10 @@ class Popular(Policy):
                     f"`popularity` must have {len(catalogue)} numbers, got {len(self._popularity)}"
                 )
 
-    def _listed(self, free: MaskArray, k: int, rng: Any) -> Slate:
+    def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
         layout, column = self.catalogue.layout, self._column()
         if layout is None or column is None:
-            return super()._listed(free, k, rng)
+            return super()._recommend(free, k, rng)
         items, scores = top_of(column, free, k)
         return compiled_slate(self.catalogue, layout, items, scores, self.normaliser)
 
@@ -71,7 +71,7 @@ class Popular(Policy):
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
         return FixedScores(self._scores(rows))
 
-    def _explained(self, slate: Slate) -> Explanation:
+    def _explain(self, slate: Slate) -> Explanation:
         k = len(slate)
         return Explanation(self._scores(slate.items), np.zeros((k, 0)), np.zeros(k), ())
 

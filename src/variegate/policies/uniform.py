@@ -19,6 +19,6 @@ class Uniform(Policy):
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
         return FixedScores(generator(rng).random(len(rows)))
 
-    def _explained(self, slate: Slate) -> Explanation:
+    def _explain(self, slate: Slate) -> Explanation:
         k = len(slate)
         return Explanation(np.zeros(k), np.zeros((k, 0)), slate.scores, ())

@@ -7,14 +7,14 @@ from numpy.typing import ArrayLike
 
 from variegate.model.catalogue import Catalogue
 from variegate.prior.likes import liked_rows
-from variegate.prior.popularity import POPULARITY, with_popularity
-from variegate.prior.tastes import FIRST_TASTE, TASTES, with_tastes
+from variegate.prior.popularity import POPULARITY, add_popularity_feature
+from variegate.prior.tastes import FIRST_TASTE, TASTES, add_svd_features
 
 
-def with_crowd(
+def add_collaborative_features(
     catalogue: Catalogue, likes: Iterable[ArrayLike], *, tastes: int = TASTES
 ) -> Catalogue:
-    """Return the catalogue with the features that `with_popularity` and `with_tastes` make.
+    """Return the catalogue with the popularity feature and the SVD features.
 
     What it has of them already stays as it is.
 
@@ -34,7 +34,7 @@ def with_crowd(
     rows = liked_rows(likes, len(catalogue))
     if POPULARITY not in catalogue.feature_names:
         counts = np.bincount(np.concatenate(rows), minlength=len(catalogue))
-        catalogue = with_popularity(catalogue, counts)
+        catalogue = add_popularity_feature(catalogue, counts)
     if tastes == 0 or FIRST_TASTE in catalogue.feature_names:
         return catalogue
-    return with_tastes(catalogue, rows, count=tastes)
+    return add_svd_features(catalogue, rows, count=tastes)

@@ -25,7 +25,7 @@ LEAST_SIZE: Final = 1e-6
 NOISE_FACTOR: Final = 6.0
 BETA: Final = 0.5
 BETA_VARIANCE: Final = 0.05
-#: What `vague_prior` believes of variety, and of the weight of popularity.
+#: What `default_prior` believes of variety, and of the weight of popularity.
 GUESSED_BETA: Final = 0.35
 POPULAR: Final = 0.1
 
@@ -86,7 +86,7 @@ def fit_prior(
     return theta.with_beta(_shared(beta, catalogue.m, BETA), beta_variance)
 
 
-def vague_prior(
+def default_prior(
     catalogue: Catalogue,
     *,
     variance: float = 0.02,

@@ -13,7 +13,7 @@ from variegate.model.catalogue import Catalogue
 POPULARITY: Final = "popularity"
 
 
-def with_popularity(catalogue: Catalogue, counts: ArrayLike) -> Catalogue:
+def add_popularity_feature(catalogue: Catalogue, counts: ArrayLike) -> Catalogue:
     """Return the catalogue with a feature "popularity": log(1 + count), the largest of them 1.
 
     Parameters

@@ -19,7 +19,7 @@ TASTES: Final = 20
 FIRST_TASTE: Final = "taste 1"
 
 
-def with_tastes(
+def add_svd_features(
     catalogue: Catalogue, likes: Iterable[ArrayLike], *, count: int = TASTES
 ) -> Catalogue:
     """Return the catalogue with features "taste 1", "taste 2", ... in the order of their weight.

@@ -39,7 +39,7 @@ class RunningSums:
     def __init__(self, transaction: Transaction, part: int) -> None:
         self._transaction, self._part = transaction, part
         self._sql = transaction.statements.sums
-        self._listed = transaction.statements.listed
+        self._recommend = transaction.statements.listed
         self._changes = Changes()
         self._kept_since: int | None = None
 
@@ -120,7 +120,7 @@ class RunningSums:
     def _settle_periods(self, changed: Mapping[tuple[str, int], Sums]) -> None:
         if self._sql.has_parts:
             self._transaction.rows(self._sql.lock, self._part)
-        periods = self._listed(sorted({period for _policy, period in changed}))
+        periods = self._recommend(sorted({period for _policy, period in changed}))
         found = self._transaction.rows(self._sql.of_part, self._part, periods)
         known = {(policy, period): from_json(sums) for policy, period, sums in found}
         rows = []
@@ -131,7 +131,7 @@ class RunningSums:
         save_rows(self._transaction, self._sql.save, rows)
 
     def _of_users(self, users: Sequence[str]) -> dict[tuple[str, str], Sums]:
-        rows = self._transaction.rows(self._sql.of_users, self._listed(users))
+        rows = self._transaction.rows(self._sql.of_users, self._recommend(users))
         return {(user, policy): from_json(sums) for user, policy, sums in rows}
 
     def _count_feedback(self, kind: str, time: float, sign: int = 1) -> None:

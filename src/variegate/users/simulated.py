@@ -25,18 +25,18 @@ class SimulatedUser:
     def __init__(self, utility: Utility) -> None:
         self.utility = utility
 
-    def react(self, items: ArrayLike, coins: ArrayLike) -> FloatArray:
+    def react(self, items: ArrayLike, uniforms: ArrayLike) -> FloatArray:
         """Return 1 where the coin of a position is below its chance of a click, else 0.
 
         The coins, drawn uniformly from [0, 1), come from outside, so that policies that are
         compared meet the same luck.
         """
-        gains, tossed = self.utility.gains(items), check_numbers("coins", coins, ndim=1)
+        gains, tossed = self.utility.gains(items), check_numbers("coins", uniforms, ndim=1)
         if tossed.shape != gains.shape:
-            raise InputError(f"`coins` must have {len(gains)} numbers, got {len(tossed)}")
+            raise InputError(f"`uniforms` must have {len(gains)} numbers, got {len(tossed)}")
         return clicks(gains, tossed)
 
 
-def clicks(gains: FloatArray, coins: FloatArray) -> FloatArray:
+def clicks(gains: FloatArray, uniforms: FloatArray) -> FloatArray:
     """Return 1 where the coin is below the gain, cut to [0, 1], else 0."""
-    return (coins < np.clip(gains, 0.0, 1.0)).astype(np.float64)
+    return (uniforms < np.clip(gains, 0.0, 1.0)).astype(np.float64)

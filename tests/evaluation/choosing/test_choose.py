@@ -17,8 +17,8 @@ from variegate.data.splits import split_users
 from variegate.errors import InputError
 from variegate.evaluation.choosing import (
     Chosen,
+    Constraints,
     LearnerSettings,
-    Promises,
     choose_settings,
     training_part,
 )
@@ -116,7 +116,7 @@ def test_several_data_sets_have_one_set_of_settings(dataset: Dataset, cache: Pat
 
 
 def test_broken_promises_are_told_and_take_off_the_score(dataset: Dataset, cache: Path) -> None:
-    asked = Promises(recall={}, f1=10.0, f2=0.0)
+    asked = Constraints(recall={}, f1=10.0, f2=0.0)
 
     (found,) = chosen({"made": dataset}, cache, space={}, promises=asked).candidates
 

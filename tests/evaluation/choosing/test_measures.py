@@ -5,7 +5,7 @@ import pytest
 
 from tests.evaluation.replaying import drawn_task, ranked_task
 from variegate.errors import InputError
-from variegate.evaluation.choosing import Promises
+from variegate.evaluation.choosing import Constraints
 from variegate.evaluation.choosing.measures import (
     Measures,
     averaged,
@@ -43,7 +43,7 @@ def test_worth_is_the_mean_over_rounds_and_then_over_distances() -> None:
 
 
 def test_promises_that_are_kept_cost_nothing() -> None:
-    short = Promises().shortfalls(flat(0.5, 1.05, 1.0), flat(0.9, 1.0, 1.0), flat(0.5, 0.0, 0.0))
+    short = Constraints().shortfalls(flat(0.5, 1.05, 1.0), flat(0.9, 1.0, 1.0), flat(0.5, 0.0, 0.0))
 
     assert list(short) == []
 
@@ -51,7 +51,7 @@ def test_promises_that_are_kept_cost_nothing() -> None:
 def test_each_promise_is_missed_by_its_share() -> None:
     ours, lmdh, logrank = flat(0.35, 0.945, 0.5), flat(0.1, 1.0, 1.0), flat(0.5, 0.1, 0.1)
 
-    found = dict(Promises(recall={1: 0.7, 5: 1.0}).shortfalls(ours, lmdh, logrank))
+    found = dict(Constraints(recall={1: 0.7, 5: 1.0}).shortfalls(ours, lmdh, logrank))
 
     assert found["recall at 5 is 70.0% of LogRank's, not 100%"] == pytest.approx(0.3)
     assert found["F1 at 1 is 94.5% of LMDH's, not 105%"] == pytest.approx(0.1)
@@ -62,7 +62,7 @@ def test_each_promise_is_missed_by_its_share() -> None:
 def test_rounds_that_were_not_played_promise_nothing() -> None:
     ours, theirs = flat(0.0, 0.0, 0.0, rounds=5), flat(1.0, 1.0, 1.0, rounds=5)
 
-    found = [words for words, _ in Promises().shortfalls(ours, theirs, theirs)]
+    found = [words for words, _ in Constraints().shortfalls(ours, theirs, theirs)]
 
     assert {words.split(" is ")[0] for words in found} == {
         *("recall at 1", "recall at 5", "F1 at 1", "F1 at 5", "F2 at 1", "F2 at 5")
@@ -72,7 +72,7 @@ def test_rounds_that_were_not_played_promise_nothing() -> None:
 def test_every_distance_has_its_promise() -> None:
     ours, theirs = flat(1.0, 0.5, 1.0, distances=2), flat(1.0, 1.0, 1.0, distances=2)
 
-    found = [words for words, _ in Promises().shortfalls(ours, theirs, theirs)]
+    found = [words for words, _ in Constraints().shortfalls(ours, theirs, theirs)]
 
     assert len(found) == 8
     assert "F1 at 30, distance 2 is 50.0% of LMDH's, not 105%" in found

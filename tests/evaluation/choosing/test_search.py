@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from variegate.evaluation.choosing import Candidate, LearnerSettings
-from variegate.evaluation.choosing.search import LEAST_GAIN, descended
+from variegate.evaluation.choosing.search import LEAST_GAIN, coordinate_descent
 from variegate.evaluation.choosing.space import Coordinate
 
 #: Set out from, whatever the defaults are
@@ -31,7 +31,7 @@ class Judge:
 def test_the_best_of_each_setting_is_kept_while_the_next_is_searched() -> None:
     judge = Judge(lambda s: -abs(s.full - 1.2) - abs(s.exploration - 0.5) * s.full)
 
-    found = descended(judge, START, SEARCHED, passes=3)
+    found = coordinate_descent(judge, START, SEARCHED, passes=3)
 
     assert (found[0].settings.full, found[0].settings.exploration) == (1.2, 0.5)
     assert judge.asked[0] == ("defaults", [START])
@@ -43,8 +43,8 @@ def test_a_later_pass_goes_on_where_settings_depend_on_each_other() -> None:
     # Only with exploration 0.5 is a floor of 1.2 any good.
     judge = Judge(lambda s: s.exploration + (s.full == 1.2) * (2 * s.exploration - 0.6))
 
-    once = descended(judge, START, SEARCHED, passes=1)
-    twice = descended(judge, START, SEARCHED, passes=3)
+    once = coordinate_descent(judge, START, SEARCHED, passes=1)
+    twice = coordinate_descent(judge, START, SEARCHED, passes=3)
 
     assert (once[0].settings.full, once[0].settings.exploration) == (0.8, 0.5)
     assert (twice[0].settings.full, twice[0].settings.exploration) == (1.2, 0.5)
@@ -53,7 +53,7 @@ def test_a_later_pass_goes_on_where_settings_depend_on_each_other() -> None:
 def test_nothing_is_tried_twice() -> None:
     judge = Judge(lambda s: s.full)
 
-    found = descended(judge, START, SEARCHED, passes=5)
+    found = coordinate_descent(judge, START, SEARCHED, passes=5)
     asked = [one for _, batch in judge.asked for one in batch]
 
     assert len(asked) == len(set(asked)) == len(found)
@@ -64,7 +64,7 @@ def test_nothing_is_tried_twice() -> None:
 def test_settings_stay_where_others_are_hardly_better(gain: float) -> None:
     judge = Judge(lambda s: 1.0 + gain * (s != START))
 
-    found = descended(judge, START, SEARCHED, passes=3)
+    found = coordinate_descent(judge, START, SEARCHED, passes=3)
 
     assert found[0].settings == START
 
@@ -73,12 +73,12 @@ def test_of_values_as_good_the_nearest_and_then_the_lower_wins() -> None:
     searched = (Coordinate("full", (0.2, 0.4, 0.8, 1.2)),)
     judge = Judge(lambda s: float(s.full != 0.8))
 
-    found = descended(judge, START, searched, passes=3)
+    found = coordinate_descent(judge, START, searched, passes=3)
 
     assert found[0].settings.full == 0.4
 
 
 def test_nothing_to_search_leaves_the_defaults() -> None:
-    (found,) = descended(Judge(lambda _: 1.0), START, (), passes=3)
+    (found,) = coordinate_descent(Judge(lambda _: 1.0), START, (), passes=3)
 
     assert found.settings == START

@@ -11,7 +11,7 @@ from variegate import Catalogue, Policy, make_policy
 from variegate.arrays import FloatArray, IndexArray
 from variegate.evaluation.offpolicy import SlateLog, slate_log
 from variegate.model.slate import slate_of
-from variegate.policies import mixed_chances, mixed_slate
+from variegate.policies import explore_slate, slate_propensities
 
 ITEMS: Final = 5
 K: Final = 3
@@ -63,7 +63,7 @@ def learnt_log(name: str) -> Learnt:
     for user in range(USERS):
         policy = make_policy(name, catalogue(), exploration=1.0)
         for _ in range(ROUNDS):
-            slate, propensities = mixed_slate(policy, K, MIX, rng=rng)
+            slate, propensities = explore_slate(policy, K, MIX, rng=rng)
             rows.append(number[tuple(slate.items.tolist())])
             rewards = (rng.random(K) < clicks()[user, rows[-1]]).astype(np.float64)
             policy.update(slate, rewards)
@@ -86,7 +86,7 @@ class Target:
         chances = np.zeros((len(LISTS), K, ITEMS))
         for row, items in enumerate(LISTS):
             left = np.ones(ITEMS)
-            choices = mixed_chances(self.policy, items, self.chance)[1]
+            choices = slate_propensities(self.policy, items, self.chance)[1]
             for position, item in enumerate(items):
                 chances[row, position] = self.chance * left / left.sum()
                 chances[row, position, choices[position]] += 1.0 - self.chance

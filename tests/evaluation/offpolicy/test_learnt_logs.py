@@ -29,7 +29,7 @@ from variegate.evaluation.offpolicy import (
     sips,
     slate_log,
 )
-from variegate.policies import mixed_chances
+from variegate.policies import slate_propensities
 
 each_log = pytest.mark.parametrize("logged", ["lmdt", "lmdp"])
 
@@ -108,7 +108,7 @@ def many_plans(k: int) -> FloatArray:
 def chances_by_few_plans(logged: str) -> list[FloatArray]:
     policy, rng = LMDT(catalogue(), exploration=1.0, draws_logged=8), np.random.default_rng(3)
     items_of = learnt_log(logged).log.items
-    return [mixed_chances(policy, items, 0.3, rng=rng)[0] for items in items_of]
+    return [slate_propensities(policy, items, 0.3, rng=rng)[0] for items in items_of]
 
 
 @each_log
@@ -120,7 +120,7 @@ def test_thompson_sampling_can_be_the_target(
 
     found = estimator(made.log, chances_by_few_plans(logged), groups=made.groups)
 
-    lists = np.array([mixed_chances(all_of_it, items, 0.3)[0].prod() for items in LISTS])
+    lists = np.array([slate_propensities(all_of_it, items, 0.3)[0].prod() for items in LISTS])
     truth = float(true_values(lists).mean())
     assert lists.sum() == pytest.approx(1.0, abs=1e-9)
     # 10,000 plans tell the truth to one part in a hundred of the errors here.

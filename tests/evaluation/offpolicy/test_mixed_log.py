@@ -17,7 +17,7 @@ from variegate.evaluation.offpolicy import (
     slate_log,
     target_of_lists,
 )
-from variegate.policies import mixed_slate
+from variegate.policies import explore_slate
 
 K, LISTS = 2, 8_000
 #: What an item earns by itself, and the share of it that is left below an item like it
@@ -45,7 +45,7 @@ def logging_policy() -> LMDH:
 def mixed_log(seed: int, *, chance: float = 0.5, lists: int = LISTS) -> SlateLog:
     """Return lists of the logging policy with chance in them, and clicks on them."""
     rng, policy = np.random.default_rng(seed), logging_policy()
-    drawn = [mixed_slate(policy, K, chance, rng=rng) for _ in range(lists)]
+    drawn = [explore_slate(policy, K, chance, rng=rng) for _ in range(lists)]
     items = np.array([slate.items for slate, _ in drawn])
     clicks = rng.random(items.shape) < chances_of_clicks(items)
     return slate_log(items, clicks, [propensities for _, propensities in drawn])

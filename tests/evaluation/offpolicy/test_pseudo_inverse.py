@@ -21,7 +21,7 @@ from variegate.evaluation.offpolicy import (
     target_of_lists,
 )
 from variegate.evaluation.offpolicy.pseudo_inverse import SlatePairs
-from variegate.policies import Dial, mixed_chances
+from variegate.policies import Dial, slate_propensities
 
 ITEMS, K, MIX = 7, 3, 0.4
 LISTS: IndexArray = np.array(list(permutations(range(ITEMS), K)))
@@ -48,7 +48,7 @@ def far_policy() -> Policy:
 @cache
 def propensities() -> FloatArray:
     """Return how likely each item of each list is, given those above, (n, K)."""
-    return np.array([mixed_chances(logging_policy(), one, MIX)[0] for one in LISTS])
+    return np.array([slate_propensities(logging_policy(), one, MIX)[0] for one in LISTS])
 
 
 def chances() -> FloatArray:
@@ -95,7 +95,7 @@ def test_pairs_are_those_of_all_lists(items: int, k: int, dial: Dial | None) -> 
     policy = LMDH(Catalogue(range(items), features, "cosine"), ridge=1.0)
     policy.update(policy.recommend(3), [1, 0, 1])
     lists = np.array(list(permutations(range(items), k)))
-    likely = np.array([mixed_chances(policy, one, MIX, dial=dial)[0].prod() for one in lists])
+    likely = np.array([slate_propensities(policy, one, MIX, dial=dial)[0].prod() for one in lists])
     shown = indicators(lists, items)
 
     found = mixed_pairs(policy, k, MIX, dial=dial)

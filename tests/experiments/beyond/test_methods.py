@@ -19,7 +19,7 @@ from variegate.evaluation.beyond.methods import (
     Method,
     PriorPolicy,
     papers_method,
-    spelt_out,
+    with_defaults,
 )
 from variegate.evaluation.replay import ReplayTask, replay
 from variegate.evaluation.reproduction.plan import COMPARED
@@ -84,7 +84,7 @@ def test_our_learners_settings_say_what_its_defaults_are() -> None:
     (ours,) = [method for method in METHODS if method.key == OURS]
     settings = ours.settings(REPLAY)
 
-    assert settings["policy"] == str(spelt_out(OURS))
+    assert settings["policy"] == str(with_defaults(OURS))
     assert {"exploration", "floor"} <= set(ours.policy.options)
     prior = settings["prior"]
     assert isinstance(prior, dict)
@@ -120,7 +120,7 @@ def test_parts_have_the_one_thing_and_not_the_others() -> None:
     assert "floor" not in parts["prior"].policy.options
     assert (parts["popularity"].items, parts["popularity"].prior) == ("popularity", None)
     assert (parts["floor"].items, parts["floor"].prior) == ("plain", None)
-    assert parts["floor"].policy.options["floor"] == spelt_out(OURS).options["floor"]
+    assert parts["floor"].policy.options["floor"] == with_defaults(OURS).options["floor"]
     assert parts["lmdp-greedy"].policy.options["exploration"] == 0.0
 
 

@@ -82,7 +82,7 @@ def choose(
     from variegate.cli.console import plain_console
     from variegate.cli.priors.choosing import bars, checked_workers
     from variegate.data.bpr import cache_folder
-    from variegate.evaluation.choosing import Promises, choose_settings
+    from variegate.evaluation.choosing import Constraints, choose_settings
 
     target, count = None if out is None else check_place(out, *datasets), checked_workers(workers)
     table = [options.pop(name) for name in ("user", "item", "rating", "above")]
@@ -94,7 +94,7 @@ def choose(
             found,
             protocol=_protocols(found, distances),
             split=splits,
-            promises=None if no_promises else Promises(),
+            promises=None if no_promises else Constraints(),
             workers=count,
             cache=cache_folder(),
             progress=tell,

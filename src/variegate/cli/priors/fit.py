@@ -154,7 +154,7 @@ def _fit_and_say(
     from variegate.evaluation.choosing import LearnerSettings
     from variegate.prior import fit_prior as fit
 
-    catalogue = source.with_crowd()
+    catalogue = source.add_collaborative_features()
     used = settings or LearnerSettings()
     prior = fit(catalogue, source.likes, **used.prior_options(catalogue.m))
     prior.save(place)

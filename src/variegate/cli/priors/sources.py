@@ -21,11 +21,11 @@ class Source:
     #: Rows that each user likes; users who like no item of the catalogue are left out
     likes: "tuple[IndexArray, ...]"
 
-    def with_crowd(self) -> "Catalogue":
+    def add_collaborative_features(self) -> "Catalogue":
         """Return the catalogue with popularity and tastes, which it may have already."""
-        from variegate.prior import with_crowd
+        from variegate.prior import add_collaborative_features
 
-        return with_crowd(self.catalogue, self.likes)
+        return add_collaborative_features(self.catalogue, self.likes)
 
 
 def source_from_likes(console: "Console", data: "Dataset", training: "Training") -> Source:

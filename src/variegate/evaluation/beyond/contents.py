@@ -10,7 +10,7 @@ from variegate.evaluation.beyond.figures.distances import DISTANCES
 from variegate.evaluation.beyond.figures.frontier import FRONTIERS
 from variegate.evaluation.beyond.figures.rounds import ROUNDS
 from variegate.evaluation.beyond.figures.simulated import SIMULATED
-from variegate.evaluation.beyond.methods import OURS, PRIOR_OPTIONS, spelt_out
+from variegate.evaluation.beyond.methods import OURS, PRIOR_OPTIONS, with_defaults
 from variegate.evaluation.beyond.simulated_tables import simulated_tables
 from variegate.evaluation.reproduction.names import dataset_title
 from variegate.evaluation.reproduction.results import Results
@@ -37,7 +37,7 @@ def opening(results: Results) -> str:
 
 def settings_in_words() -> str:
     """Return the settings of our learner, and where they come from."""
-    said = spelt_out(OURS).options
+    said = with_defaults(OURS).options
     papers = signature(LMDH).parameters
     fitted = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in PRIOR_OPTIONS.items())
     floor = said["floor"]

@@ -6,7 +6,7 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any, Final
 
-from variegate.evaluation.beyond.methods import HELPED, OURS, PAPERS, Method, ours
+from variegate.evaluation.beyond.methods import C2UCB_WITH_PRIOR, OURS, PAPERS, Method, ours
 from variegate.policies import POLICIES, PolicySpec
 
 FLOORS: Final = (0.0, 0.2, 0.35, 0.5, 0.8, 1.2, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
@@ -56,10 +56,16 @@ def _turned(name: str, option: str, values: tuple[float, ...], **others: Any) ->
 
 def _helped(weight: float) -> Method:
     if weight == signature(POLICIES["c2ucb"]).parameters["entropy_weight"].default:
-        return replace(HELPED, title=f"entropy weight {weight:g}")
-    policy = PolicySpec("c2ucb", {**HELPED.policy.options, "entropy_weight": weight})
+        return replace(C2UCB_WITH_PRIOR, title=f"entropy weight {weight:g}")
+    policy = PolicySpec("c2ucb", {**C2UCB_WITH_PRIOR.policy.options, "entropy_weight": weight})
     title = f"entropy weight {weight:g}"
-    return Method(f"{HELPED.key}, {weight:g}", title, policy, HELPED.items, HELPED.prior)
+    return Method(
+        f"{C2UCB_WITH_PRIOR.key}, {weight:g}",
+        title,
+        policy,
+        C2UCB_WITH_PRIOR.items,
+        C2UCB_WITH_PRIOR.prior,
+    )
 
 
 #: By family, the settings of its dial from recall to diversity.

@@ -8,7 +8,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.errors import DataError
-from variegate.evaluation.beyond.methods import OURS, PRIOR_OPTIONS, PriorPolicy, spelt_out
+from variegate.evaluation.beyond.methods import OURS, PRIOR_OPTIONS, PriorPolicy, with_defaults
 from variegate.evaluation.beyond.results import SeveralDistances
 from variegate.evaluation.replay import ReplayTask, Trace, replay_user
 from variegate.evaluation.scores import Scores, scores_of
@@ -44,7 +44,7 @@ def several_distances(runner: "Runner") -> SeveralDistances | None:
 
 def _measured(runner: "Runner", split: int, known: Sequence[str]) -> tuple[Scores, FloatArray]:
     """Return the scores on one split by every distance, and each user's beta at the end."""
-    policy = spelt_out(OURS)
+    policy = with_defaults(OURS)
     settings = {
         **runner.settings(DATASET, split, str(policy), runner.plan.k),
         "items": "crowd",

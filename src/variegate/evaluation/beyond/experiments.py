@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from variegate.arrays import FloatArray
-from variegate.evaluation.beyond.methods import OURS, spelt_out
+from variegate.evaluation.beyond.methods import OURS, with_defaults
 from variegate.evaluation.beyond.simulated import (
     EXPERIMENTS,
     Attention,
@@ -53,7 +53,7 @@ def _played(runner: "Runner", name: str, experiment: Experiment) -> Any:
         "experiment": name,
         "runs": size.runs,
         "rounds": size.rounds,
-        "policy": str(spelt_out(OURS)),
+        "policy": str(with_defaults(OURS)),
         "learners": _LEARNERS[name],
     }
 

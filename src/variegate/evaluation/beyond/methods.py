@@ -62,7 +62,7 @@ class PriorPolicy:
         return self.policy.maker()(catalogue, **self.policy.options, prior=self.prior)
 
 
-def spelt_out(name: str, **changes: Any) -> PolicySpec:
+def with_defaults(name: str, **changes: Any) -> PolicySpec:
     """Return a policy with its exploration and floor said, so that no default goes unnoticed."""
     takes = signature(POLICIES[name]).parameters
     said = {option: takes[option].default for option in ("exploration", "floor") if option in takes}
@@ -76,10 +76,10 @@ def papers_method(text: str) -> Method:
 
 def ours(key: str = OURS, title: str = "LMDP", name: str = OURS, **changes: Any) -> Method:
     """Return our learner with other options."""
-    return Method(key, title, spelt_out(name, **changes), "crowd", {})
+    return Method(key, title, with_defaults(name, **changes), "crowd", {})
 
 
-_LMDP: Final = spelt_out(OURS).options
+_LMDP: Final = with_defaults(OURS).options
 _WITH_FLOOR: Final = PolicySpec(PAPERS, {"floor": _LMDP["floor"]})
 #: LMDH from a prior explores as little as LMDP: the width is in other units than without one.
 _FROM_PRIOR: Final = PolicySpec(PAPERS, {"exploration": _LMDP["exploration"]})
@@ -91,7 +91,7 @@ PARTS: Final = (
     Method("crowd", "popularity and tastes alone", PolicySpec(PAPERS), "crowd"),
     Method("floor", "floor alone", _WITH_FLOOR),
     Method("no-prior", "LMDP without a prior", _WITH_FLOOR, "crowd"),
-    Method("tasteless", "LMDP without tastes", spelt_out(OURS), "popularity", {}),
+    Method("tasteless", "LMDP without tastes", with_defaults(OURS), "popularity", {}),
     Method("no-floor", "LMDP without a floor", _FROM_PRIOR, "crowd", {}),
     ours("lmdp-greedy", "LMDP, α = 0", exploration=0.0),
 )
@@ -108,7 +108,7 @@ BASELINES: Final = (
     "lsb",
 )
 #: Whether a baseline would do as well if it began where ours does.
-HELPED: Final = Method(
+C2UCB_WITH_PRIOR: Final = Method(
     "c2ucb-prior",
     "C2UCB with our prior",
     PolicySpec("c2ucb", {"exploration": _LMDP["exploration"]}),
@@ -124,6 +124,6 @@ METHODS: Final = (
     papers_method(PAPERS),
     papers_method("lmdh-greedy"),
     *map(papers_method, BASELINES),
-    HELPED,
+    C2UCB_WITH_PRIOR,
 )
 TITLES: Final[Mapping[str, str]] = {method.key: method.title for method in METHODS}

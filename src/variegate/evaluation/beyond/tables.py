@@ -8,7 +8,14 @@ import numpy as np
 from variegate.evaluation.beyond.claims.on_frontier import moments_of, point_title
 from variegate.evaluation.beyond.dials import dial_title
 from variegate.evaluation.beyond.frontier import Frontier, Point, points_of
-from variegate.evaluation.beyond.methods import HELPED, OURS, PAPERS, PARTS, SAMPLED, TITLES
+from variegate.evaluation.beyond.methods import (
+    C2UCB_WITH_PRIOR,
+    OURS,
+    PAPERS,
+    PARTS,
+    SAMPLED,
+    TITLES,
+)
 from variegate.evaluation.beyond.results import SeveralDistances
 from variegate.evaluation.bootstrap import MEASURES, difference, mean_measure
 from variegate.evaluation.reproduction.summary import full_label, rounds_shown, summary_of
@@ -30,7 +37,7 @@ def measure_tables(replays: Replays) -> Iterator[Table]:
 def parts_table(replays: Replays) -> Table:
     """Return how far our learner, its parts and its like are ahead of LMDH over the rounds."""
     rows = []
-    for key in [OURS, *(method.key for method in (*SAMPLED, *PARTS, HELPED))]:
+    for key in [OURS, *(method.key for method in (*SAMPLED, *PARTS, C2UCB_WITH_PRIOR))]:
         if not {key, PAPERS} <= set(replays):
             continue
         found = [difference(replays[key], replays[PAPERS], m).overall for m in MEASURES]

@@ -3,7 +3,7 @@
 from variegate.evaluation.choosing.choose import choose_settings
 from variegate.evaluation.choosing.chosen import Candidate, Chosen
 from variegate.evaluation.choosing.folds import training_part
-from variegate.evaluation.choosing.measures import Promises
+from variegate.evaluation.choosing.measures import Constraints
 from variegate.evaluation.choosing.settings import LearnerSettings
 from variegate.evaluation.choosing.space import SPACE
 
@@ -11,8 +11,8 @@ __all__ = [
     "SPACE",
     "Candidate",
     "Chosen",
+    "Constraints",
     "LearnerSettings",
-    "Promises",
     "choose_settings",
     "training_part",
 ]

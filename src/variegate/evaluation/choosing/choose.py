@@ -18,9 +18,9 @@ from variegate.evaluation.choosing.folds import (
     training_part,
 )
 from variegate.evaluation.choosing.judging import Progress, judging_on
-from variegate.evaluation.choosing.measures import Promises
+from variegate.evaluation.choosing.measures import Constraints
 from variegate.evaluation.choosing.playing import Stage
-from variegate.evaluation.choosing.search import descended
+from variegate.evaluation.choosing.search import coordinate_descent
 from variegate.evaluation.choosing.settings import LearnerSettings
 from variegate.evaluation.choosing.space import coordinates
 from variegate.evaluation.tasks import PROTOCOLS, Protocol
@@ -29,7 +29,7 @@ from variegate.model.catalogue import Catalogue
 #: The most passes through all settings.
 PASSES: Final = 3
 #: What is promised unless something else is.
-PROMISES: Final = Promises()
+PROMISES: Final = Constraints()
 
 
 def choose_settings(
@@ -44,7 +44,7 @@ def choose_settings(
     k: int = 10,
     seed: int = 0,
     space: Mapping[str, Sequence[float]] | None = None,
-    promises: Promises | None = PROMISES,
+    promises: Constraints | None = PROMISES,
     workers: int = 1,
     cache: str | Path | None = None,
     progress: Progress = lambda _doing, _done, _of: None,
@@ -97,7 +97,9 @@ def choose_settings(
     ]
     distances = _distances(parts)
     judge = judging_on(Stage(parts, rounds, k, seed, workers), promises, progress)
-    found = descended(judge, LearnerSettings(), coordinates(space, len(distances)), passes=PASSES)
+    found = coordinate_descent(
+        judge, LearnerSettings(), coordinates(space, len(distances)), passes=PASSES
+    )
     counts = dict.fromkeys(datasets, 0)
     for fold in parts:
         counts[fold.name] += len(fold.plain.likes)

@@ -7,8 +7,8 @@ from typing import Final, TypeAlias
 from variegate.evaluation.choosing.chosen import Candidate
 from variegate.evaluation.choosing.folds import Fold
 from variegate.evaluation.choosing.measures import (
+    Constraints,
     Measures,
-    Promises,
     averaged,
     check_comparable,
 )
@@ -31,7 +31,7 @@ class Judging:
     #: By data set
     lmdh: Mapping[str, Measures]
     logrank: Mapping[str, Measures]
-    promises: Promises | None
+    promises: Constraints | None
     progress: Progress
 
     def __call__(self, settings: Sequence[LearnerSettings], doing: str) -> list[Candidate]:
@@ -60,7 +60,7 @@ class Judging:
         return Candidate(settings, relative, tuple(words for words, _ in missed), penalty)
 
 
-def judging_on(stage: Stage, promises: Promises | None, progress: Progress) -> Judging:
+def judging_on(stage: Stage, promises: Constraints | None, progress: Progress) -> Judging:
     """Play the paper's LMDH and LogRank, to judge others by."""
     theirs = [PolicySpec("lmdh"), PolicySpec("logrank")]
     by_fold = stage.played(

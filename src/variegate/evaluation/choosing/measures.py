@@ -32,7 +32,7 @@ class Measures:
 
 
 @dataclass(frozen=True)
-class Promises:
+class Constraints:
     """What is not to be given up for a better mean F1."""
 
     #: By round, the share of LogRank's recall that recall must reach

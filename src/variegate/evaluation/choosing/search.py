@@ -15,7 +15,7 @@ LEAST_GAIN: Final = 0.001
 Judge = Callable[[Sequence[LearnerSettings], str], Sequence[Candidate]]
 
 
-def descended(
+def coordinate_descent(
     judge: Judge, start: LearnerSettings, searched: Sequence[Coordinate], *, passes: int
 ) -> tuple[Candidate, ...]:
     """Return all that was tried, the best first, then in the order in which it was tried.

@@ -22,7 +22,7 @@ from variegate.evaluation.offpolicy.log_replay import (
 from variegate.evaluation.offpolicy.model import ridge_model
 from variegate.evaluation.offpolicy.pseudo_inverse import MAX_PAIRS, MAX_PREFIXES, pi
 from variegate.evaluation.offpolicy.user_log import LoggedSlate, Obstacle, UserLog
-from variegate.policies import PolicySpec, choices_below, mixed_chances, parse_policy
+from variegate.policies import PolicySpec, choices_below, parse_policy, slate_propensities
 
 #: Fewer lists than this are too few for an estimate, however large the log.
 MIN_LISTS: Final = 50
@@ -237,7 +237,7 @@ def _check_policies(specs: Sequence[PolicySpec], given: LoggedSlate, estimator: 
         if estimator == "pi":
             choices_below(policy, 1, np.empty((1, 0), dtype=np.intp))
         else:
-            mixed_chances(policy, [0], 0.0)
+            slate_propensities(policy, [0], 0.0)
 
 
 def _value(found: ReplayedLog, trial: Trial, question: Question) -> PolicyValue:

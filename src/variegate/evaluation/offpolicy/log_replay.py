@@ -19,7 +19,7 @@ from variegate.evaluation.offpolicy.pseudo_inverse import (
 from variegate.evaluation.offpolicy.user_log import Lesson, LoggedSlate, Obstacle, UserLog
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Gains
-from variegate.policies import Policy, PolicySpec, mixed_chances
+from variegate.policies import Policy, PolicySpec, slate_propensities
 
 Estimator = Literal["rips", "sips", "dr", "pi"]
 #: Propensities that differ by a larger share than this are not the same.
@@ -172,7 +172,9 @@ def _with_inverse(
     if policy.draws:
         return "no policy"
     how = terms.mix, terms.candidates
-    if not _are_close(mixed_chances(policy, one.items, *how, dial=terms.dial)[0], one.propensities):
+    if not _are_close(
+        slate_propensities(policy, one.items, *how, dial=terms.dial)[0], one.propensities
+    ):
         return "no policy"
     return replace(one, inverse=mixed_pairs(policy, k, *how, terms.dial).solution(one.items))
 
@@ -250,7 +252,7 @@ def _evaluate(trial: Trial, policy: Policy, one: _Evaluated, options: ReplayOpti
         target = mixed_pairs(policy, len(one.items), mix, free, dial)
         trial.weights.append(_pi_weight(one, target))
         return
-    chances, choices = mixed_chances(policy, one.items, mix, free, rng=trial.rng, dial=dial)
+    chances, choices = slate_propensities(policy, one.items, mix, free, rng=trial.rng, dial=dial)
     trial.chances.append(chances)
     if options.estimator == "dr":
         rows = np.flatnonzero(free)

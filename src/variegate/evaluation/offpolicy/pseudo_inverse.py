@@ -7,7 +7,7 @@ probabilities of the target's pairs, the weight of a list s is q' Gamma^+ 1_s. I
 as the rarest pair is rare, where `sips` multiplies over all positions.
 
 Gamma must be known, and three logging policies are covered: positions that are filled
-independently, lists drawn uniformly without repeats, and lists of `mixed_slate`.
+independently, lists drawn uniformly without repeats, and lists of `explore_slate`.
 """
 
 from dataclasses import dataclass
@@ -160,7 +160,7 @@ def mixed_pairs(
     candidates: MaskArray | None = None,
     dial: Dial | None = None,
 ) -> SlatePairs:
-    """Return the pairs of the lists that `mixed_slate` makes, exactly.
+    """Return the pairs of the lists that `explore_slate` makes, exactly.
 
     Every beginning of a list is enumerated: L (L - 1) ... of them for all positions but the last,
     whose probabilities follow from the others. There may be `MAX_PREFIXES` at most.
@@ -168,7 +168,7 @@ def mixed_pairs(
     Parameters
     ----------
     policy, k, candidates, dial
-        As for `mixed_slate`; the policy must not draw.
+        As for `explore_slate`; the policy must not draw.
     mix
         The probability with which each position takes a random candidate.
     """

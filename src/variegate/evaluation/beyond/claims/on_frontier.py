@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from variegate.evaluation.beyond.dials import dial_title
 from variegate.evaluation.beyond.frontier import MOMENTS, Frontier, Point, points_of
-from variegate.evaluation.beyond.methods import HELPED
+from variegate.evaluation.beyond.methods import C2UCB_WITH_PRIOR
 from variegate.evaluation.reproduction.claims.verdict import Evidence, Status, Verdict
 from variegate.evaluation.reproduction.names import PAPER_TABLE, dataset_title
 from variegate.evaluation.reproduction.results import Results
@@ -12,12 +12,12 @@ from variegate.evaluation.reproduction.results import Results
 
 def on_or_above(results: Results, _ours: str) -> Verdict:
     """Judge "on or above the frontier of LMDH and every baseline of the paper"."""
-    return _over_data_sets(results, lambda point: point.method != HELPED.key)
+    return _over_data_sets(results, lambda point: point.method != C2UCB_WITH_PRIOR.key)
 
 
 def above_the_helped(results: Results, _ours: str) -> Verdict:
     """Judge "on or above the frontier of C2UCB that begins where our learner does"."""
-    return _over_data_sets(results, lambda point: point.method == HELPED.key)
+    return _over_data_sets(results, lambda point: point.method == C2UCB_WITH_PRIOR.key)
 
 
 def _over_data_sets(results: Results, is_meant: Callable[[Point], bool]) -> Verdict:

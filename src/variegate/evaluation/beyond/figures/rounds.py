@@ -3,7 +3,14 @@
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from variegate.evaluation.beyond.methods import BASELINES, HELPED, OURS, PAPERS, PARTS, SAMPLED
+from variegate.evaluation.beyond.methods import (
+    BASELINES,
+    C2UCB_WITH_PRIOR,
+    OURS,
+    PAPERS,
+    PARTS,
+    SAMPLED,
+)
 from variegate.evaluation.beyond.results import Chapter
 from variegate.evaluation.bootstrap import difference, mean_measure, standard_error
 from variegate.evaluation.pictures import Curve, colour_of, draw_curves
@@ -18,7 +25,7 @@ if TYPE_CHECKING:
 #: From the back to the front.
 SHOWN: Final = (*BASELINES, PAPERS, OURS)
 #: What the ablation shows, from top to bottom.
-COMPARED: Final = (*PARTS, *SAMPLED, HELPED)
+COMPARED: Final = (*PARTS, *SAMPLED, C2UCB_WITH_PRIOR)
 
 _MARKS: Final = {"F1": "o", "F2": "s"}
 _SHADES: Final = {"F1": "#111111", "F2": "#9d174d"}

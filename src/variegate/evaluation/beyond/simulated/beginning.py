@@ -26,7 +26,7 @@ from variegate.model.catalogue import Catalogue
 from variegate.model.ridge import unpacked
 from variegate.model.utility import Utility
 from variegate.policies import LMDP, POLICIES, Policy, PolicySpec
-from variegate.prior import Prior, fit_prior_from_sums, vague_prior
+from variegate.prior import Prior, default_prior, fit_prior_from_sums
 from variegate.users import clicks
 
 #: No floor: it is a promise, and no guess at what users want.
@@ -130,7 +130,7 @@ def draw_population(rng: np.random.Generator) -> Population:
     covariance[TOPICS, TOPICS] = 0.07**2
     mean = np.append(rng.uniform(0.05, 0.35, TOPICS), 0.2)
     truth = Prior(mean, covariance, NOISE, catalogue.feature_names, ("cosine",))
-    return Population(catalogue, {"guess": vague_prior(catalogue), "truth": truth})
+    return Population(catalogue, {"guess": default_prior(catalogue), "truth": truth})
 
 
 def _teach(run: int, rounds: int, population: Population, seed: int) -> tuple[FloatArray, ...]:
@@ -148,11 +148,11 @@ def _run(
     run: int, rounds: int, populations: Sequence[Population], seed: int
 ) -> tuple[FloatArray, FloatArray]:
     rng, population = stream(seed, 6, run), populations[run % len(populations)]
-    taste, coins, earned = population.draw_user(rng), rng.random((rounds, K)), []
+    taste, uniforms, earned = population.draw_user(rng), rng.random((rounds, K)), []
     for spec, start in LEARNERS.values():
         begun = {} if start == "nothing" else {"prior": population.starts[start]}
         policy = spec.maker()(population.catalogue, **spec.options, **begun)
-        earned.append(_play(policy, taste, coins, rng)[0])
+        earned.append(_play(policy, taste, uniforms, rng)[0])
     return np.array(most_clicks(taste)), np.stack(earned)
 
 
@@ -161,10 +161,10 @@ def _play(
 ) -> tuple[FloatArray, float]:
     """Return what each list was worth, (rounds,), and how many clicks there were."""
     earned, liked = np.zeros(len(luck)), 0.0
-    for t, coins in enumerate(luck):
+    for t, uniforms in enumerate(luck):
         slate = policy.recommend(K, rng=rng)
         chance = chances(slate, taste)
-        rewards = clicks(chance, coins)
+        rewards = clicks(chance, uniforms)
         policy.update(slate, rewards)
         earned[t], liked = chance.sum(), liked + rewards.sum()
     return earned, liked

@@ -124,11 +124,11 @@ def _run(run: int, rounds: int, seed: int) -> tuple[FloatArray, ...]:
     learners = [LMDH(catalogues[name], ridge=RIDGE) for name in LEARNERS]
     chances_of = known_chances(taste)
     found, earned = np.zeros((rounds, len(DISTANCES))), np.zeros((len(LEARNERS), rounds))
-    for t, coins in enumerate(rng.random((rounds, K))):
+    for t, uniforms in enumerate(rng.random((rounds, K))):
         for row, learner in enumerate(learners):
             slate = learner.recommend(K)
             chance = chances_of(slate.items)
-            learner.update(slate, clicks(chance, coins))
+            learner.update(slate, clicks(chance, uniforms))
             earned[row, t] = chance.sum()
         found[t] = learners[0].preferences.diversity
     return np.array(float(cares)), found, np.array(most_clicks(taste)), earned

@@ -146,7 +146,7 @@ def _play(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the most there was, (rounds,), and what was earned, (learners, f, rounds)."""
     best, earned = np.zeros(len(path)), np.zeros((len(learners), len(learners[0]), len(path)))
-    for t, coins in enumerate(luck):
+    for t, uniforms in enumerate(luck):
         taste = taste_of(catalogue, path[t])
         is_new = t == 0 or bool((path[t] != path[t - 1]).any())
         best[t] = most_clicks(taste) if is_new else best[t - 1]
@@ -154,6 +154,6 @@ def _play(
             for column, policy in enumerate(family):
                 slate = policy.recommend(K)
                 chance = chances(slate, taste)
-                policy.update(slate, clicks(chance, coins))
+                policy.update(slate, clicks(chance, uniforms))
                 earned[row, column, t] = chance.sum()
     return best, earned

@@ -104,10 +104,10 @@ def _run(run: int, rounds: int, seed: int) -> tuple[FloatArray, ...]:
         for column, option in enumerate((right, "all")):
             taught = LMDH(catalogue, ridge=_FLAT, attention=option)
             learner = LMDH(catalogue, ridge=RIDGE, attention=option)
-            for t, (at_random, (coins, looks)) in enumerate(zip(lists, luck, strict=True)):
+            for t, (at_random, (uniforms, looks)) in enumerate(zip(lists, luck, strict=True)):
                 for policy, slate in ((taught, at_random), (learner, learner.recommend(K))):
                     chance = chances(slate, taste)
-                    policy.update(slate, seen_clicks(user, clicks(chance, coins), looks))
+                    policy.update(slate, seen_clicks(user, clicks(chance, uniforms), looks))
                 found = taught.preferences
                 errors[row, column, t] = np.append(found.relevance, found.diversity) - eta
                 earned[row, column, t] = chance.sum()  # of the learner's own list
