@@ -17,8 +17,7 @@ from variegate.engine.known_catalogue import noted_catalogue
 from variegate.engine.new_catalogue import accept, relearn
 from variegate.errors import DataError, StoreError
 from variegate.model.distances import Distance, jaccard
-from variegate.store import Store
-from variegate.store.notes import CATALOGUE, RELEARNING
+from variegate.store import CATALOGUE, RELEARNING, Store
 
 
 def retrained(items: Catalogue, seed: int = 3) -> Catalogue:

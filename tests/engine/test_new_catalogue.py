@@ -14,8 +14,7 @@ from variegate.engine.new_catalogue import Relearning, relearn
 from variegate.engine.packing import unpacked_slate
 from variegate.engine.shown import SeenItems
 from variegate.errors import DataError
-from variegate.store import Store
-from variegate.store.notes import RELEARNING
+from variegate.store import RELEARNING, Store
 
 POLICIES = {"lmdh": "lmdh:ridge=1", "lsb": "lsb", "linucb": "linucb"}
 

@@ -12,7 +12,8 @@ from tests.postgres import Postgres
 from tests.proxy import Proxy, proxy_to
 from tests.store.making import add_users
 from variegate.errors import InputError, OutcomeUnknownError, StoreError
-from variegate.store import Store, connection
+from variegate.store import Store
+from variegate.store import postgres as connection
 from variegate.store.sqlite import SqliteDatabase
 
 #: Seconds for a statement

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tests.store.making import event, item, key, slate, user
 from variegate.errors import InputError
 from variegate.store import Batch, Store
-from variegate.store.packing import to_json
-from variegate.store.texts import check_ids
+from variegate.store.rows import check_ids, to_json
 
 values = st.recursive(
     st.none()

@@ -51,8 +51,7 @@ def served(settings: "Settings", *, create: bool = False, tie: bool = True) -> "
     from variegate.engine import LiveCatalogue
     from variegate.engine.executor import Executor
     from variegate.engine.opening import catalogue_of, experiment_of, rules_of
-    from variegate.store import Store
-    from variegate.store.notes import CATALOGUE
+    from variegate.store import CATALOGUE, Store
 
     live = LiveCatalogue(catalogue_of(settings))
     with Store.open(settings.store, create=create) as opened:

@@ -10,8 +10,7 @@ from variegate.engine.itemdata import item_values
 from variegate.errors import DataError, StoreError
 from variegate.model.catalogue import Catalogue
 from variegate.model.fingerprint import Fingerprint
-from variegate.store import Batch, ItemRow, Reader
-from variegate.store.notes import CATALOGUE, RELEARNING
+from variegate.store import CATALOGUE, RELEARNING, Batch, ItemRow, Reader
 
 #: Whoever changes items writes here first, and so waits for whoever did before.
 TURN: Final = "items_turn"

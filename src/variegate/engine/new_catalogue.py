@@ -24,8 +24,7 @@ from variegate.model.catalogue import Catalogue
 from variegate.model.fingerprint import Fingerprint
 from variegate.model.slate import Slate
 from variegate.policies import Policy
-from variegate.store import Batch, ItemRow, Reader, SlateRow, Store, UserRow
-from variegate.store.notes import CATALOGUE, RELEARNING
+from variegate.store import CATALOGUE, RELEARNING, Batch, ItemRow, Reader, SlateRow, Store, UserRow
 
 #: Users in a transaction, and lists of one that are read at a time.
 _USERS: Final = 20

@@ -5,15 +5,14 @@ beside it. SQLAlchemy is loaded when a store is opened, not before.
 """
 
 from variegate.store.batch import Batch
-from variegate.store.notes import (
+from variegate.store.reader import Reader
+from variegate.store.rows import (
     CATALOGUE,
     CONFIGURATION,
     ITEMS_HISTORY,
     ITEMS_REVISION,
     KEYS_REVISION,
-)
-from variegate.store.reader import Reader
-from variegate.store.rows import (
+    RELEARNING,
     EventRow,
     Head,
     ItemChange,
@@ -33,6 +32,7 @@ __all__ = [
     "ITEMS_HISTORY",
     "ITEMS_REVISION",
     "KEYS_REVISION",
+    "RELEARNING",
     "Batch",
     "EventRow",
     "Head",

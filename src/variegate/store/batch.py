@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence, Sized
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from variegate.store import packing
-from variegate.store.notes import ITEMS_HISTORY, ITEMS_REVISION, KEYS_REVISION
+from variegate.store import rows as packing
 from variegate.store.reader import Reader
-from variegate.store.recounting import KEPT, recount
 from variegate.store.rows import (
+    ITEMS_HISTORY,
+    ITEMS_REVISION,
+    KEYS_REVISION,
     EventRow,
     ItemChange,
     ItemRow,
@@ -20,12 +21,13 @@ from variegate.store.rows import (
     ReplicaRow,
     SlateRow,
     UserRow,
+    check_ids,
+    check_text,
 )
-from variegate.store.running_sums import RunningSums
-from variegate.store.texts import check_ids, check_text
+from variegate.store.sums import KEPT, RunningSums, recount
 
 if TYPE_CHECKING:
-    from variegate.store.transaction import Transaction
+    from variegate.store.database import Transaction
 
 
 class Batch(Reader):

@@ -1,19 +1,84 @@
 """What SQLite and PostgreSQL have in common: transactions that end whole, errors that are ours."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from variegate.errors import StoreError
+from variegate.errors import ConflictError, StoreError
 from variegate.store.failures import Count, Failures
-from variegate.store.notes import CHANGING_SECONDS
-from variegate.store.statements import statements_of
-from variegate.store.transaction import Transaction
+from variegate.store.rows import CHANGING_SECONDS, Values
+from variegate.store.sql import Statements, statements_of
+
+Failure = TypeVar("Failure", StoreError, ConflictError, StoreError | ConflictError)
+
+
+class Transaction:
+    """Runs statements on a connection; after a failure it runs no other and keeps nothing.
+
+    By the driver's own cursor: what SQLAlchemy does around each run of a text that is written
+    already takes longer than most of them.
+    """
+
+    def __init__(self, connection: Connection, statements: Statements, failures: Failures) -> None:
+        self.statements = statements
+        self._cursor: Any = connection.connection.cursor()
+        self._failures = failures
+        self._failure: StoreError | ConflictError | None = None
+
+    def rows(self, statement: str, *parameters: object) -> Sequence[Any]:
+        """Return the rows that a statement gives."""
+        self.check()
+        try:
+            self._ask(statement, parameters)
+            found: Sequence[Any] = self._cursor.fetchall()
+        except self._failures.kinds as error:
+            raise self._failed(self._failures.error(error)) from None
+        return found
+
+    def change(self, statement: str, *parameters: object) -> int:
+        """Run a statement and return how many rows it changed."""
+        self.check()
+        try:
+            self._cursor.execute(statement, parameters)
+        except self._failures.kinds as error:
+            raise self._failed(self._failures.error(error)) from None
+        return int(self._cursor.rowcount)
+
+    def change_each(self, statement: str, rows: Iterable[Values]) -> int:
+        """Run a statement for each of `rows` and return how many it changed in all."""
+        self.check()
+        many = list(rows)
+        if not many:
+            return 0
+        try:
+            self._cursor.executemany(statement, many)
+        except self._failures.kinds as error:
+            raise self._failed(self._failures.error(error)) from None
+        return int(self._cursor.rowcount)
+
+    def conflict(self, message: str) -> ConflictError:
+        """Return a ConflictError to raise; nothing of this transaction will be kept."""
+        return self._failed(ConflictError(message))
+
+    def check(self) -> None:
+        """Raise again what went wrong before, if anything did."""
+        # SQLite gives up a whole transaction when its disk is full, and would keep each
+        # statement after that by itself.
+        if self._failure is not None:
+            raise self._failure
+
+    def _ask(self, statement: str, parameters: Values) -> None:
+        self._cursor.execute(statement, parameters)
+
+    def _failed(self, failure: Failure) -> Failure:
+        self._failure = failure
+        return failure
+
 
 #: Seconds to wait for another's lock, and for a connection, at most
 _LONGEST_WAIT: Final = 5.0

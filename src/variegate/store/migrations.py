@@ -11,7 +11,7 @@ from typing import Final
 from sqlalchemy import Connection, inspect
 
 from variegate.store.database import Database
-from variegate.store.notes import SCHEMA
+from variegate.store.rows import SCHEMA
 from variegate.store.schema import TABLES
 
 

@@ -7,10 +7,10 @@ from itertools import starmap
 from time import time
 from typing import TYPE_CHECKING, Final
 
-from variegate.store.notes import CONFIGURATION, ITEMS_REVISION, SCHEMA
-from variegate.store.packing import event_of, item_of, slate_of
-from variegate.store.recounting import differences, kept_sums
 from variegate.store.rows import (
+    CONFIGURATION,
+    ITEMS_REVISION,
+    SCHEMA,
     EventRow,
     Head,
     ItemChange,
@@ -20,13 +20,17 @@ from variegate.store.rows import (
     ReplicaRow,
     SlateRow,
     UserRow,
+    check_ids,
+    check_text,
+    event_of,
+    item_of,
+    slate_of,
 )
 from variegate.store.summaries import PolicySums, Recent, policy_sums, recent
-from variegate.store.sums import ALL_TIME, NO_POLICY, minute_of
-from variegate.store.texts import check_ids, check_text
+from variegate.store.sums import ALL_TIME, NO_POLICY, differences, kept_sums, minute_of
 
 if TYPE_CHECKING:
-    from variegate.store.transaction import Transaction
+    from variegate.store.database import Transaction
 
 #: Events that `last_users` looks at, at most
 RECENT: Final = 10_000

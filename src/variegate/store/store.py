@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 from variegate.errors import MissingExtraError
 from variegate.store.batch import Batch
 from variegate.store.reader import Reader
-from variegate.store.recounting import ensure_sums
-from variegate.store.running_sums import PARTS
+from variegate.store.sums import PARTS, ensure_sums
 
 if TYPE_CHECKING:
     from variegate.store.database import Database

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from variegate.store.packing import from_json
+from variegate.store.rows import from_json
 from variegate.store.sums import COUNTED, DISTANCE, SQUARED, UNIT, Sums, add_to, distances
 
 
