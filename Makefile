@@ -33,7 +33,7 @@ bench: .venv/ready  ## measure speed against the peers, as ratios in one run
 	$(BIN)/python -m benchmarks
 
 reproduce: .venv/ready  ## every experiment of the paper, with a report of which claims hold
-	$(BIN)/variegate reproduce --out out/reproduction
+	$(BIN)/python -m experiments --out out/reproduction
 
 docs: .venv/ready  ## make the command reference and the pictures of the documents anew
 	$(BIN)/python -m tools.command_reference docs/cli.md

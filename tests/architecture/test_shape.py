@@ -11,7 +11,8 @@ import pytest
 from tests.paths import ROOT
 
 SOURCE = ROOT / "src" / "variegate"
-FILES = sorted(SOURCE.rglob("*.py"))
+EXPERIMENTS = ROOT / "experiments"
+FILES = sorted([*SOURCE.rglob("*.py"), *EXPERIMENTS.rglob("*.py")])
 
 #: Names that say nothing of what is inside.
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "core", "manager", "misc"}
@@ -29,7 +30,7 @@ HEAVY = {
 }
 
 each_file = pytest.mark.parametrize(
-    "path", FILES, ids=lambda path: path.relative_to(SOURCE).as_posix()
+    "path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix()
 )
 
 

@@ -10,8 +10,10 @@ from tests.docs.documents import DOCUMENTS, name_of, rows, spans
 from tests.paths import ROOT
 
 PAPER = ROOT / "docs" / "paper.md"
-NAMES = sorted({span for span in spans(PAPER) if re.fullmatch(r"variegate(\.\w+)+", span)})
-FILE = re.compile(r"((?:src|tests|docs|benchmarks)/[\w./-]+\.\w+)(?:::(\w+))?")
+NAMES = sorted(
+    {span for span in spans(PAPER) if re.fullmatch(r"(variegate|experiments)(\.\w+)+", span)}
+)
+FILE = re.compile(r"((?:src|tests|docs|benchmarks|experiments)/[\w./-]+\.\w+)(?:::(\w+))?")
 FILES = sorted({span for span in spans(PAPER) if FILE.fullmatch(span)})
 
 
@@ -57,7 +59,9 @@ def test_every_erratum_and_open_point_has_a_row() -> None:
 def test_every_row_says_where(heading: str) -> None:
     where = [row[-1] for row in rows(PAPER, heading)]
     silent = [
-        cell for cell in where if not re.search(r"`(variegate|tests)\b|not yet|no code", cell)
+        cell
+        for cell in where
+        if not re.search(r"`(variegate|experiments|tests)\b|not yet|no code", cell)
     ]
     assert where
     assert silent == []

@@ -8,7 +8,6 @@ import numpy as np
 from variegate import Catalogue
 from variegate.data.dataset import Dataset
 from variegate.evaluation.replay import ReplayTask
-from variegate.evaluation.reproduction.plan import Plan
 from variegate.model.item_table import ItemTable
 
 
@@ -52,26 +51,6 @@ def made_dataset(
         np.array([ids.index(item) for _, item in pairs], dtype=np.intp),
         ItemTable(ids, ids),
     )
-
-
-#: All that a reproduction does, in seconds
-TINY_PLAN = Plan(
-    quick=True,
-    datasets=("ml-100k",),
-    splits=2,
-    rounds=3,
-    k=3,
-    ridges=(1.0, 50.0),
-    explorations=(0.0, 1.0),
-    lengths=(2, 3),
-    sensitivity_splits=1,
-    simulated_rounds=4,
-    simulated_runs=2,
-    readings=("none", "fixed"),
-    ratio_users=2,
-    frontier_splits=1,
-    experiment_size=(2, 4),
-)
 
 
 def taste_pairs(*, users: int = 40, items: int = 40, loners: int = 0) -> list[tuple[str, str]]:

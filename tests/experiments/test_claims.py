@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.evaluation.making import (
+from experiments.claims import CLAIMS, Evidence, Status, Verdict, judged
+from experiments.claims.simulated import paired_interval
+from experiments.claims.standing import spans, standing
+from experiments.results import Results
+from tests.evaluation.making import ROUNDS
+from tests.experiments.making import (
     AS_THE_PAPER_SAYS,
-    ROUNDS,
     SPREAD,
     TABLE_1,
     made_regret,
@@ -17,10 +21,6 @@ from tests.evaluation.making import (
     made_results,
 )
 from variegate.arrays import FloatArray
-from variegate.evaluation.reproduction.claims import CLAIMS, Evidence, Status, Verdict, judged
-from variegate.evaluation.reproduction.claims.simulated import paired_interval
-from variegate.evaluation.reproduction.claims.standing import spans, standing
-from variegate.evaluation.reproduction.results import Results
 
 ALL = ("ml-100k", "ml-1m", "anime")
 

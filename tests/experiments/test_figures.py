@@ -7,13 +7,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from tests.evaluation.making import made_results
+from experiments.figures import PICTURES, Picture, save_figures
+from experiments.figures.drawing import QUICK, method_curves
+from experiments.results import Results
+from tests.experiments.making import made_results
 from variegate.errors import DataError
 from variegate.evaluation import Simulation
 from variegate.evaluation.pictures import COLOURS, colour_of, draw_regret, drawing_style
-from variegate.evaluation.reproduction.figures import PICTURES, Picture, save_figures
-from variegate.evaluation.reproduction.figures.drawing import QUICK, method_curves
-from variegate.evaluation.reproduction.results import Results
 from variegate.policies import POLICIES
 
 pytest.importorskip("matplotlib")

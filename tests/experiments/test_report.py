@@ -9,15 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.evaluation.making import made_replays, made_results
-from variegate.errors import DataError
-from variegate.evaluation.reproduction.claims import CLAIMS, Judgement, Status, judged
-from variegate.evaluation.reproduction.figures import PICTURES
-from variegate.evaluation.reproduction.report import write_docs, write_markdown, write_report
-from variegate.evaluation.reproduction.report.markup import badge, table
-from variegate.evaluation.reproduction.report.numbers import jsonable
-from variegate.evaluation.reproduction.report.page import QUICK, page
-from variegate.evaluation.reproduction.report.tables import (
+from experiments.claims import CLAIMS, Judgement, Status, judged
+from experiments.figures import PICTURES
+from experiments.report import write_docs, write_markdown, write_report
+from experiments.report.markup import badge, table
+from experiments.report.numbers import jsonable
+from experiments.report.page import QUICK, page
+from experiments.report.tables import (
     beyond_table,
     flat_facts,
     measure_tables,
@@ -25,7 +23,9 @@ from variegate.evaluation.reproduction.report.tables import (
     seconds_table,
     table_1,
 )
-from variegate.evaluation.reproduction.results import Results
+from experiments.results import Results
+from tests.experiments.making import made_replays, made_results
+from variegate.errors import DataError
 
 pytest.importorskip("matplotlib")
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.evaluation.replaying import TINY_PLAN, write_movielens
+from experiments.plan import COMPARED, OTHER_READINGS, Plan, quick_plan
+from experiments.results import Results
+from experiments.run import BANDITS, reproduce
+from tests.evaluation.replaying import write_movielens
+from tests.experiments.making import TINY_PLAN
 from variegate.arrays import FloatArray
 from variegate.errors import DataError, InputError
-from variegate.evaluation.reproduction.plan import COMPARED, OTHER_READINGS, Plan, quick_plan
-from variegate.evaluation.reproduction.results import Results
-from variegate.evaluation.reproduction.run import BANDITS, reproduce
 from variegate.evaluation.scores import Scores
 
 pytest.importorskip("cornac", reason="cornac is not installed")

@@ -4,7 +4,7 @@ import click
 
 from variegate.cli.builds import build
 from variegate.cli.evaluate_log import evaluate_log
-from variegate.cli.experiments import choose, compare, replay, reproduce, sweep
+from variegate.cli.experiments import choose, compare, replay, sweep
 from variegate.cli.fetch import fetch
 from variegate.cli.inspect import inspect
 from variegate.cli.keys import keys
@@ -54,6 +54,5 @@ for _command in (
     choose,
     simulate,
     ratios,
-    reproduce,
 ):
     commands.add_command(_command)

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tests.evaluation.making import ROUNDS, made_replays, made_results
-from variegate.evaluation.beyond.methods import METHODS
-from variegate.evaluation.beyond.results import Chapter, SeveralDistances
-from variegate.evaluation.reproduction.results import Results
+from experiments.beyond.methods import METHODS
+from experiments.beyond.results import Chapter, SeveralDistances
+from experiments.results import Results
+from tests.evaluation.making import ROUNDS
+from tests.experiments.making import made_replays, made_results
 from variegate.evaluation.scores import Scores
 
 _T = np.arange(1, ROUNDS + 1) / ROUNDS

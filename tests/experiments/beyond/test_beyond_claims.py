@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.beyond.claims import CLAIMS, judged_beyond
+from experiments.beyond.results import Chapter
+from experiments.claims import Status, Verdict
+from experiments.results import Results
 from tests.experiments.beyond.making import (
     RECALLS,
     beyond_results,
     made_chapter,
     made_frontier,
 )
-from variegate.evaluation.beyond.claims import CLAIMS, judged_beyond
-from variegate.evaluation.beyond.results import Chapter
-from variegate.evaluation.reproduction.claims import Status, Verdict
-from variegate.evaluation.reproduction.results import Results
 
 each_claim = pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
 

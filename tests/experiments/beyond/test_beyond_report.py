@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.beyond.claims import CLAIMS
+from experiments.beyond.contents import PICTURES, chapter_tables, settings_in_words
+from experiments.figures import Picture
+from experiments.report import write_docs, write_report
+from experiments.report.chapter import chapter_markdown
+from experiments.results import Results
 from tests.experiments.beyond.making import beyond_results, made_chapter, made_frontier
-from variegate.evaluation.beyond.claims import CLAIMS
-from variegate.evaluation.beyond.contents import PICTURES, chapter_tables, settings_in_words
 from variegate.evaluation.pictures import drawing_style
-from variegate.evaluation.reproduction.figures import Picture
-from variegate.evaluation.reproduction.report import write_docs, write_report
-from variegate.evaluation.reproduction.report.chapter import chapter_markdown
-from variegate.evaluation.reproduction.results import Results
 
 pytest.importorskip("matplotlib")
 

@@ -7,14 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.evaluation.replaying import TINY_PLAN, write_movielens
+from experiments.beyond.dials import DIALS
+from experiments.beyond.methods import METHODS
+from experiments.beyond.results import Chapter
+from experiments.beyond.simulated import EXPERIMENTS
+from experiments.results import Results
+from experiments.run import reproduce
+from tests.evaluation.replaying import write_movielens
+from tests.experiments.making import TINY_PLAN
 from variegate.errors import NotFoundError
-from variegate.evaluation.beyond.dials import DIALS
-from variegate.evaluation.beyond.methods import METHODS
-from variegate.evaluation.beyond.results import Chapter
-from variegate.evaluation.beyond.simulated import EXPERIMENTS
-from variegate.evaluation.reproduction.results import Results
-from variegate.evaluation.reproduction.run import reproduce
 from variegate.evaluation.scores import Scores
 
 pytest.importorskip("cornac", reason="cornac is not installed")

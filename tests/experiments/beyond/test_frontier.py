@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.beyond.frontier import Point, points_of, reached, upper_hull
 from tests.experiments.beyond.making import made_frontier
-from variegate.evaluation.beyond.frontier import Point, points_of, reached, upper_hull
 
 numbers = st.floats(0.0, 1.0, allow_nan=False).map(lambda value: round(value, 3))
 

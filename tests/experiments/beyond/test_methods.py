@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.evaluation.replaying import drawn_task
-from variegate.evaluation.beyond.dials import DIALS, RISING, SETTINGS, dial_title
-from variegate.evaluation.beyond.measuring import factories
-from variegate.evaluation.beyond.methods import (
+from experiments.beyond.dials import DIALS, RISING, SETTINGS, dial_title
+from experiments.beyond.measuring import factories
+from experiments.beyond.methods import (
     BASELINES,
     METHODS,
     OURS,
@@ -21,8 +20,9 @@ from variegate.evaluation.beyond.methods import (
     papers_method,
     with_defaults,
 )
+from experiments.plan import COMPARED
+from tests.evaluation.replaying import drawn_task
 from variegate.evaluation.replay import ReplayTask, replay
-from variegate.evaluation.reproduction.plan import COMPARED
 from variegate.evaluation.runner import evaluate
 from variegate.evaluation.tasks import fitted_prior, popular_task
 from variegate.policies import LMDH, LMDP

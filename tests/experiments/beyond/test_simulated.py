@@ -6,23 +6,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from variegate.errors import InputError
-from variegate.evaluation.beyond.simulated import (
+from experiments.beyond.simulated import (
     EXPERIMENTS,
     Size,
     drift,
     prior,
     simulated_experiments,
 )
-from variegate.evaluation.beyond.simulated.beginning import LEARNERS, draw_population
-from variegate.evaluation.beyond.simulated.caring import (
+from experiments.beyond.simulated.beginning import LEARNERS, draw_population
+from experiments.beyond.simulated.caring import (
     DISTANCES,
     draw_catalogues,
     known_chances,
 )
-from variegate.evaluation.beyond.simulated.drifting import KEPT, STRETCH, draw_path
-from variegate.evaluation.beyond.simulated.looking import EXAMINED, seen_clicks
-from variegate.evaluation.beyond.simulated.world import (
+from experiments.beyond.simulated.drifting import KEPT, STRETCH, draw_path
+from experiments.beyond.simulated.looking import EXAMINED, seen_clicks
+from experiments.beyond.simulated.world import (
     ITEMS,
     K,
     Progress,
@@ -34,6 +33,7 @@ from variegate.evaluation.beyond.simulated.world import (
     stream,
     taste_of,
 )
+from variegate.errors import InputError
 from variegate.policies import LMDH
 
 FIXTURES = Size(runs=3, rounds=4)
@@ -98,7 +98,7 @@ def test_all_experiments_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
         name: experiment._replace(play=lambda size, **_options: asked.append(size))
         for name, experiment in EXPERIMENTS.items()
     }
-    monkeypatch.setattr("variegate.evaluation.beyond.simulated.EXPERIMENTS", small)
+    monkeypatch.setattr("experiments.beyond.simulated.EXPERIMENTS", small)
 
     def stage(name: str, runs: int) -> Progress:
         stages[name] = runs

@@ -6,7 +6,7 @@ Numbers in comments are those measured with these seeds.
 import numpy as np
 import pytest
 
-from variegate.evaluation.beyond.simulated import (
+from experiments.beyond.simulated import (
     Attention,
     Distances,
     Drift,
@@ -17,13 +17,13 @@ from variegate.evaluation.beyond.simulated import (
     drift,
     prior,
 )
-from variegate.evaluation.beyond.simulated.beginning import LEARNERS as BEGINNINGS
-from variegate.evaluation.beyond.simulated.beginning import PRIOR_SIZES
-from variegate.evaluation.beyond.simulated.caring import BETA, DISTANCES_SIZES
-from variegate.evaluation.beyond.simulated.caring import LEARNERS as KNOWN
-from variegate.evaluation.beyond.simulated.drifting import KINDS
-from variegate.evaluation.beyond.simulated.looking import ATTENTION_SIZES, USERS
-from variegate.evaluation.beyond.simulated.world import interval
+from experiments.beyond.simulated.beginning import LEARNERS as BEGINNINGS
+from experiments.beyond.simulated.beginning import PRIOR_SIZES
+from experiments.beyond.simulated.caring import BETA, DISTANCES_SIZES
+from experiments.beyond.simulated.caring import LEARNERS as KNOWN
+from experiments.beyond.simulated.drifting import KINDS
+from experiments.beyond.simulated.looking import ATTENTION_SIZES, USERS
+from experiments.beyond.simulated.world import interval
 
 STILL, WALK, JUMPS = range(len(KINDS))
 CASCADE, EXAMINED = range(len(USERS))

@@ -7,12 +7,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from variegate.evaluation.beyond.figures.simulated import SIMULATED
-from variegate.evaluation.beyond.results import Chapter
-from variegate.evaluation.beyond.simulated import EXPERIMENTS, Size, prior
+from experiments.beyond.figures.simulated import SIMULATED
+from experiments.beyond.results import Chapter
+from experiments.beyond.simulated import EXPERIMENTS, Size, prior
+from experiments.figures.drawing import Picture
+from experiments.results import Results
 from variegate.evaluation.pictures import drawing_style
-from variegate.evaluation.reproduction.figures.drawing import Picture
-from variegate.evaluation.reproduction.results import Results
 
 pytest.importorskip("matplotlib")
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from variegate.evaluation.beyond.simulated import Attention, Distances, Drift, PriorGain
-from variegate.evaluation.beyond.simulated.beginning import LEARNERS as BEGINNINGS
-from variegate.evaluation.beyond.simulated.caring import LEARNERS as KNOWN
-from variegate.evaluation.beyond.simulated.drifting import KINDS, LEARNERS
-from variegate.evaluation.beyond.simulated_tables import (
+from experiments.beyond.simulated import Attention, Distances, Drift, PriorGain
+from experiments.beyond.simulated.beginning import LEARNERS as BEGINNINGS
+from experiments.beyond.simulated.caring import LEARNERS as KNOWN
+from experiments.beyond.simulated.drifting import KINDS, LEARNERS
+from experiments.beyond.simulated_tables import (
     attention_table,
     beginnings_table,
     caring_table,

@@ -1,9 +1,8 @@
-"""Commands that measure: replay, compare, sweep, choose, reproduce."""
+"""Commands that measure: replay, compare, sweep, choose."""
 
 from variegate.cli.experiments.choose import choose
 from variegate.cli.experiments.compare import compare
 from variegate.cli.experiments.replay import replay
-from variegate.cli.experiments.reproduce import reproduce
 from variegate.cli.experiments.sweep import sweep
 
-__all__ = ["choose", "compare", "replay", "reproduce", "sweep"]
+__all__ = ["choose", "compare", "replay", "sweep"]

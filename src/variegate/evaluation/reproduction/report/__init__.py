@@ -1,6 +1,0 @@
-"""The report on a reproduction: one page, its figures, and its numbers for machines."""
-
-from variegate.evaluation.reproduction.report.markdown import write_markdown
-from variegate.evaluation.reproduction.report.writing import write_docs, write_report
-
-__all__ = ["write_docs", "write_markdown", "write_report"]
