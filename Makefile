@@ -51,5 +51,5 @@ clean:  ## remove the virtual environment and everything made
 	@echo "Setting up .venv (once; a minute or two)"
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
-	@$(BIN)/python -m variegate.policies.warming
+	@$(BIN)/python -m variegate.policies.warmup
 	@touch $@

@@ -9,7 +9,7 @@ from experiments.names import method_title
 from variegate.model.catalogue import Catalogue
 from variegate.policies import POLICIES, Policy, PolicySpec, parse_policy
 from variegate.prior import Prior, fit_prior
-from variegate.prior.fitting import BETA
+from variegate.prior.fit import BETA
 
 #: Our learner, and the paper's that it is held against.
 OURS: Final = "lmdp"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.shop import Shop
-from variegate.policies.warming import warm
+from variegate.policies.warmup import warm
 from variegate.store import Store
 
 #: Opens a new store of a kind

@@ -14,7 +14,7 @@ from variegate.errors import InputError
 from variegate.model.distances import custom
 from variegate.model.shortlist import Shortlist
 from variegate.policies import explore_slate
-from variegate.policies.mixing import GreedyPath
+from variegate.policies.propensities import GreedyPath
 
 STEADY = [name for name in POLICIES if not make_policy(name, catalogue_of(1)).draws]
 each_steady = pytest.mark.parametrize("name", STEADY)

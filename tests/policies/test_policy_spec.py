@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from variegate import LMDH, POLICIES, Catalogue, make_policy
 from variegate.errors import InputError, NotFoundError
 from variegate.policies import PolicySpec, parse_policy
-from variegate.policies.spec import split_values
+from variegate.policies.registry import split_values
 
 ITEMS = Catalogue(list("abcd"), [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 0.2]], "cosine")
 

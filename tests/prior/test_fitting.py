@@ -14,9 +14,7 @@ from variegate.arrays import FloatArray, IndexArray
 from variegate.errors import InputError
 from variegate.model.distances import cosine, difference
 from variegate.prior import Prior, default_prior, fit_prior
-from variegate.prior.fitting import fitted
-from variegate.prior.likes import like_sums
-from variegate.prior.shrinking import Belief
+from variegate.prior.fit import Belief, fitted, like_sums
 
 
 def is_sound(prior: Prior) -> bool:

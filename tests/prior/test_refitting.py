@@ -18,10 +18,8 @@ from tests.prior.making import (
 )
 from variegate.errors import InputError
 from variegate.prior import Prior, UserSums, fit_prior_from_sums, marginal_likelihood
-from variegate.prior.likes import like_sums
-from variegate.prior.refitting import expected, refitted
-from variegate.prior.shrinking import Belief
-from variegate.prior.sums import TOGETHER
+from variegate.prior.fit import Belief, like_sums
+from variegate.prior.refit import TOGETHER, expected, refitted
 
 
 def test_a_known_population_is_found_again() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.prior.making import population
-from variegate.prior.shrinking import Belief, Moments, Shrinkage
+from variegate.prior.fit import Belief, Moments, Shrinkage
 
 
 def test_a_step_is_the_mean_over_users_and_pseudo_users() -> None:

@@ -8,7 +8,7 @@ from variegate.engine.policy_specs import line_of
 from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import POLICIES, Policy
-from variegate.policies.spec import parse_policy
+from variegate.policies.registry import parse_policy
 
 
 def any_policy(name: str, catalogue: Catalogue, experiment: Experiment) -> Policy:

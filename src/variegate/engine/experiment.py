@@ -10,7 +10,7 @@ from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.errors import NotFoundError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import LMDH, Policy, State
-from variegate.policies.spec import parse_policy
+from variegate.policies.registry import parse_policy
 from variegate.prior import Prior
 from variegate.store import UserRow
 

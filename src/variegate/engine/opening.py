@@ -9,7 +9,7 @@ from variegate.engine.replicas import Replica, configuration_of
 from variegate.engine.settings import Settings
 from variegate.errors import DataError, InputError
 from variegate.model.catalogue import Catalogue
-from variegate.policies.warming import warm_policy
+from variegate.policies.warmup import warm_policy
 from variegate.store import Store
 
 #: The part of `timeout_seconds` that one statement may take, so that a request which waits for a

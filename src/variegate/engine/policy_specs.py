@@ -6,8 +6,8 @@ from typing import Final
 from variegate.errors import VariegateError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import Policy
-from variegate.policies.planning import Planning
-from variegate.policies.spec import PolicySpec, parse_policy
+from variegate.policies.propensities import Planning
+from variegate.policies.registry import PolicySpec, parse_policy
 
 #: What a name alone stands for where that is not the policy with its defaults. On features no
 #: longer than 1 the paper's caution of 50 outweighs dozens of lists, and nothing that a person

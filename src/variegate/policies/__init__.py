@@ -13,11 +13,10 @@ from variegate.policies.lmdp import LMDP
 from variegate.policies.lmdt import LMDT
 from variegate.policies.logrank import LogRank
 from variegate.policies.lsb import LSB
-from variegate.policies.mixing import choices_below, explore_slate, slate_propensities
 from variegate.policies.mmr import MMR
 from variegate.policies.popular import Popular
-from variegate.policies.registry import POLICIES, make_policy
-from variegate.policies.spec import PolicySpec, parse_policy
+from variegate.policies.propensities import choices_below, explore_slate, slate_propensities
+from variegate.policies.registry import POLICIES, PolicySpec, make_policy, parse_policy
 from variegate.policies.state import STATE_VERSION, State
 from variegate.policies.uniform import Uniform
 

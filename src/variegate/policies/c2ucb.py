@@ -24,7 +24,7 @@ from variegate.model.theory import Confidence, checked_exploration
 from variegate.model.utility import Preferences
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import bounded, compiled_slate
-from variegate.policies.linear import (
+from variegate.policies.ridge_policy import (
     PriorLike,
     check_ridge,
     learnt_preferences,

@@ -26,7 +26,7 @@ from variegate.model.slate import Slate
 from variegate.model.utility import Preferences
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import bounded, compiled_slate, weighted
-from variegate.policies.linear import (
+from variegate.policies.ridge_policy import (
     PriorLike,
     check_ridge,
     learnt_preferences,

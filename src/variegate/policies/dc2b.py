@@ -34,8 +34,8 @@ from variegate.model.utility import Preferences
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import compiled_slate
 from variegate.policies.dpp import Determinant, similarity_root
-from variegate.policies.linear import HALF_WIDTH
 from variegate.policies.logistic import Belief, learnt
+from variegate.policies.ridge_policy import HALF_WIDTH
 
 JITTER = 1e-3
 #: Times the largest feature that a catalogue takes, twice, this is still a number.

@@ -14,7 +14,7 @@ from variegate.model.search import Scorer
 from variegate.model.slate import Slate, slate_of
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import compiled_slate, weighted
-from variegate.policies.ranking import checked_mean_user, relevance_scores
+from variegate.policies.logrank import checked_mean_user, relevance_scores
 
 
 class EpsilonGreedy(Policy):

@@ -15,7 +15,7 @@ from variegate.arrays import (
     check_positive,
 )
 from variegate.errors import StateError
-from variegate.kernels import lmdh_list
+from variegate.kernels import lmdh_list, upper_bounds
 from variegate.kernels.layout import Layout
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Gains, Normaliser, normalising_factors
@@ -27,10 +27,9 @@ from variegate.model.theory import Confidence, checked_exploration, confidence_w
 from variegate.model.utility import Preferences
 from variegate.policies.attention import AttentionLike, checked_attention
 from variegate.policies.base import Explanation, Policy
-from variegate.policies.bounds import UpperBounds
 from variegate.policies.dial import Dial
 from variegate.policies.floor import FloorLike, checked_floor, floor_shares
-from variegate.policies.linear import (
+from variegate.policies.ridge_policy import (
     PriorLike,
     check_ridge,
     checked_prior,
@@ -242,3 +241,48 @@ class LMDH(Policy):
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
         restore_ridge(self._ridge, arrays)
         self._observations = float(arrays["seen"][0])
+
+
+class UpperBounds(Scorer):
+    """Lines 8 to 10: the highest reward that each candidate could plausibly earn."""
+
+    def __init__(self, gains: Gains, belief: Estimate, exploration: float) -> None:
+        z, d = gains.z, gains.z.shape[1]
+        P = belief.covariance
+        # z stays as it is while the list grows, so its share of line 9 is worked out once.
+        self._mean_z = z @ belief.mean[:d]
+        self._variance_z = np.einsum("ni,ni->n", z @ P[:d, :d], z)
+        self._cross = z @ P[:d, d:]
+        self._beta, self._C = belief.mean[d:], np.ascontiguousarray(P[d:, d:])
+        self._gains, self._exploration = gains, float(exploration)
+
+    def __len__(self) -> int:
+        return len(self._mean_z)
+
+    def scores(self) -> FloatArray:
+        return self._bounds(slice(None), self._gains.x)
+
+    def take(self, place: int) -> None:
+        self._gains.take(place)
+
+    def fresh(self) -> "UpperBounds":
+        other = copy(self)
+        other._gains = self._gains.fresh()
+        return other
+
+    def values(self, lists: IndexArray) -> FloatArray:
+        gains = self._gains.of_lists(lists)
+        bounds = self._bounds(lists.ravel(), gains.reshape(lists.size, gains.shape[-1]))
+        totals: FloatArray = bounds.reshape(lists.shape).sum(axis=1)
+        return totals
+
+    def _bounds(self, places: IndexArray | slice, x: FloatArray) -> FloatArray:
+        return upper_bounds(
+            self._mean_z[places],
+            self._variance_z[places],
+            self._cross[places],
+            self._beta,
+            self._C,
+            x,
+            self._exploration,
+        )

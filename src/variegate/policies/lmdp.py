@@ -8,8 +8,8 @@ from variegate.model.gains import Normaliser
 from variegate.model.shortlist import Shortlist
 from variegate.policies.attention import AttentionLike
 from variegate.policies.floor import FloorLike
-from variegate.policies.linear import PriorLike
 from variegate.policies.lmdh import LMDH
+from variegate.policies.ridge_policy import PriorLike
 from variegate.prior import Prior, default_prior
 
 #: Chosen on training users alone, by `variegate choose`; docs/beyond.md tells how.

@@ -15,8 +15,8 @@ from variegate.model.slate import Slate
 from variegate.policies.attention import AttentionLike
 from variegate.policies.base import Explanation
 from variegate.policies.floor import FloorLike
-from variegate.policies.linear import PriorLike
 from variegate.policies.lmdp import EXPLORATION, FLOOR, LMDP
+from variegate.policies.ridge_policy import PriorLike
 
 
 class LMDT(LMDP):

@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
-from variegate.arrays import IndexArray, MaskArray
+from variegate.arrays import FloatArray, IndexArray, MaskArray, check_numbers
+from variegate.errors import InputError
 from variegate.kernels.baselines import top_list
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser
@@ -13,7 +15,6 @@ from variegate.model.search import FixedScores, Scorer
 from variegate.model.slate import Slate
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import compiled_slate, weighted
-from variegate.policies.ranking import checked_mean_user, relevance_scores
 
 
 class LogRank(Policy):
@@ -51,3 +52,22 @@ class LogRank(Policy):
     def _explain(self, slate: Slate) -> Explanation:
         scores = relevance_scores(self.catalogue, slate.items, self.mean_user)
         return Explanation(scores, np.zeros((len(slate), 0)), np.zeros(len(slate)), ())
+
+
+def checked_mean_user(catalogue: Catalogue, mean_user: ArrayLike | None) -> FloatArray:
+    """Return the mean user vector: as given, else the catalogue's, else all ones.
+
+    Ones let every feature count the same, for catalogues that no users were learnt for.
+    """
+    if mean_user is None:
+        return np.ones(catalogue.d) if catalogue.mean_user is None else catalogue.mean_user
+    vector = check_numbers("mean_user", mean_user, ndim=1)
+    if vector.shape != (catalogue.d,):
+        raise InputError(f"`mean_user` must have shape ({catalogue.d},), got {vector.shape}")
+    return vector
+
+
+def relevance_scores(catalogue: Catalogue, rows: IndexArray, mean_user: FloatArray) -> FloatArray:
+    """Return r_a = sigmoid(u . z_a), with u the mean user, for each row."""
+    scores: FloatArray = expit(catalogue.features[rows] @ mean_user)
+    return scores

@@ -25,7 +25,7 @@ from variegate.model.slate import Slate, slate_of
 from variegate.model.utility import Preferences
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import bounded, compiled_slate
-from variegate.policies.linear import (
+from variegate.policies.ridge_policy import (
     check_ridge,
     learnt_preferences,
     restore_ridge,

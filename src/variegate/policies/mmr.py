@@ -22,7 +22,7 @@ from variegate.model.search import Scorer
 from variegate.model.slate import Slate
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.compiled import compiled_slate
-from variegate.policies.ranking import checked_mean_user, relevance_scores
+from variegate.policies.logrank import checked_mean_user, relevance_scores
 
 
 class MMR(Policy):

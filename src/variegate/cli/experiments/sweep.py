@@ -75,7 +75,7 @@ def sweep(
 
 def _parsed(text: str) -> tuple[str, list[str]]:
     from variegate.errors import InputError
-    from variegate.policies.spec import split_values
+    from variegate.policies.registry import split_values
 
     name, _, values = text.partition("=")
     chosen = list(dict.fromkeys(split_values(values)))

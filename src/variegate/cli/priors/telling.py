@@ -17,7 +17,7 @@ def is_prior(file: str) -> bool:
 
     from variegate.errors import DataError
     from variegate.files import open_npz
-    from variegate.prior.file import FORMAT
+    from variegate.prior.prior import FORMAT
 
     try:
         with open_npz(file, "prior") as arrays:

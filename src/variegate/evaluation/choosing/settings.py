@@ -9,7 +9,7 @@ from variegate.errors import InputError
 from variegate.policies import PolicySpec
 from variegate.policies.lmdp import EXPLORATION, FLOOR
 from variegate.prior import Prior
-from variegate.prior.fitting import BETA_VARIANCE, NOISE_FACTOR
+from variegate.prior.fit import BETA_VARIANCE, NOISE_FACTOR
 
 
 @dataclass(frozen=True)

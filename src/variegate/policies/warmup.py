@@ -1,4 +1,4 @@
-"""Compile the loops before anybody waits for them: `python -m variegate.policies.warming`.
+"""Compile the loops before anybody waits for them: `python -m variegate.policies.warmup`.
 
 numba compiles a loop when it is first called, and keeps the result beside the source (or in
 NUMBA_CACHE_DIR), so this takes some twenty seconds once, and no time after that.
