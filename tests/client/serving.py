@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from variegate.engine.settings import Settings
-from variegate.service.assembly import build_app
+from variegate.service.app import build_app
 from variegate.service.protocol import PatientProtocol
 from variegate.service.run import address_of, bound_socket
 

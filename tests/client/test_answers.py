@@ -13,59 +13,57 @@ import httpx2
 import pytest
 from pydantic import BaseModel
 
-from variegate.client import AsyncClient, Client, answers
-from variegate.client.call import Call
+from variegate.client import AsyncClient, Client, answers, routes
 from variegate.client.reading import reading
-from variegate.client.routes import items, lists, operation, priors, users
-from variegate.client.sending import Lines
+from variegate.client.transport import Call, Lines
 from variegate.errors import DataError, MissingExtraError, StoreError
-from variegate.service import wire, wire_priors
+from variegate.service import schemas
 
 #: One call of every function that makes them.
 CALLS: dict[str, Callable[[], Call[Any]]] = {
-    "recommend": lambda: lists.recommend("_"),
-    "feedback": lambda: lists.feedback("_", {}),
-    "user": lambda: users.user("_"),
-    "history": lambda: users.history("_"),
-    "forget": lambda: users.forget("_"),
-    "export_users": users.export_users,
-    "import_users": lambda: next(users.import_users([{}])),
-    "catalogue": items.catalogue,
-    "items": items.items,
-    "item": lambda: items.item("_"),
-    "add_items": lambda: items.add_items([]),
-    "change_item": lambda: items.change_item("_"),
-    "retire_item": lambda: items.retire_item("_"),
-    "report": operation.report,
-    "prior": lambda: priors.prior("_"),
-    "fit_prior": lambda: priors.fit_prior("_"),
-    "drop_prior": lambda: priors.drop_prior("_"),
-    "metrics": operation.metrics,
-    "ping": operation.ping,
-    "alive": operation.alive,
-    "ready": operation.ready,
+    "recommend": lambda: routes.recommend("_"),
+    "feedback": lambda: routes.feedback("_", {}),
+    "user": lambda: routes.user("_"),
+    "history": lambda: routes.history("_"),
+    "forget": lambda: routes.forget("_"),
+    "export_users": routes.export_users,
+    "import_users": lambda: next(routes.import_users([{}])),
+    "catalogue": routes.catalogue,
+    "items": routes.items,
+    "item": lambda: routes.item("_"),
+    "add_items": lambda: routes.add_items([]),
+    "change_item": lambda: routes.change_item("_"),
+    "retire_item": lambda: routes.retire_item("_"),
+    "report": routes.report,
+    "prior": lambda: routes.prior("_"),
+    "fit_prior": lambda: routes.fit_prior("_"),
+    "drop_prior": lambda: routes.drop_prior("_"),
+    "metrics": routes.metrics,
+    "ping": routes.ping,
+    "alive": routes.alive,
+    "ready": routes.ready,
 }
 PAIRS: list[tuple[type, type[BaseModel]]] = [
-    (answers.Slate, wire.SlateAnswer),
-    (answers.ShownItem, wire.ShownItem),
-    (answers.Explanation, wire.Explanation),
-    (answers.Feedback, wire.FeedbackAnswer),
-    (answers.User, wire.UserAnswer),
-    (answers.Learnt, wire.Learnt),
-    (answers.Words, wire.Words),
-    (answers.Belief, wire.Belief),
-    (answers.PastSlate, wire.PastSlate),
-    (answers.PastItem, wire.PastItem),
-    (answers.Item, wire.ItemAnswer),
-    (answers.WholeItem, wire.WholeItemAnswer),
-    (answers.CatalogueFacts, wire.CatalogueAnswer),
-    (answers.Report, wire.ReportAnswer),
-    (answers.PolicyReport, wire.PolicyReport),
-    (answers.Difference, wire.Difference),
-    (answers.Interval, wire.Interval),
-    (answers.Prior, wire_priors.PriorAnswer),
-    (answers.PriorWeight, wire_priors.PriorWeight),
-    (lists.Diversity, wire.DialBody),
+    (answers.Slate, schemas.SlateAnswer),
+    (answers.ShownItem, schemas.ShownItem),
+    (answers.Explanation, schemas.Explanation),
+    (answers.Feedback, schemas.FeedbackAnswer),
+    (answers.User, schemas.UserAnswer),
+    (answers.Learnt, schemas.Learnt),
+    (answers.Words, schemas.Words),
+    (answers.Belief, schemas.Belief),
+    (answers.PastSlate, schemas.PastSlate),
+    (answers.PastItem, schemas.PastItem),
+    (answers.Item, schemas.ItemAnswer),
+    (answers.WholeItem, schemas.WholeItemAnswer),
+    (answers.CatalogueFacts, schemas.CatalogueAnswer),
+    (answers.Report, schemas.ReportAnswer),
+    (answers.PolicyReport, schemas.PolicyReport),
+    (answers.Difference, schemas.Difference),
+    (answers.Interval, schemas.Interval),
+    (answers.Prior, schemas.PriorAnswer),
+    (answers.PriorWeight, schemas.PriorWeight),
+    (routes.Diversity, schemas.DialBody),
 ]
 WORDS = b'{"likes": "You like Japan.", "variety": "Not clear."}'
 
@@ -214,5 +212,5 @@ def test_importing_the_client_loads_no_http_library() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
 
-    assert "variegate.client.clients" in loaded
+    assert "variegate.client.client" in loaded
     assert {"httpx2", "pydantic", "fastapi"} & set(loaded) == set()

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from variegate.client.attempts import Attempts, Patience, is_certainly_not_done, seconds_of
-from variegate.client.call import Call, Outcome, Repeat, Reply, Silence
+from variegate.client.retry import Attempts, Patience, is_certainly_not_done, seconds_of
+from variegate.client.transport import Call, Outcome, Repeat, Reply, Silence
 from variegate.errors import (
     ConflictError,
     InputError,

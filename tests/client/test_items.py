@@ -3,7 +3,7 @@
 import pytest
 
 from tests.client.asking import Asking
-from variegate.client.routes import items as item_routes
+from variegate.client import routes
 from variegate.errors import ConflictError, InputError, NotFoundError
 
 
@@ -16,7 +16,7 @@ def test_items_are_found_by_their_titles(ask: Asking) -> None:
 
 def test_items_go_over_pages(ask: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ask("items", "the ")
-    monkeypatch.setattr(item_routes, "_PAGE", 7)
+    monkeypatch.setattr(routes, "_ITEMS_PER_PAGE", 7)
 
     assert len(whole) > 14
     assert ask("items", "the ") == whole

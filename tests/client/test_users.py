@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.client.asking import Asking
-from variegate.client.routes import users as user_routes
+from variegate.client import routes
 from variegate.errors import ConflictError, InputError, NotFoundError
 
 SAMURAI = "tt0047478"
@@ -30,7 +30,7 @@ def test_what_was_learnt_comes_in_words_and_numbers(ask: Asking, user: str) -> N
 def test_history_goes_over_pages_newest_first(
     ask: Asking, user: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(user_routes, "_PAGE", 2)
+    monkeypatch.setattr(routes, "_SLATES_PER_PAGE", 2)
     slates = [ask("recommend", user, 1) for _ in range(5)]
     ask("feedback", slates[-1], {slates[-1].ids[0]: 1})
 
@@ -92,9 +92,9 @@ def test_many_users_are_sent_in_pieces(
     lines = [one for one in ask("export_users") if one.get("user") in names]
     for name in names:
         ask("forget", name)
-    monkeypatch.setattr(user_routes, "_AT_ONCE", 2 * len(json.dumps(lines[0])))
+    monkeypatch.setattr(routes, "_AT_ONCE", 2 * len(json.dumps(lines[0])))
 
-    pieces = list(user_routes.import_users(lines))
+    pieces = list(routes.import_users(lines))
 
     assert 2 <= len(pieces) < 5
     assert ask("import_users", lines) == 5

@@ -16,9 +16,9 @@ from starlette.responses import StreamingResponse
 from tests.service.listening import ask, listening
 from tests.service.whole import service
 from variegate.engine.settings import Settings
-from variegate.service.access import client_router
 from variegate.service.app import create_app
 from variegate.service.protocol import RESERVE, PatientProtocol, connections_that_fit
+from variegate.service.routing import client_router
 from variegate.store import Store
 
 MUCH = 20_000_000

@@ -19,7 +19,7 @@ from variegate.errors import (
     StateError,
     StoreError,
 )
-from variegate.service.access import client_router
+from variegate.service.routing import client_router
 from variegate.store import Store
 
 ERRORS = {

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from variegate.errors import StateError
-from variegate.service.routes.answers import answered
+from variegate.service.responses import answered
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -float("inf")])

@@ -12,9 +12,14 @@ from starlette.responses import StreamingResponse
 from starlette.types import Message, Scope
 
 from tests.service.shell import calling, problem
-from variegate.service.access import Call, call_of, client_router
-from variegate.service.guard import SECURITY_HEADERS, Exchange, is_malformed
-from variegate.service.rate import Buckets, client_of
+from variegate.service.middleware import (
+    SECURITY_HEADERS,
+    Buckets,
+    Exchange,
+    client_of,
+    is_malformed,
+)
+from variegate.service.routing import Call, call_of, client_router
 from variegate.store import Store
 
 

@@ -10,9 +10,9 @@ from fastapi.testclient import TestClient
 from tests.service.shell import calling, numbers, problem
 from variegate.engine.settings import Settings
 from variegate.errors import InputError, NotFoundError, StoreError
-from variegate.service.access import admin_router, call_of, client_router
 from variegate.service.app import create_app
 from variegate.service.keys import KeyRing, list_keys, make_key, new_key, revoke_key
+from variegate.service.routing import admin_router, call_of, client_router
 from variegate.store import Store
 from variegate.store.batch import Batch
 from variegate.store.reader import Reader

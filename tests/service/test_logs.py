@@ -20,8 +20,8 @@ from variegate.engine.logs import (
     log_request,
     without_secrets,
 )
-from variegate.service.access import client_router
 from variegate.service.keys import make_key
+from variegate.service.routing import client_router
 from variegate.store import Store
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from fastapi import APIRouter
 
 from tests.service.shell import calling, numbers
-from variegate.service.access import client_router
 from variegate.service.metrics import CONTENT_TYPE, Metrics
+from variegate.service.routing import client_router
 from variegate.store import Store
 
 

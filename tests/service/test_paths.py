@@ -11,7 +11,7 @@ from tests.service.whole import service
 from variegate.client import Client
 from variegate.engine.ids import check_id
 from variegate.errors import InputError
-from variegate.service.paths import decoded, routable
+from variegate.service.routing import decoded, routable
 
 IDS = [
     "a/b",

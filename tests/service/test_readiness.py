@@ -8,8 +8,8 @@ import pytest
 
 from tests.service.test_connections import waited
 from variegate.errors import StoreError
-from variegate.service import readiness as module
-from variegate.service.readiness import Readiness
+from variegate.service.routes import health as module
+from variegate.service.routes.health import Readiness
 
 
 def test_check_that_passes_is_ready() -> None:

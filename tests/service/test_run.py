@@ -20,10 +20,10 @@ from fastapi import Request
 from variegate.engine.settings import Settings
 from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
-from variegate.service.access import client_router
 from variegate.service.app import create_app
 from variegate.service.keys import make_key, revoke_key
 from variegate.service.protocol import PatientProtocol
+from variegate.service.routing import client_router
 from variegate.service.run import address_of, bound_socket, check_exposure
 from variegate.store import Store
 

@@ -15,10 +15,9 @@ from tests.service.test_connections import connected, counted, head, until
 from tests.service.whole import service
 from variegate.engine.settings import Settings
 from variegate.errors import NotFoundError
-from variegate.service.access import client_router
 from variegate.service.app import THREADS, create_app
-from variegate.service.routes.answers import worked_out
-from variegate.service.small_pool import MOST_QUESTIONS, SmallPool
+from variegate.service.responses import MOST_QUESTIONS, SmallPool, worked_out
+from variegate.service.routing import client_router
 from variegate.store import Store
 
 

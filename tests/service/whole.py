@@ -12,10 +12,8 @@ from variegate import Catalogue
 from variegate.engine import Engine
 from variegate.engine.settings import Settings
 from variegate.model.distances import difference, hamming, jaccard
-from variegate.service.app import create_app
-from variegate.service.assembly import create_engine
+from variegate.service.app import api_routes, create_app, create_engine
 from variegate.service.metrics import Metrics
-from variegate.service.routes import api_routes
 from variegate.store import Store
 
 ITEMS = 12

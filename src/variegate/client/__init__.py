@@ -23,8 +23,9 @@ from variegate.client.answers import (
     WholeItem,
     Words,
 )
-from variegate.client.clients import AsyncClient, Client
-from variegate.client.routes.lists import Diversity
+from variegate.client.async_client import AsyncClient
+from variegate.client.client import Client
+from variegate.client.routes import Diversity
 
 __all__ = [
     "AsyncClient",

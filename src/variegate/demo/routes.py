@@ -5,11 +5,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from variegate.engine import Engine
-from variegate.service.access import admin_router, client_router
 from variegate.service.metrics import Metrics
-from variegate.service.routes.answers import worked_out
-from variegate.service.small_pool import SmallPool
-from variegate.service.wire import UserId
+from variegate.service.responses import SmallPool, worked_out
+from variegate.service.routing import admin_router, client_router
+from variegate.service.schemas import UserId
 
 PolicyName = Annotated[str, Query(min_length=1, max_length=64)]
 

@@ -1,6 +1,6 @@
 """What an id of a user or an item is: the one rule for requests, imports and catalogues.
 
-Every id that the rule allows can be stored, and addressed in a path (`variegate.service.paths`).
+Every id that the rule allows can be stored, and addressed in a path (`variegate.service.routing`).
 """
 
 import re

@@ -1,31 +1,49 @@
 """The ASGI application: the guard, the errors, the routes that every service has."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib.metadata import version
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Protocol
 
 from anyio.to_thread import current_default_thread_limiter
-from fastapi import APIRouter, FastAPI, HTTPException, Response
+from fastapi import APIRouter, FastAPI
 from fastapi.telemetry import TelemetryConfig
-from pydantic import BaseModel
 from starlette.middleware.cors import CORSMiddleware
 
+from variegate.demo.routes import page_routes
+from variegate.demo.static import add_page
+from variegate.engine import Engine
+from variegate.engine.opening import (
+    catalogue_of,
+    experiment_of,
+    open_store,
+    replica_of,
+    rules_of,
+    warm_policies,
+)
+from variegate.engine.process import EngineProxy, has_process
+from variegate.engine.replicas import Replica
 from variegate.engine.settings import Settings
 from variegate.errors import InputError
-from variegate.service.access import SECURITY_SCHEMES, ClientRoute, client_router, open_router
+from variegate.model.catalogue import Catalogue
 from variegate.service.docs import add_docs
 from variegate.service.errors import add_error_handlers
-from variegate.service.guard import Guard
 from variegate.service.keys import KeyRing, KeyStore
-from variegate.service.lean import Shortcut
-from variegate.service.metrics import CONTENT_TYPE, Metrics
-from variegate.service.readiness import Readiness
-from variegate.service.static import add_page
+from variegate.service.metrics import ERROR_KINDS, Metrics
+from variegate.service.middleware import Guard
+from variegate.service.responses import SmallPool
+from variegate.service.routes.admin import prior_routes, report_routes
+from variegate.service.routes.health import PROBES, health_routes
+from variegate.service.routes.items import item_routes
+from variegate.service.routes.slates import slate_routes
+from variegate.service.routes.users import user_routes
+from variegate.service.routing import (
+    SECURITY_SCHEMES,
+    ClientRoute,
+    Shortcut,
+)
+from variegate.store import Store
 
-#: What load balancers ask; never limited, never behind a key.
-PROBES: Final = ("/healthz", "/readyz")
 #: Reads that run at the same time. Each of them takes its turn at the interpreter: with more, the
 #: event loop, which answers probes and lists, would get too few.
 THREADS: Final = 8
@@ -36,7 +54,6 @@ _SENT_HEADERS: Final = [
     "x-api-key",
     "x-request-id",
 ]
-_SOON: Final = {"Retry-After": "1"}
 _NO_TELEMETRY: Final[TelemetryConfig] = {
     "auto_configure": False,
     "tracing": False,
@@ -51,12 +68,6 @@ class ServiceStore(KeyStore, Protocol):
     """What the shell asks of a store."""
 
     def ping(self) -> None: ...
-
-
-class Fine(BaseModel):
-    """All is well."""
-
-    status: Literal["ok"] = "ok"
 
 
 def create_app(
@@ -98,7 +109,7 @@ def create_app(
     keys = KeyRing(store)
     app.state.settings, app.state.metrics, app.state.keys = settings, metrics, keys
     check_marked(routers)
-    for router in (_probes([store.ping, *checks], metrics), _yardstick(), *routers):
+    for router in (health_routes([store.ping, *checks], metrics), *routers):
         # Not `include_router`: it looks each route up twice at each request.
         app.router.routes.extend(router.routes)
     add_docs(app)
@@ -134,54 +145,6 @@ def check_marked(routers: Sequence[APIRouter]) -> None:
             )
 
 
-def _probes(checks: Sequence[Callable[[], None]], metrics: Metrics) -> APIRouter:
-    router = open_router(tags=["operation"])
-    readiness = Readiness(checks)
-
-    @router.head("/healthz", include_in_schema=False)
-    @router.get("/healthz")
-    async def healthz() -> Fine:
-        """Say that the process is alive."""
-        return Fine()
-
-    @router.head("/readyz", include_in_schema=False)
-    @router.get("/readyz")
-    async def readyz() -> Fine:
-        """Say that the store can be reached; 503 while it cannot."""
-        if not await readiness.is_ready():
-            # Anybody may ask: where the store is and what is wrong with it is in the log alone.
-            raise HTTPException(503, "the service is not ready: its log says why", _SOON)
-        return Fine()
-
-    closed = client_router(prefix="", tags=["operation"])
-
-    @closed.get("/metrics", response_class=Response, responses={200: _METRICS_ANSWER})
-    async def metrics_text() -> Response:
-        """Return the service's numbers as Prometheus reads them."""
-        # Not among the reads: they may all wait for a store that is away.
-        return Response(await asyncio.to_thread(metrics.text), media_type=CONTENT_TYPE)
-
-    router.routes.extend(closed.routes)
-    return router
-
-
-_METRICS_ANSWER: Final[dict[str, Any]] = {
-    "description": "Prometheus text.",
-    "content": {"text/plain": {"schema": {"type": "string"}}},
-}
-
-
-def _yardstick() -> APIRouter:
-    router = client_router(tags=["operation"])
-
-    @router.get("/ping")
-    async def ping() -> Fine:
-        """Do nothing: a way to try a key, and what the load test compares with."""
-        return Fine()
-
-    return router
-
-
 def _allow_pages(app: FastAPI, origins: Sequence[str]) -> None:
     # Around the guard, so that pages can read its refusals too.
     app.add_middleware(
@@ -203,3 +166,123 @@ def _declare_keys(app: FastAPI) -> None:
         return schema
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+def build_app(settings: Settings) -> FastAPI:
+    """Open the catalogue and the store and return the service over them.
+
+    The service closes the store when it stops.
+    """
+    metrics = Metrics()
+    observe = observer(metrics)
+    store, process = open_store(settings, observe), None
+    try:
+        replica = replica_of(settings, store)
+        replica.join()
+        if has_process(settings):
+            process = EngineProxy(settings, observe, metrics.engine_restart)
+            process.begin()
+        catalogue = catalogue_of(settings)
+        engine = create_engine(
+            settings, catalogue, store, metrics, process=process, replica=replica
+        )
+        warm_policies(experiment_of(settings), catalogue)
+    except BaseException:
+        if process is not None:
+            process.abandon()
+        store.close()
+        raise
+
+    metrics.watch_waiting(lambda: engine.waiting)
+
+    return create_app(
+        settings,
+        store=store,
+        routers=api_routes(engine),
+        lifespan=_lifespan(store, engine, process, replica),
+        metrics=metrics,
+        checks=[engine.check],
+    )
+
+
+def api_routes(engine: Engine) -> list[APIRouter]:
+    """Return every route of the service that is about its work."""
+    pool = SmallPool()
+    return [
+        *slate_routes(engine),
+        *user_routes(engine),
+        *item_routes(engine),
+        *report_routes(engine, pool),
+        *prior_routes(engine, pool),
+        *page_routes(engine, pool),
+    ]
+
+
+def _lifespan(
+    store: Store, engine: Engine, process: EngineProxy | None, replica: Replica
+) -> Lifespan:
+    """Return what starts the engine with the server, and ends both together."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        with store:
+            if process is not None:
+                await process.open()
+                replica.leave_quietly()  # the engine process is the one that writes
+            engine.start()
+            try:
+                yield
+            finally:
+                engine.stop()
+                if process is None:
+                    replica.leave_quietly()
+                else:
+                    await process.close()
+
+    return lifespan
+
+
+def check_startable(settings: Settings) -> None:
+    """Raise what would keep every process of the service from starting."""
+    with Store.open(settings.store) as store, replica_of(settings, store):
+        create_engine(settings, catalogue_of(settings), store, Metrics())
+
+
+def create_engine(
+    settings: Settings,
+    catalogue: Catalogue,
+    store: Store,
+    metrics: Metrics,
+    *,
+    process: EngineProxy | None = None,
+    replica: Replica | None = None,
+) -> Engine:
+    """Return the engine that the settings describe, over an engine process if one is given."""
+    return Engine(
+        catalogue,
+        store,
+        experiment_of(settings),
+        rules_of(settings),
+        timeout=settings.timeout_seconds,
+        observe=observer(metrics),
+        replica=replica,
+        worker=process,
+    )
+
+
+def observer(metrics: Metrics) -> Callable[[str, float], None]:
+    """Return what counts the things that the executor observes."""
+    tell = {
+        "recommend": metrics.recommend_seconds.observe,
+        "learn": metrics.learn_seconds.observe,
+        "batch": metrics.batch_size.observe,
+        "slates": metrics.slates.inc,
+        "feedback": metrics.feedback.inc,
+        "new_users": metrics.new_users.inc,
+        **{f"store_error {kind}": _counter(metrics, kind) for kind in ERROR_KINDS},
+    }
+    return lambda name, value: tell[name](value)
+
+
+def _counter(metrics: Metrics, kind: str) -> Callable[[float], None]:
+    return lambda _one: metrics.store_error(kind)

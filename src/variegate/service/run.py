@@ -24,7 +24,7 @@ from variegate.engine.memory import keep_for_good
 from variegate.engine.settings import Settings
 from variegate.engine.settings_file import without_secrets
 from variegate.errors import InputError, StateError, VariegateError
-from variegate.service.assembly import build_app, check_startable
+from variegate.service.app import build_app, check_startable
 from variegate.service.keys import list_keys
 from variegate.service.metrics import SHARED_FOLDER
 from variegate.service.protocol import PatientProtocol, connections_that_fit

@@ -6,16 +6,17 @@ from fastapi import APIRouter, Path, Query, Response
 
 from variegate.engine import Engine
 from variegate.engine.ids import LONGEST, PATTERN
-from variegate.service.access import admin_router, client_router
-from variegate.service.routes.answers import answer_of, answered
-from variegate.service.wire import (
+from variegate.service.responses import answer_of, answered
+from variegate.service.routing import admin_router, client_router
+from variegate.service.schemas import (
     CatalogueAnswer,
     ItemBody,
     ItemsAnswer,
     ItemsBody,
+    RetiredAnswer,
+    StockedAnswer,
     WholeItemAnswer,
 )
-from variegate.service.wire_done import RetiredAnswer, StockedAnswer
 
 ItemId = Annotated[str, Path(min_length=1, max_length=LONGEST, pattern=PATTERN)]
 

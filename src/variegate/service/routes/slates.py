@@ -6,9 +6,9 @@ from fastapi import APIRouter, Body, Header, Path, Response
 
 from variegate.engine import Engine, Feedback, RecommendRequest
 from variegate.policies import Dial
-from variegate.service.lean import lean_router
-from variegate.service.routes.answers import answer_of, answered
-from variegate.service.wire import (
+from variegate.service.responses import answer_of, answered
+from variegate.service.routing import lean_router
+from variegate.service.schemas import (
     DialBody,
     FeedbackAnswer,
     FeedbackBody,

@@ -13,10 +13,15 @@ from starlette.responses import Response, StreamingResponse
 
 from variegate.engine import Engine
 from variegate.errors import StoreError
-from variegate.service.access import admin_router, call_of, client_router
-from variegate.service.routes.answers import answer_of, answered
-from variegate.service.wire import HistoryAnswer, UserAnswer, UserId
-from variegate.service.wire_done import ForgottenAnswer, ImportedAnswer
+from variegate.service.responses import answer_of, answered
+from variegate.service.routing import admin_router, call_of, client_router
+from variegate.service.schemas import (
+    ForgottenAnswer,
+    HistoryAnswer,
+    ImportedAnswer,
+    UserAnswer,
+    UserId,
+)
 
 LINES: Final = "application/x-ndjson"
 #: Bytes of one import; more users go in several.

@@ -4,15 +4,21 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from variegate.client.attempts import Attempts, Patience
-from variegate.client.call import Call, Outcome, Page, Reply, Silence
-from variegate.client.sending import (
+from variegate.client import routes
+from variegate.client.retry import Attempts, Patience
+from variegate.client.transport import (
+    Call,
     Lines,
+    Outcome,
+    Page,
+    Reply,
+    Silence,
     broken,
     check_installed,
     checked_url,
     headers_for,
     headers_of,
+    method,
     reply_of,
     silence_of,
 )
@@ -24,8 +30,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AsyncSender:
-    """Sends calls; `Client` tells of its parameters."""
+class AsyncClient:
+    """Asks the service from asyncio: as `Client`, with `await` and `async for`.
+
+    Parameters are those of `Client`; `http` is an `httpx2.AsyncClient`.
+
+    Examples
+    --------
+    ::
+
+        async with AsyncClient("http://127.0.0.1:8000") as client:
+            slate = await client.recommend("ana", k=5)
+            async for past in client.history("ana"): ...
+    """
 
     def __init__(
         self,
@@ -132,3 +149,25 @@ class AsyncSender:
             return Silence("it took longer than the deadline", unsent=False)
         except httpx2.RequestError as error:
             return silence_of(error)
+
+    recommend = method(routes.recommend, ask)
+    feedback = method(routes.feedback, ask)
+    user = method(routes.user, ask)
+    history = method(routes.history, pages)
+    forget = method(routes.forget, ask)
+    export_users = method(routes.export_users, lines)
+    import_users = method(routes.import_users, total)
+    catalogue = method(routes.catalogue, ask)
+    items = method(routes.items, pages)
+    item = method(routes.item, ask)
+    add_items = method(routes.add_items, ask)
+    change_item = method(routes.change_item, ask)
+    retire_item = method(routes.retire_item, ask)
+    report = method(routes.report, ask)
+    prior = method(routes.prior, ask)
+    fit_prior = method(routes.fit_prior, ask)
+    drop_prior = method(routes.drop_prior, ask)
+    metrics = method(routes.metrics, ask)
+    ping = method(routes.ping, ask)
+    alive = method(routes.alive, probe)
+    ready = method(routes.ready, probe)

@@ -10,8 +10,17 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
+from fastapi import APIRouter, HTTPException, Response
+from pydantic import BaseModel
+
+from variegate.service.metrics import CONTENT_TYPE, Metrics
+from variegate.service.routing import client_router, open_router
+
+#: What load balancers ask; never limited, never behind a key.
+PROBES: Final = ("/healthz", "/readyz")
+_SOON: Final = {"Retry-After": "1"}
 #: Seconds for which the result of a check counts.
 FRESH_SECONDS: Final = 3.0
 #: Seconds that a check may take before probes stop to wait for it.
@@ -20,6 +29,62 @@ PATIENCE_SECONDS: Final = 2.0
 SHORT_PATIENCE_SECONDS: Final = 0.25
 
 _log = logging.getLogger(__name__)
+
+
+_METRICS_ANSWER: Final[dict[str, Any]] = {
+    "description": "Prometheus text.",
+    "content": {"text/plain": {"schema": {"type": "string"}}},
+}
+
+
+class Fine(BaseModel):
+    """All is well."""
+
+    status: Literal["ok"] = "ok"
+
+
+def health_routes(checks: Sequence[Callable[[], None]], metrics: Metrics) -> APIRouter:
+    """Return the routes that need no engine: probes, metrics, and a ping."""
+    router = open_router(tags=["operation"])
+    readiness = Readiness(checks)
+
+    @router.head("/healthz", include_in_schema=False)
+    @router.get("/healthz")
+    async def healthz() -> Fine:
+        """Say that the process is alive."""
+        return Fine()
+
+    @router.head("/readyz", include_in_schema=False)
+    @router.get("/readyz")
+    async def readyz() -> Fine:
+        """Say that the store can be reached; 503 while it cannot."""
+        if not await readiness.is_ready():
+            # Anybody may ask: where the store is and what is wrong with it is in the log alone.
+            raise HTTPException(503, "the service is not ready: its log says why", _SOON)
+        return Fine()
+
+    closed = client_router(prefix="", tags=["operation"])
+
+    @closed.get("/metrics", response_class=Response, responses={200: _METRICS_ANSWER})
+    async def metrics_text() -> Response:
+        """Return the service's numbers as Prometheus reads them."""
+        # Not among the reads: they may all wait for a store that is away.
+        return Response(await asyncio.to_thread(metrics.text), media_type=CONTENT_TYPE)
+
+    router.routes.extend(closed.routes)
+    router.routes.extend(_ping_route().routes)
+    return router
+
+
+def _ping_route() -> APIRouter:
+    router = client_router(tags=["operation"])
+
+    @router.get("/ping")
+    async def ping() -> Fine:
+        """Do nothing: a way to try a key, and what the load test compares with."""
+        return Fine()
+
+    return router
 
 
 class _Result(NamedTuple):

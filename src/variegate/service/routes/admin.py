@@ -3,10 +3,9 @@
 from fastapi import APIRouter, Request, Response
 
 from variegate.engine import Engine
-from variegate.service.access import admin_router
-from variegate.service.routes.answers import answer_of, answered, worked_out
-from variegate.service.small_pool import SmallPool
-from variegate.service.wire_priors import PolicyName, PriorAnswer
+from variegate.service.responses import SmallPool, answer_of, answered, worked_out
+from variegate.service.routing import admin_router
+from variegate.service.schemas import PolicyName, PriorAnswer, ReportAnswer
 
 
 def prior_routes(engine: Engine, pool: SmallPool) -> list[APIRouter]:
@@ -39,5 +38,21 @@ def prior_routes(engine: Engine, pool: SmallPool) -> list[APIRouter]:
     def drop_prior(policy: PolicyName) -> Response:
         """Go back to what the policy's line says of its prior."""
         return answered(engine.priors.drop(policy))
+
+    return [router]
+
+
+def report_routes(engine: Engine, pool: SmallPool) -> list[APIRouter]:
+    """Return the routes that are about how it goes."""
+    router = admin_router(tags=["operation"])
+
+    @router.get(
+        "/report",
+        response_class=Response,
+        responses=answer_of(ReportAnswer, "The policies side by side."),
+    )
+    async def report(request: Request) -> Response:
+        """Compare the policies on the users they got: rewards and diversity, with intervals."""
+        return await worked_out(pool, request, "report", engine.comparison)
 
     return [router]

@@ -5,15 +5,21 @@ from contextlib import closing
 from time import sleep
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from variegate.client.attempts import Attempts, Patience
-from variegate.client.call import Call, Outcome, Page, Reply, Silence
-from variegate.client.sending import (
+from variegate.client import routes
+from variegate.client.retry import Attempts, Patience
+from variegate.client.transport import (
+    Call,
     Lines,
+    Outcome,
+    Page,
+    Reply,
+    Silence,
     broken,
     check_installed,
     checked_url,
     headers_for,
     headers_of,
+    method,
     reply_of,
     silence_of,
 )
@@ -25,8 +31,38 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Sender:
-    """Sends calls, and waits; `Client` tells of its parameters."""
+class Client:
+    """Asks the service, and waits for its answer; usable from several threads.
+
+    Connection errors, time-outs, 429 and 503 are tried again, after growing pauses drawn at
+    random, wherever a call made twice is the same as once; `recommend` only where the service
+    surely did not take it in. What is never answered raises StoreError.
+
+    Parameters
+    ----------
+    url
+        The service's address, such as http://127.0.0.1:8000.
+    key
+        As `variegate keys make` printed it; None for a service without keys.
+    timeout
+        Seconds that the service may be silent.
+    retries
+        Attempts after the first.
+    deadline
+        Seconds for a call with all its attempts and pauses. An export, once begun, has none.
+    backoff
+        Seconds of the first pause, at most; it doubles with each attempt.
+    http
+        An `httpx2.Client` of yours, for certificates or proxies; you close it.
+
+    Examples
+    --------
+    ::
+
+        with Client("http://127.0.0.1:8000") as client:
+            slate = client.recommend("ana", k=5)
+            client.feedback(slate, {slate.ids[0]: 1})
+    """
 
     def __init__(
         self,
@@ -129,3 +165,25 @@ class Sender:
                 return reply_of(response, body)
         except httpx2.RequestError as error:
             return silence_of(error)
+
+    recommend = method(routes.recommend, ask)
+    feedback = method(routes.feedback, ask)
+    user = method(routes.user, ask)
+    history = method(routes.history, pages)
+    forget = method(routes.forget, ask)
+    export_users = method(routes.export_users, lines)
+    import_users = method(routes.import_users, total)
+    catalogue = method(routes.catalogue, ask)
+    items = method(routes.items, pages)
+    item = method(routes.item, ask)
+    add_items = method(routes.add_items, ask)
+    change_item = method(routes.change_item, ask)
+    retire_item = method(routes.retire_item, ask)
+    report = method(routes.report, ask)
+    prior = method(routes.prior, ask)
+    fit_prior = method(routes.fit_prior, ask)
+    drop_prior = method(routes.drop_prior, ask)
+    metrics = method(routes.metrics, ask)
+    ping = method(routes.ping, ask)
+    alive = method(routes.alive, probe)
+    ready = method(routes.ready, probe)

@@ -1,1 +1,0 @@
-"""Every route of the service as a call; both clients have these as their methods."""
