@@ -264,7 +264,7 @@ def test_lists_under_constraints_are_evaluated_under_the_same(memory: Place) -> 
         played(shop, clock, candidates=tuple(f"i{row}" for row in range(8)))
         played(shop, clock, k=3)
         played(shop, clock, exclude=("i1", "i2"))
-        played(shop, clock, show_again=True)
+        played(shop, clock, allow_repeats=True)
         played(shop, clock, dial=Dial(scale=0.0, floor={"genres": 2.0}))
         played(shop, clock)
 
@@ -491,7 +491,7 @@ def test_lists_of_another_catalogue_are_left_out(tmp_path: Path) -> None:
     with place.shop(mix=0.3) as shop:
         for user in ("ann", "bob", "cyd"):
             shop.click(user)
-            shop.click(user, candidates=("i0", "i1", "i2", "i3", "i4", "i5"), show_again=True)
+            shop.click(user, candidates=("i0", "i1", "i2", "i3", "i4", "i5"), allow_repeats=True)
     few = Catalogue(
         items.ids[:12], items.features[:12], "cosine", feature_names=items.feature_names
     )

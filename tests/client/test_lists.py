@@ -26,7 +26,7 @@ def test_an_explanation_sums_to_the_score(ask: Asking, user: str) -> None:
 def test_candidates_and_exclusions_are_kept(ask: Asking, user: str) -> None:
     among = ask("recommend", user, 5).ids
 
-    slate = ask("recommend", user, 5, candidates=among, exclude=among[:2], show_again=True)
+    slate = ask("recommend", user, 5, candidates=among, exclude=among[:2], allow_repeats=True)
 
     assert set(slate.ids) == set(among[2:])
     assert all(item.shown_before for item in slate.items)

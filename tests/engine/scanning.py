@@ -52,7 +52,7 @@ class Scan:
                 "reward": _mean(rates[policy]),
                 "diversity": {
                     name: _mean(np.array([_spread(rows, name) for rows in users]))
-                    for name in sorted({name for row in mine for name in row.spread})
+                    for name in sorted({name for row in mine for name in row.diversity})
                 },
             }
         first = rates[policies[0]]
@@ -85,7 +85,7 @@ class Scan:
                 "reward": _rate(rows),
                 "diversity": {
                     name: _spread(rows, name)
-                    for name in {name for row in rows for name in row.spread}
+                    for name in {name for row in rows for name in row.diversity}
                 },
             }
             for (policy, bucket), rows in sorted(buckets.items())
@@ -98,7 +98,7 @@ def _rate(rows: Sequence[SlateRow]) -> float:
 
 
 def _spread(rows: Sequence[SlateRow], name: str) -> float:
-    return sum(row.spread.get(name, 0.0) for row in rows) / len(rows)
+    return sum(row.diversity.get(name, 0.0) for row in rows) / len(rows)
 
 
 def _mean(values: FloatArray) -> dict[str, float | None]:

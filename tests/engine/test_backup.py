@@ -31,7 +31,7 @@ def grown_shop(store: Store) -> Shop:
     shop.retire("i5")
     shop.give("ann", exclude=("i1",), instead_of=shop.give("ann")["slate_id"])
     shop.close(100 * 86400.0)
-    given = shop.give("bob", k=3, show_again=True)
+    given = shop.give("bob", k=3, allow_repeats=True)
     shop.tell(given["slate_id"], {given["items"][0]["id"]: 0.25}, seen=[], event="e1")
     keep_prior(shop, "a")
     return shop
@@ -96,7 +96,7 @@ def test_a_long_history_goes_on_in_further_lines(
     monkeypatch.setattr(moving, "_CHUNK", 4000)
     old = Shop(opening("sqlite"))
     for number in range(25):
-        old.click("ann", place=number % 4, show_again=True)
+        old.click("ann", place=number % 4, allow_repeats=True)
         old.clock.now += 1
     old.click("bob")
     lines = old.exported()

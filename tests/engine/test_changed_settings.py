@@ -55,7 +55,7 @@ def test_every_change_leaves_lists_their_terms(store: Store, old: str, new: str)
     after = opened(store, new, clock)
     late, fresh = before.give("cat"), after.give("dan")
     same = after.tell(told["slate_id"], {liked: 0.5}, seen=[liked], event="e1")
-    assert same["status"] == ("kept" if "aggregation" in SETTINGS[old] else "learnt")
+    assert same["status"] == ("pending" if "aggregation" in SETTINGS[old] else "learnt")
     clock.now += 11 * WAIT
     after.engine.close_due()
 
@@ -93,10 +93,10 @@ def test_kept_feedback_is_learnt_though_the_first_counts_now(any_store: Store) -
     shop = opened(any_store, "sum", clock)
     given = shop.give()
     liked = given["items"][0]["id"]
-    assert shop.tell(given["slate_id"], {liked: 0.25})["status"] == "kept"
+    assert shop.tell(given["slate_id"], {liked: 0.25})["status"] == "pending"
 
     later = opened(any_store, "first", clock)
-    assert later.tell(given["slate_id"], {liked: 0.5})["status"] == "kept"
+    assert later.tell(given["slate_id"], {liked: 0.5})["status"] == "pending"
     later.close(WAIT)
 
     assert taught(later, given["slate_id"])[liked] == 0.75
@@ -109,7 +109,7 @@ def test_terms_say_what_a_list_could_be_chosen_from(any_store: Store) -> None:
     request: dict[str, Any] = {
         "candidates": ("i1", "i2", "i4"),
         "exclude": ("i4",),
-        "show_again": True,
+        "allow_repeats": True,
         "k": 2,
     }
 

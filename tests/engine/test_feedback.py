@@ -85,7 +85,7 @@ def test_what_is_known_already_is_said_so(shop: Shop) -> None:
     before = shop.user()
     assert shop.tell(slate, {a: 1.0}, seen=[b]) == {
         "slate_id": slate,
-        "status": "known",
+        "status": "duplicate",
         "learnt": [],
     }
     assert shop.user() == before
@@ -122,7 +122,7 @@ class TestEvents:
 
 def test_a_report_that_says_nothing_does_not_count_as_an_answer(shop: Shop) -> None:
     slate, _ = given(shop)
-    assert shop.tell(slate, {}, seen=[]) == {"slate_id": slate, "status": "known", "learnt": []}
+    assert shop.tell(slate, {}, seen=[]) == {"slate_id": slate, "status": "duplicate", "learnt": []}
     assert not shop.slate(slate).answered
     assert shop.user().state is None
 
@@ -169,7 +169,7 @@ def test_feedback_makes_the_list_better(shop: Shop) -> None:
     loud = np.argsort(-shop.items.features[:, 2])[:6]
     liked = {shop.items.ids[row] for row in loud}
     for _ in range(8):
-        answer = shop.give(show_again=True)
+        answer = shop.give(allow_repeats=True)
         ids = [item["id"] for item in answer["items"]]
         shop.tell(answer["slate_id"], {item: 1.0 for item in ids if item in liked})
-    assert len(set(shop.ids(show_again=True)) & liked) >= 3
+    assert len(set(shop.ids(allow_repeats=True)) & liked) >= 3

@@ -66,7 +66,7 @@ def lists(draw: st.DrawFn, number: int) -> tuple[dict[str, Any], list[dict[str, 
         "propensities": draw(
             st.none() | st.lists(st.floats(0, 1, exclude_min=True), min_size=k, max_size=k)
         ),
-        "spread": {h: draw(st.floats(0, 1e6)) for h in DISTANCES} if k > 1 else {},
+        "diversity": {h: draw(st.floats(0, 1e6)) for h in DISTANCES} if k > 1 else {},
         "rewards": told,
         "taught": taught,
         "reports": {},

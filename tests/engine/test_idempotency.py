@@ -24,7 +24,7 @@ def slates(shop: Shop, user: str = "ann") -> list[str]:
         {},
         {"k": 2, "exclude": ("i1",), "details": True},
         {"candidates": ("i3", "i4", "i5"), "dial": Dial(2.0, floor={"genres": 0.5})},
-        {"show_again": True, "explain": True},
+        {"allow_repeats": True, "explain": True},
     ],
     ids=["plain", "details", "dial", "explained"],
 )
@@ -44,10 +44,10 @@ def test_same_request_gets_the_same_answer(any_store: Store, asked: dict[str, An
 def test_items_shown_before_are_told_again(any_store: Store) -> None:
     shop = Shop(any_store, k=2)
     shop.give(candidates=("i1", "i2"))
-    first = shop.give(candidates=("i1", "i3"), show_again=True, idempotency_key="r1")
+    first = shop.give(candidates=("i1", "i3"), allow_repeats=True, idempotency_key="r1")
     assert sorted(item["shown_before"] for item in first["items"]) == [False, True]
 
-    assert shop.give(candidates=("i1", "i3"), show_again=True, idempotency_key="r1") == first
+    assert shop.give(candidates=("i1", "i3"), allow_repeats=True, idempotency_key="r1") == first
 
 
 def test_another_request_of_the_same_name_is_a_conflict(any_store: Store) -> None:

@@ -54,12 +54,12 @@ def test_an_edited_attribute_changes_what_is_made_from_it(books: Shop) -> None:
 
 def test_the_next_list_scores_the_item_by_its_new_attributes(books: Shop) -> None:
     for _ in range(3):
-        given = books.give(k=6, show_again=True)
+        given = books.give(k=6, allow_repeats=True)
         likes = {i["id"]: float(int(i["id"][1:]) % 3 == 1) for i in given["items"]}
         books.tell(given["slate_id"], likes)
 
     def score(item: str) -> float:
-        (found,) = books.give(candidates=(item,), show_again=True)["items"]
+        (found,) = books.give(candidates=(item,), allow_repeats=True)["items"]
         return float(found["score"])
 
     before = score("b0")
@@ -181,7 +181,7 @@ def test_an_edited_film_is_another_film_to_the_next_list(caller: Caller) -> None
     caller.get("POST", f"/v1/slates/{given['slate_id']}/feedback", {"rewards": likes})
 
     def told() -> dict[str, Any]:
-        one = {"candidates": [item], "show_again": True, "explain": True}
+        one = {"candidates": [item], "allow_repeats": True, "explain": True}
         (found,) = caller.slate("ann", k=1, **one)["items"]
         why: dict[str, Any] = found["explanation"]
         return why

@@ -51,7 +51,7 @@ def test_a_retired_item_is_in_no_list(any_store: Store) -> None:
     best = shop.ids("ann")[0]
     assert shop.retire(best) == shop.retire(best) == {"id": best, "retired": True}
     assert best not in shop.ids("bob", k=24)
-    assert best not in shop.ids("ann", k=24, show_again=True)
+    assert best not in shop.ids("ann", k=24, allow_repeats=True)
     with pytest.raises(InputError, match="must leave an item that is not retired"):
         shop.give(candidates=(best,))
 
@@ -242,7 +242,7 @@ def test_a_policy_that_does_not_fit_is_found_at_the_start(store: Store) -> None:
 def test_a_policy_is_remembered_over_one_catalogue_alone(shop: Shop) -> None:
     shop.click("ann")
     shop.snapshot(new_item())
-    assert shop.ids("ann", show_again=True, dial=Dial(floor=9.0), k=25)
+    assert shop.ids("ann", allow_repeats=True, dial=Dial(floor=9.0), k=25)
     with shop.store.reading() as reader:
         assert len(shop.engine.live.as_of(reader).catalogue) == 25
     shop.click("ann", candidates=("new",))

@@ -11,7 +11,7 @@ from tests.engine.conftest import Opening
 from tests.engine.shop import LMDH, Shop
 from variegate.engine import RecommendRequest
 from variegate.engine.packing import unpacked_slate
-from variegate.engine.recommend import spread_of
+from variegate.engine.recommend import pairwise_diversity
 from variegate.engine.rules import DAY
 from variegate.engine.shown import SeenItems
 from variegate.errors import InputError, NotFoundError
@@ -72,7 +72,7 @@ def test_when_all_was_shown_the_oldest_come_back(shop: Shop) -> None:
 
 def test_what_was_shown_comes_again_if_asked_for(shop: Shop) -> None:
     first = shop.ids()
-    again = shop.give(show_again=True)
+    again = shop.give(allow_repeats=True)
     assert [item["id"] for item in again["items"]] == first
     assert all(item["shown_before"] for item in again["items"])
 
@@ -127,9 +127,9 @@ def test_the_dial_changes_the_list_and_teaches_nothing(shop: Shop) -> None:
     for place in (0, 3, 1):
         shop.click(place=place)
     before = shop.user().state
-    plain = shop.ids("ann", show_again=True)
-    varied = shop.ids("ann", show_again=True, dial=Dial(floor=5.0))
-    again = shop.ids("ann", show_again=True)
+    plain = shop.ids("ann", allow_repeats=True)
+    varied = shop.ids("ann", allow_repeats=True, dial=Dial(floor=5.0))
+    again = shop.ids("ann", allow_repeats=True)
     assert (plain == again, plain == varied) == (True, False)
     assert shop.user().state == before
 
@@ -139,7 +139,7 @@ def test_a_dialled_list_is_the_policys_own_and_explained_so(shop: Shop) -> None:
     policy = shop.experiment.policy_of(shop.user(), shop.items)
     dial = Dial(scale=3.0, ceiling={"genres": 0.1})
     slate = policy.recommend(4, dial=dial)
-    given = shop.give(show_again=True, dial=dial, explain=True)
+    given = shop.give(allow_repeats=True, dial=dial, explain=True)
     assert [item["id"] for item in given["items"]] == list(slate.ids)
     parts = policy.explain(slate, dial=dial)
     assert [i["explanation"]["diversity"]["genres"] for i in given["items"]] == (
@@ -183,18 +183,18 @@ def test_the_spread_is_the_mean_distance_of_all_pairs(store: Store, line: str) -
     slate = unpacked_slate(row)
     for h in shop.items.distances:
         matrix = h.among(slate.items).matrix()
-        assert row.spread[h.name] == pytest.approx(matrix.sum() / 20, abs=1e-12)
+        assert row.diversity[h.name] == pytest.approx(matrix.sum() / 20, abs=1e-12)
 
 
 def test_a_list_of_one_has_no_spread(shop: Shop) -> None:
     policy = shop.experiment.new_policy("lmdh", shop.items)
-    assert spread_of(policy, policy.recommend(1)) == {}
+    assert pairwise_diversity(policy, policy.recommend(1)) == {}
 
 
 def test_a_slate_is_kept_to_the_last_digit(shop: Shop) -> None:
     shop.click()
     policy = shop.experiment.policy_of(shop.user(), shop.items)
-    row = shop.slate(shop.give(show_again=True)["slate_id"])
+    row = shop.slate(shop.give(allow_repeats=True)["slate_id"])
     kept, made = unpacked_slate(row), policy.recommend(4)
     for name in ("items", "relevance", "diversity", "scores", "coverage"):
         assert np.array_equal(getattr(kept, name), getattr(made, name))

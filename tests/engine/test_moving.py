@@ -70,8 +70,8 @@ def test_items_that_came_in_another_order_are_found_by_their_ids(opening: Openin
     new.snapshot(new_item("n1"))
     new.take_in(old.exported())
     assert (new.check().wrong, new.check().largest) == ((), 0.0)
-    scores = {item["id"]: item["score"] for item in new.give(k=26, show_again=True)["items"]}
-    known = {item["id"]: item["score"] for item in old.give(k=26, show_again=True)["items"]}
+    scores = {item["id"]: item["score"] for item in new.give(k=26, allow_repeats=True)["items"]}
+    known = {item["id"]: item["score"] for item in old.give(k=26, allow_repeats=True)["items"]}
     assert scores == pytest.approx(known, abs=1e-12)
     third = given["items"][2]["id"]
     assert new.tell(given["slate_id"], {third: 1.0}, seen=[])["learnt"] == [third]
@@ -120,7 +120,7 @@ def test_many_users_and_lists_are_exported_in_pages(opening: Opening) -> None:
     for number in range(120):
         shop.give(f"u{number % 60:02}", k=1)
     for _ in range(60):
-        shop.click("u00", k=1, show_again=True)
+        shop.click("u00", k=1, allow_repeats=True)
     lines = shop.exported()
     assert [line["user"] for line in lines[1:]] == [f"u{number:02}" for number in range(60)]
     assert len(lines[1]["lists"]) == 62
@@ -180,7 +180,7 @@ Breaking = Callable[[dict[str, Any]], object]
         lambda line: line["lists"][0].update(items=["nope"] * 4),
         lambda line: line["lists"][0].update(rewards=[2.0, 0.0, 0.0, 0.0]),
         lambda line: line["lists"][0].update(earned=float("nan")),
-        lambda line: line["lists"][0].update(spread={"genres": float("inf")}),
+        lambda line: line["lists"][0].update(diversity={"genres": float("inf")}),
         lambda line: line["lists"][0].update(reports={"x": {}}),
         lambda line: line["events"][0].update(kind="coup"),
         lambda line: line["events"][0].update(time=None),

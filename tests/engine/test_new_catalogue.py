@@ -103,7 +103,7 @@ def test_rows_are_found_again_by_their_ids(any_store: Store) -> None:
 
 def test_lists_with_items_that_are_gone_teach_nothing(any_store: Store) -> None:
     shop = lived_in(any_store)
-    open_list = shop.give("u0", candidates=("i20", "i21", "i22", "i23"), show_again=True)
+    open_list = shop.give("u0", candidates=("i20", "i21", "i22", "i23"), allow_repeats=True)
     smaller = shop.items.first(20)
     later, done = moved(shop, smaller)
     lists = [row for u in range(6) for row in later.engine.history(f"u{u}", 10, None)["slates"]]
@@ -128,7 +128,7 @@ def test_what_was_changed_at_run_time_goes_but_for_what_is_retired(any_store: St
     shop.snapshot(new_item("run1"), new_item("run2"), {"id": "i1", "title": "Changed"})
     shop.retire("i2")
     shop.retire("run1")
-    shop.click("u0", candidates=("run2", "i5", "i6", "i7"), show_again=True)
+    shop.click("u0", candidates=("run2", "i5", "i6", "i7"), allow_repeats=True)
     items = retrained(shop.items)
     other = items.extended(
         ["run1"],

@@ -108,7 +108,7 @@ class TestFailedCommit:
             shop.all(self.report)
         self.patch.undo()
         policy = shop.experiment.policy_of(shop.user(), shop.items)
-        assert shop.ids(show_again=True) == list(policy.recommend(4).ids)
+        assert shop.ids(allow_repeats=True) == list(policy.recommend(4).ids)
 
     def test_a_fault_of_ours_leaves_nothing_either(self, shop: Shop) -> None:
         self.failing(self.patch, ZeroDivisionError("ours"))

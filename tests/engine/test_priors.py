@@ -58,7 +58,7 @@ class TestFit:
             snapshot = shop.engine.live.as_of(reader)
         policy = shop.experiment.as_of(snapshot).policy_of(shop.user("user 1"), shop.items)
 
-        given = shop.ids("user 1", show_again=True)
+        given = shop.ids("user 1", allow_repeats=True)
 
         assert given == list(policy.recommend(4).ids)
         assert policy.prior.users == view["users"]  # type: ignore[attr-defined]

@@ -99,7 +99,7 @@ def test_lists_after_a_rebuild_are_made_by_the_new_state(store: Store) -> None:
     shop.all(Rebuilding("bob"))
     policy = shop.experiment.policy_of(shop.user("bob"), shop.items)
     expected = list(policy.recommend(4).ids)
-    assert shop.ids("bob", show_again=True) == twin.ids("bob", show_again=True) == expected
+    assert shop.ids("bob", allow_repeats=True) == twin.ids("bob", allow_repeats=True) == expected
 
 
 def test_rebuilding_nobody_does_nothing(shop: Shop) -> None:

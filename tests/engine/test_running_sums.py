@@ -66,7 +66,7 @@ class Traffic:
 
     def give(self) -> None:
         k = int(self.rng.integers(1, 6))
-        self.given.append(self.shop.give(self.user(), k=k, show_again=True))
+        self.given.append(self.shop.give(self.user(), k=k, allow_repeats=True))
 
     def some_list(self) -> dict[str, Any]:
         if not self.given:
@@ -150,7 +150,9 @@ def test_an_imported_number_without_measure_leaves_reports_to_everyone(any_store
         shop.click(user)
     with any_store.batch() as batch:  # as a store has it that an older version wrote
         row = next(iter(batch.history("ann", 1)))
-        huge = row._replace(id="01HUGE", earned=1e308, spread=dict.fromkeys(row.spread, 1e308))
+        huge = row._replace(
+            id="01HUGE", earned=1e308, diversity=dict.fromkeys(row.diversity, 1e308)
+        )
         batch.add_slates([huge, huge._replace(id="01HUGER", created=huge.created + 60)])
     report = shop.engine.comparison()
     assert report["policies"][0]["users"] == 2

@@ -82,7 +82,7 @@ class TestReport:
         given = shop.give(user)
         ids = [item["id"] for item in given["items"]]
         shop.tell(given["slate_id"], dict.fromkeys(ids[:likes], 1.0), seen=ids[:seen])
-        self.spreads.setdefault(user, []).append(shop.slate(given["slate_id"]).spread)
+        self.spreads.setdefault(user, []).append(shop.slate(given["slate_id"]).diversity)
 
     def fill(self, shop: Shop) -> None:
         one, two, three = self.users["a"]

@@ -129,7 +129,7 @@ def test_a_user_whose_policy_is_gone_learns_anew_from_the_log(store: Store, line
     policy = new.experiment.new_policy("new", new.items)
     for slate, place in zip(slates, (0, 2, 1), strict=True):
         policy.update(unpacked_slate(new.slate(slate)), np.eye(4)[place])
-    given = new.give(show_again=True)
+    given = new.give(allow_repeats=True)
     user = new.user()
     assert user.policy == given["policy"] == "new"
     assert user.state == policy.state().to_bytes()
@@ -212,9 +212,9 @@ class TestTwoProcesses:
         one = Shop(any_store)
         two = Shop(any_store, clock=one.clock)
         for shop in (one, two, two, one, two, one):
-            shop.click(show_again=True)
+            shop.click(allow_repeats=True)
         policy = one.experiment.policy_of(one.user(), one.items)
-        assert one.ids(show_again=True) == list(policy.recommend(4).ids)
+        assert one.ids(allow_repeats=True) == list(policy.recommend(4).ids)
         assert (one.check().wrong, one.check().largest) == ((), 0.0)
 
     def test_a_user_who_was_replaced_elsewhere_is_not_remembered(
@@ -230,7 +230,7 @@ class TestTwoProcesses:
         while two.user().version < versions:
             two.give("ann")
         fresh = Shop(opening("sqlite"), LMDH)
-        assert one.ids("ann", show_again=True) == fresh.ids("ann")
+        assert one.ids("ann", allow_repeats=True) == fresh.ids("ann")
 
     def test_both_taking_the_same_report_learn_it_once(self, any_store: Store) -> None:
         one, two = Shop(any_store), Shop(any_store)

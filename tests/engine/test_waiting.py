@@ -11,8 +11,8 @@ class TestSum:
     def test_rewards_add_up_to_1_and_are_learnt_in_the_end(self, any_store: Store) -> None:
         shop = Shop(any_store, aggregation="sum", wait_seconds=60.0)
         slate, (a, b, *_) = given(shop)
-        assert shop.tell(slate, {a: 0.25, b: 0.5}, seen=[a, b], event="1")["status"] == "kept"
-        assert shop.tell(slate, {a: 0.25, b: 0.75}, seen=[], event="2")["status"] == "kept"
+        assert shop.tell(slate, {a: 0.25, b: 0.5}, seen=[a, b], event="1")["status"] == "pending"
+        assert shop.tell(slate, {a: 0.25, b: 0.75}, seen=[], event="2")["status"] == "pending"
         assert shop.slate(slate).rewards == [0.5, 1.0, None, None]
         assert shop.slate(slate).earned == 1.5
         assert shop.user().state is None

@@ -31,7 +31,7 @@ def test_repeated_item_is_still_remembered(any_store: Store) -> None:
     shop = Shopping(any_store, k=1)
     first = shop.give(candidates=("i3",))
     shop.tell(first["slate_id"], {"i3": 1.0})
-    again = shop.give(candidates=("i3",), show_again=True)
+    again = shop.give(candidates=("i3",), allow_repeats=True)
 
     shop.give(instead_of=again["slate_id"], candidates=("i5",))
 
@@ -44,7 +44,7 @@ def test_repeated_item_keeps_its_place_in_time(any_store: Store) -> None:
     for item in ("i1", "i2", "i3"):
         shop.give(candidates=(item,))
     before = shop.memory()
-    again = shop.give(candidates=("i1",), show_again=True)
+    again = shop.give(candidates=("i1",), allow_repeats=True)
     assert [row for row, _ in shop.memory()] == [2, 3, 1]
 
     shop.give(instead_of=again["slate_id"], candidates=("i9",))
@@ -68,8 +68,8 @@ def test_entries_that_were_pushed_out_come_back(any_store: Store) -> None:
 def test_lists_between_stay_shown(any_store: Store) -> None:
     shop = Shopping(any_store, k=1)
     shop.give(candidates=("i1",))
-    back = shop.give(k=2, candidates=("i1", "i2"), show_again=True)
-    between = shop.give(k=2, candidates=("i2", "i3"), show_again=True)
+    back = shop.give(k=2, candidates=("i1", "i2"), allow_repeats=True)
+    between = shop.give(k=2, candidates=("i2", "i3"), allow_repeats=True)
     when = int(shop.clock.now)
 
     shop.give(instead_of=back["slate_id"], candidates=("i9",))
@@ -93,7 +93,7 @@ def test_any_lists_leave_what_the_others_would_have(store: Store, seed: int) -> 
         back = None
         if standing and rng.random() < 0.4:
             back = standing.pop(int(rng.integers(len(standing))))[0]
-        given = shop.give(k=len(wished), candidates=wished, show_again=True, instead_of=back)
+        given = shop.give(k=len(wished), candidates=wished, allow_repeats=True, instead_of=back)
         standing.append((given["slate_id"], item_ids(given), shop.clock.now))
 
         plain = SeenItems()
@@ -114,7 +114,7 @@ def test_list_of_the_same_transaction_counts_as_given_after(any_store: Store) ->
     shop.clock.now += 60.0
 
     shop.all(
-        RecommendRequest("ann", candidates=("i1",), show_again=True),
+        RecommendRequest("ann", candidates=("i1",), allow_repeats=True),
         RecommendRequest("ann", candidates=("i2",), instead_of=first["slate_id"]),
     )
 
@@ -126,8 +126,8 @@ def test_list_of_the_same_transaction_counts_as_given_after(any_store: Store) ->
 def test_refused_request_changes_nothing(any_store: Store) -> None:
     shop = Shopping(any_store, k=1)
     shop.give(candidates=("i1",))
-    back = shop.give(candidates=("i1",), show_again=True)
-    shop.give(candidates=("i1",), show_again=True)
+    back = shop.give(candidates=("i1",), allow_repeats=True)
+    shop.give(candidates=("i1",), allow_repeats=True)
     before = shop.memory(), shop.slate(back["slate_id"])
 
     with pytest.raises(ConflictError, match="somebody else"):

@@ -38,7 +38,7 @@ def _still_answers(client: TestClient) -> Iterator[None]:
 @pytest.fixture
 def slate(client: TestClient) -> str:
     """Return a list of ann's that nothing was said of."""
-    answer = client.post("/v1/users/ann/slates", json={"show_again": True})
+    answer = client.post("/v1/users/ann/slates", json={"allow_repeats": True})
     return str(answer.json()["slate_id"])
 
 

@@ -128,7 +128,7 @@ class TestDetails:
         items = shop()
         rows = items.rows(ids(slate))
         pairs = {h.name: h.among(rows).matrix().sum() / 6 for h in items.distances}
-        assert slate["spread"] == pytest.approx(pairs)
+        assert slate["diversity"] == pytest.approx(pairs)
 
     def test_attributes_come_where_they_are_asked_for(self, page: TestClient) -> None:
         plain, whole = given(page), given(page, details=True)
@@ -160,7 +160,7 @@ class TestInsteadOf:
         )
 
         assert ids(varied) != ids(second)
-        assert varied["spread"]["price"] > second["spread"]["price"]
+        assert varied["diversity"]["price"] > second["diversity"]["price"]
 
     def test_it_stays_in_the_history_as_closed_and_not_answered(self, page: TestClient) -> None:
         first = given(page)
@@ -245,7 +245,7 @@ class TestBeside:
         other = beside(page, second, "mmr").json()
 
         assert [item["id"] for item in same["items"]] == ids(second)
-        assert same["spread"] == pytest.approx(second["spread"])
+        assert same["diversity"] == pytest.approx(second["diversity"])
         assert other["label"] == "MMR"
         assert not {item["id"] for item in other["items"]} & set(ids(first))
         assert set(other["items"][0]) == {"id", "title", "score", "attributes"}
@@ -254,7 +254,7 @@ class TestBeside:
         first = given(page, k=2)
         allowed = [*ids(first), "item-1", "item-5", "item-7"]
 
-        same = given(page, k=2, candidates=allowed, exclude=["item-7"], show_again=True)
+        same = given(page, k=2, candidates=allowed, exclude=["item-7"], allow_repeats=True)
         fresh = given(page, k=2, candidates=allowed, exclude=["item-7"])
 
         for one in (same, fresh):

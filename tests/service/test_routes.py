@@ -39,7 +39,7 @@ class TestLists:
             exclude=["item-3"],
             diversity=dial,
             explain=True,
-            show_again=True,
+            allow_repeats=True,
         )
         assert {item["id"] for item in given["items"]} == {"item-1", "item-2"}
         for item in given["items"]:

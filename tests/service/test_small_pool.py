@@ -135,7 +135,7 @@ def test_demonstrations_hold_up_nobody(tmp_path: Path) -> None:
         for _ in range(5):
             began = time.monotonic()
             assert ask(port, "GET", "/readyz")[0] == 200
-            assert ask(port, "POST", "/v1/users/ann/slates", {"show_again": True})[0] == 201
+            assert ask(port, "POST", "/v1/users/ann/slates", {"allow_repeats": True})[0] == 201
             assert ask(port, "GET", "/v1/users/ann")[0] == 200
             took.append(time.monotonic() - began)
         assert min(took) < 1

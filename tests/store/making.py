@@ -36,7 +36,7 @@ def slate(name: str = "01A", owner: str = "ada", **changes: Any) -> SlateRow:
         items=("m1", 'm"2', "m'3"),
         features=b"\x00\x01\xfe",
         propensities=[0.5, 0.25, 1e-09],
-        spread={"cosine": 0.1, "genres": 0.75},
+        diversity={"cosine": 0.1, "genres": 0.75},
         rewards=[None, None, None],
         taught=[False, False, False],
         reports={},

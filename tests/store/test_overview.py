@@ -45,14 +45,14 @@ def test_rewards_are_added_up_by_policy_and_minute(store: Store) -> None:
         batch.add_slates(
             [
                 answered(
-                    slate("01A", "bob", created=START, spread={"cosine": 0.5}), [1.0, None, 0.25]
+                    slate("01A", "bob", created=START, diversity={"cosine": 0.5}), [1.0, None, 0.25]
                 ),
                 answered(
-                    slate("01B", "ada", created=START + 10, spread={"cosine": 0.25, "x": 0.0}),
+                    slate("01B", "ada", created=START + 10, diversity={"cosine": 0.25, "x": 0.0}),
                     [0.0, None, None],
                 ),
                 answered(
-                    slate("01C", "ada", policy="mmr", created=START + 70, spread={}),
+                    slate("01C", "ada", policy="mmr", created=START + 70, diversity={}),
                     [1.0, 1.0, 1.0],
                 ),
                 slate("01D", "ada", created=START),
@@ -83,7 +83,9 @@ def test_sums_of_many_lists_are_those_that_python_adds_up(store: Store) -> None:
         mine = [row for row in rows if 2 * (row.created // 120) == sums.first]
         assert sums.answered == len(mine)
         assert sums.earned == pytest.approx(sum(row.earned for row in mine), abs=1e-12)
-        assert sums.spread["cosine"] == pytest.approx(sum(row.spread["cosine"] for row in mine))
+        assert sums.diversity["cosine"] == pytest.approx(
+            sum(row.diversity["cosine"] for row in mine)
+        )
 
 
 def test_old_minutes_are_dropped_and_the_sums_of_all_time_stay(store: Store) -> None:
@@ -115,7 +117,7 @@ def test_an_empty_store_has_nothing_to_tell(store: Store) -> None:
 
 
 def test_parts_add_up_whoever_wrote_what(store: Store) -> None:
-    given = slate("01A", created=START, spread={"x": 0.5})
+    given = slate("01A", created=START, diversity={"x": 0.5})
     told: list[list[float | None]] = [[1.0, None, None], [1.0, 0.25, None], [1.0, 0.25, 0.5]]
     for part, rewards in enumerate(told):
         with store._database.writing() as transaction:

@@ -49,23 +49,25 @@ def test_users_count_once_for_each_policy_that_they_answered(store: Store) -> No
     with store.batch() as batch:
         batch.add_slates(
             [
-                answered(slate("01A", "bob", spread={"cosine": 0.5}), [1.0, None, 0.25]),
-                answered(slate("01B", "bob", spread={"cosine": 0.25, "x": 0.0}), [0.0, None, 1.0]),
-                answered(slate("01C", "bob", policy="mmr", spread={}), [None, None, None]),
-                answered(slate("01D", "ada", spread={"cosine": 1.0}), [1.0, 1.0, 1.0]),
-                slate("01E", "ada", spread={"cosine": 1.0}),
+                answered(slate("01A", "bob", diversity={"cosine": 0.5}), [1.0, None, 0.25]),
+                answered(
+                    slate("01B", "bob", diversity={"cosine": 0.25, "x": 0.0}), [0.0, None, 1.0]
+                ),
+                answered(slate("01C", "bob", policy="mmr", diversity={}), [None, None, None]),
+                answered(slate("01D", "ada", diversity={"cosine": 1.0}), [1.0, 1.0, 1.0]),
+                slate("01E", "ada", diversity={"cosine": 1.0}),
             ]
         )
 
-    spread = {"cosine": moments(0.375, 1.0), "x": moments(0.0, 0.0)}
+    diversity = {"cosine": moments(0.375, 1.0), "x": moments(0.0, 0.0)}
     assert sums_of(store) == {
-        "lmdh": PolicySums("lmdh", 2, 3, moments(2.25 / 4, 1.0), spread),
+        "lmdh": PolicySums("lmdh", 2, 3, moments(2.25 / 4, 1.0), diversity),
         "mmr": PolicySums("mmr", 1, 1, moments(0.0), {}),
     }
 
 
 def test_a_list_that_changes_is_counted_as_it_is_by_now(store: Store) -> None:
-    given = slate("01A", spread={"cosine": 0.5})
+    given = slate("01A", diversity={"cosine": 0.5})
     with store.batch() as batch:
         batch.add_slates([given])
     for rewards in ([1.0, None, None], [1.0, 0.25, None], [1.0, 0.25, 0.5]):
@@ -78,7 +80,7 @@ def test_a_list_that_changes_is_counted_as_it_is_by_now(store: Store) -> None:
 
 
 def test_a_list_that_is_given_and_answered_in_one_batch_counts_once(store: Store) -> None:
-    given = slate("01A", spread={})
+    given = slate("01A", diversity={})
     with store.batch() as batch:
         batch.add_slates([given])
         batch.change_slates([answered(given, [1.0, None, None])])
@@ -96,8 +98,8 @@ def test_who_is_forgotten_leaves_the_sums_as_they_were(store: Store) -> None:
 
     add_users(store, "bob")
     with store.batch() as batch:
-        batch.add_slates([slate("02A", "bob", spread={"huge": 1e308})])
-        batch.change_slates([answered(slate("02A", "bob", spread={"huge": 1e308}), [0.7] * 3)])
+        batch.add_slates([slate("02A", "bob", diversity={"huge": 1e308})])
+        batch.change_slates([answered(slate("02A", "bob", diversity={"huge": 1e308}), [0.7] * 3)])
         batch.add_events([event("bob", "feedback"), event("bob", "close")])
     assert sums_of(store) != before
     with store.batch() as batch:
@@ -116,7 +118,7 @@ def test_who_is_replaced_in_one_batch_counts_as_what_they_became(store: Store) -
         batch.change_slates([answered(slate("01A", "ada"), [0.3, 0.9, 0.1])])
         batch.forget_user("ada")
         batch.ensure_users([user("ada")])
-        batch.add_slates([answered(slate("01B", "ada", spread={}), [0.5, None, None])])
+        batch.add_slates([answered(slate("01B", "ada", diversity={}), [0.5, None, None])])
 
     assert sums_of(store) == {"lmdh": PolicySums("lmdh", 1, 1, moments(0.5), {})}
 
@@ -125,15 +127,15 @@ def test_numbers_without_measure_break_nothing(store: Store) -> None:
     with store.batch() as batch:
         batch.add_slates(
             [
-                answered(slate("01A", "ada", spread={"x": 1e308}), [1.0, None, None]),
-                answered(slate("01B", "bob", spread={"x": -1e308}), [1.0, None, None]),
-                answered(slate("01C", "cyd", spread={"x": 1e308}), [1.0])._replace(earned=1e308),
+                answered(slate("01A", "ada", diversity={"x": 1e308}), [1.0, None, None]),
+                answered(slate("01B", "bob", diversity={"x": -1e308}), [1.0, None, None]),
+                answered(slate("01C", "cyd", diversity={"x": 1e308}), [1.0])._replace(earned=1e308),
             ]
         )
 
     found = sums_of(store)["lmdh"]
     assert all(map(math.isfinite, (found.reward.mean, found.reward.error)))
-    assert all(map(math.isfinite, (found.spread["x"].mean, found.spread["x"].error)))
+    assert all(map(math.isfinite, (found.diversity["x"].mean, found.diversity["x"].error)))
 
 
 def test_intervals_lose_no_digits_however_often_a_list_changes() -> None:

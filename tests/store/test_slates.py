@@ -14,7 +14,7 @@ NEVER = slate(
     terms={},
     propensities=None,
     items=(),
-    spread={},
+    diversity={},
     rewards=[],
     taught=[],
 )

@@ -212,10 +212,10 @@ def _lesson(given: LoggedSlate, event: EventRow) -> Lesson:
 def _normaliser_of(row: SlateRow, slate: Slate) -> Normaliser:
     """Return the scale with which the list's distances give the mean distance in the row."""
     # After another catalogue was taken the row still has the distances that were shown.
-    is_same = len(row.spread) == slate.diversity.shape[1]
+    is_same = len(row.diversity) == slate.diversity.shape[1]
     for name in NORMALISERS if row.k > 1 and is_same else ():
         normaliser = cast("Normaliser", name)
         means = normalising_weights(normaliser, row.k) @ slate.diversity
-        if np.abs(means - list(row.spread.values())).max(initial=0.0) < 1e-9:
+        if np.abs(means - list(row.diversity.values())).max(initial=0.0) < 1e-9:
             return normaliser
     return "growing"

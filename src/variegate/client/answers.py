@@ -38,7 +38,7 @@ class Slate:
     policy: str
     items: tuple[ShownItem, ...]
     #: The mean distance of the list's pairs, by distance
-    spread: Mapping[str, float] = field(default_factory=dict)
+    diversity: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ class Slate:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What became of a report: `learnt`, `kept`, `known` or `late`."""
+    """What became of a report: `learnt`, `pending`, `duplicate` or `late`."""
 
     slate_id: str
     status: str
@@ -120,7 +120,7 @@ class PastSlate:
     answered: bool
     earned: float
     #: The mean distance of the list's pairs, by distance
-    spread: Mapping[str, float]
+    diversity: Mapping[str, float]
     items: tuple[PastItem, ...]
 
 

@@ -119,7 +119,7 @@ def recommend(
     exclude: Iterable[str] = (),
     diversity: Diversity | Mapping[str, Any] | None = None,
     explain: bool = False,
-    show_again: bool = False,
+    allow_repeats: bool = False,
     details: bool = False,
     instead_of: Slate | str | None = None,
     idempotency_key: str | None = None,
@@ -141,7 +141,7 @@ def recommend(
         A `Diversity`, or a mapping with any of `scale`, `floor` and `ceiling`.
     explain
         Whether each item comes with the parts of its score.
-    show_again
+    allow_repeats
         Whether items may come again that the user was shown before.
     details
         Whether each item comes with its attributes.
@@ -159,7 +159,7 @@ def recommend(
         "exclude": ids("exclude", exclude),
         "diversity": None if dial is None else dict(dial),
         "explain": explain,
-        "show_again": show_again,
+        "allow_repeats": allow_repeats,
         "details": details,
         "instead_of": instead_of.slate_id if isinstance(instead_of, Slate) else instead_of,
     }

@@ -10,7 +10,7 @@ from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.engine.choosing import any_policy, label_of
 from variegate.engine.experiment import Experiment
 from variegate.engine.itemdata import plain_attributes
-from variegate.engine.recommend import spread_of
+from variegate.engine.recommend import pairwise_diversity
 from variegate.engine.relearning import lessons
 from variegate.engine.terms import Terms, terms_of
 from variegate.engine.withdrawing import WITHDRAWN, known_rows
@@ -56,7 +56,7 @@ def beside_view(
                 other.ids, other.items.tolist(), other.scores.tolist(), strict=True
             )
         ],
-        "spread": spread_of(policy, other),
+        "diversity": pairwise_diversity(policy, other),
     }
 
 

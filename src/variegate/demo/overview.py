@@ -52,7 +52,7 @@ def _bucket(row: PeriodSums) -> dict[str, Any]:
         "policy": row.policy,
         "minute": int(MINUTE) * row.first,
         "reward": row.earned / max(row.positions, 1),
-        "diversity": {name: total / row.answered for name, total in row.spread.items()},
+        "diversity": {name: total / row.answered for name, total in row.diversity.items()},
     }
 
 

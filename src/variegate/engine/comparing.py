@@ -40,7 +40,7 @@ def _summary(sums: PolicySums, experiment: Experiment) -> dict[str, Any]:
         "users": sums.users,
         "answered_slates": sums.answered,
         "reward": _mean(sums.reward),
-        "diversity": {name: _mean(moments) for name, moments in sorted(sums.spread.items())},
+        "diversity": {name: _mean(moments) for name, moments in sorted(sums.diversity.items())},
     }
 
 

@@ -87,7 +87,7 @@ def _outcome(
     if late and terms.late == "drop":
         return row, {}, "late"
     if terms.aggregation == "sum" and not row.closed:
-        return with_rewards(row, _summed(row, said, looked)), {}, "kept"
+        return with_rewards(row, _summed(row, said, looked)), {}, "pending"
     if not row.closed:  # what was learnt from silence does not contradict what is said of it later
         _check_agrees(row, said)
     fresh = {
@@ -99,7 +99,7 @@ def _outcome(
         return row, {}, "late"
     rewards = [fresh.get(place, reward) for place, reward in enumerate(row.rewards)]
     taught = [place in fresh or done for place, done in enumerate(row.taught)]
-    return with_rewards(row, rewards, taught), fresh, "learnt" if fresh else "known"
+    return with_rewards(row, rewards, taught), fresh, "learnt" if fresh else "duplicate"
 
 
 def with_rewards(

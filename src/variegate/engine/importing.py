@@ -107,7 +107,7 @@ class Target:
                 "user_id": user,
                 "items": tuple(line.items),
                 "features": decoded("features", line.features),
-                "spread": self._spread(line),
+                "diversity": self._diversity(line),
                 "terms": self.kept_terms(line.terms),
                 "earned": sum(told, 0.0),
                 "answered": bool(told),
@@ -145,13 +145,14 @@ class Target:
             return terms
         return {name: value for name, value in terms.items() if name != "revision"}
 
-    def _spread(self, line: SlateLine) -> dict[str, float]:
+    def _diversity(self, line: SlateLine) -> dict[str, float]:
         wanted = self._distances if line.k > 1 else []
-        if line.spread.keys() != set(wanted):
+        if line.diversity.keys() != set(wanted):
             raise DataError(
-                f"`spread` of list {line.id!r} must be of {wanted}, got {sorted(line.spread)[:8]}"
+                f"`diversity` of list {line.id!r} must be of {wanted}, "
+                f"got {sorted(line.diversity)[:8]}"
             )
-        return {name: line.spread[name] for name in wanted}
+        return {name: line.diversity[name] for name in wanted}
 
     def _rows(self, field: str, items: Sequence[str]) -> list[int]:
         try:

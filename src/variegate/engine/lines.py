@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal, NoReturn, TypeAlias
 import numpy as np
 from pydantic import (
     AfterValidator,
+    AliasChoices,
     BaseModel,
     ConfigDict,
     Field,
@@ -123,9 +124,13 @@ class StateLine(_Part):
     arrays: Annotated[dict[_Name, ArrayLine | list[Any]], Field(max_length=64)]
 
 
+#: `kept` and `known` are the names of `pending` and `duplicate` in exports of earlier versions.
+_Status = Literal["learnt", "pending", "duplicate", "late", "kept", "known"]
+
+
 class _Outcome(_Part):
     slate_id: _SlateId
-    status: Literal["learnt", "kept", "known", "late"]
+    status: _Status
     learnt: Annotated[list[_Id], Field(max_length=10_000)]
 
 
@@ -185,7 +190,11 @@ class SlateLine(_Part):
     items: list[_Id]
     features: str
     propensities: list[_Propensity] | None
-    spread: Annotated[dict[_Text, _Distance], Field(max_length=1000)]
+    #: Exports of earlier versions call it `spread`.
+    diversity: Annotated[
+        dict[_Text, _Distance],
+        Field(max_length=1000, validation_alias=AliasChoices("diversity", "spread")),
+    ]
     rewards: list[_Reward | None]
     taught: list[bool]
     reports: Annotated[
@@ -216,7 +225,7 @@ class _FeedbackBody(_Part):
     rewards: Annotated[dict[_Id, _Reward], Field(max_length=10_000)]
     seen: Annotated[list[_Id], Field(max_length=100_000)] | None
     event: _Id | None
-    status: Literal["learnt", "kept", "known", "late"]
+    status: _Status
     taught: _Taught
 
 

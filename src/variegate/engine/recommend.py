@@ -38,7 +38,7 @@ class RecommendRequest:
     dial: Dial | None = None
     explain: bool = False
     #: Whether items that were shown before may be shown again
-    show_again: bool = False
+    allow_repeats: bool = False
     #: Whether each item comes with its attributes
     details: bool = False
     #: A list of the user's that nobody answered: it is taken back, this one is given for it
@@ -137,7 +137,7 @@ def _new_row(
         items=slate.ids,
         features=packed_slate(slate),
         propensities=None,
-        spread=spread_of(policy, slate),
+        diversity=pairwise_diversity(policy, slate),
         rewards=[None] * k,
         taught=[False] * k,
         reports={},
@@ -162,7 +162,7 @@ def _terms(
         dial=request.dial,
         candidates=request.candidates,
         exclude=request.exclude,
-        allow_repeats=request.show_again,
+        allow_repeats=request.allow_repeats,
         memory=rules.memory,
         memory_days=rules.memory_days,
         displaced=displaced,
@@ -178,7 +178,7 @@ def _shown(
     return shown_without(uow, user.id, request.instead_of)
 
 
-def spread_of(policy: Policy, slate: Slate) -> dict[str, float]:
+def pairwise_diversity(policy: Policy, slate: Slate) -> dict[str, float]:
     """Return the mean distance of the list's pairs, for each distance."""
     k = len(slate)
     if k < 2:
@@ -219,7 +219,7 @@ def _free(
     Where fewer are left than were asked for, those shown longest ago come back.
     """
     allowed, k = _allowed(uow, request), _length(uow, request)
-    if not request.show_again:
+    if not request.allow_repeats:
         fresh = allowed.copy()
         fresh[remembered] = False
         missing = k - int(np.count_nonzero(fresh))
@@ -298,7 +298,7 @@ def _answer(
         "user": row.user_id,
         "policy": row.policy,
         "items": items,
-        "spread": row.spread,
+        "diversity": row.diversity,
     }
 
 

@@ -71,7 +71,7 @@ def slate_view(row: SlateRow, titles: Mapping[str, str]) -> dict[str, Any]:
         "closed": row.closed,
         "answered": row.answered,
         "earned": row.earned,
-        "spread": row.spread,
+        "diversity": row.diversity,
         "items": [
             {"id": item, "title": titles.get(item, item), "reward": reward, "learnt": taught}
             for item, reward, taught in zip(row.items, row.rewards, row.taught, strict=True)

@@ -49,7 +49,7 @@ class SlateBody(Body):
     exclude: list[Id] = Field([], description="Ids not to choose.")
     diversity: DialBody | None = Field(None, description="The diversity dial.")
     explain: bool = Field(False, description="Whether to say why each item is there.")
-    show_again: bool = Field(
+    allow_repeats: bool = Field(
         False, description="Whether items may come again that the user was shown before."
     )
     details: bool = Field(False, description="Whether each item comes with its attributes.")
@@ -128,16 +128,16 @@ class SlateAnswer(BaseModel):
     user: str
     policy: str
     items: list[ShownItem]
-    spread: dict[str, float] = Field(description="Mean distance of the list's pairs.")
+    diversity: dict[str, float] = Field(description="Mean distance of the list's pairs.")
 
 
 class FeedbackAnswer(BaseModel):
     """What became of a report; the same report again is answered the same."""
 
     slate_id: str
-    status: Literal["learnt", "kept", "known", "late"] = Field(
-        description="learnt; kept until the waiting is over; known already; or late, so that it "
-        "does not count."
+    status: Literal["learnt", "pending", "duplicate", "late"] = Field(
+        description="learnt; pending until the list closes; duplicate: all of it was reported "
+        "before; or late, so that it does not count."
     )
     learnt: list[str] = Field(description="Ids that this report taught something of.")
 
@@ -199,7 +199,7 @@ class PastSlate(BaseModel):
     closed: bool
     answered: bool
     earned: float
-    spread: dict[str, float]
+    diversity: dict[str, float]
     items: list[PastItem]
 
 

@@ -49,7 +49,7 @@ class SlateRow(NamedTuple):
         When the wait for feedback is over, or None if never: feedback after this is late.
     features
         What the list taught or will teach with, in bytes that the store does not read.
-    spread
+    diversity
         The mean distance of the list's pairs, by the name of the distance.
     rewards
         One for each position, None where nothing was said yet.
@@ -80,7 +80,7 @@ class SlateRow(NamedTuple):
     items: tuple[str, ...]
     features: bytes
     propensities: list[float] | None
-    spread: dict[str, float]
+    diversity: dict[str, float]
     rewards: list[float | None]
     taught: list[bool]
     reports: dict[str, Any]
@@ -278,7 +278,7 @@ def new_slate(row: SlateRow) -> Values:
         to_json(row.items),
         row.features,
         None if row.propensities is None else to_json(row.propensities),
-        to_json(row.spread),
+        to_json(row.diversity),
         *_said_of(row),
         row.earned,
         row.answered,
@@ -327,7 +327,7 @@ def changed_terms(row: SlateRow) -> Values:
 def slate_of(values: Values) -> SlateRow:
     """Return a list as it was added and changed."""
     name, user, policy, created, deadline, closed, k, items, features, propensities = values[:10]
-    spread, rewards, taught, reports, earned, answered, terms, due, request = values[10:]
+    diversity, rewards, taught, reports, earned, answered, terms, due, request = values[10:]
     return SlateRow(
         name,
         user,
@@ -339,7 +339,7 @@ def slate_of(values: Values) -> SlateRow:
         tuple(from_json(items)),
         features,
         None if propensities is None else from_json(propensities),
-        from_json(spread),
+        from_json(diversity),
         from_json(rewards),
         from_json(taught),
         from_json(reports),

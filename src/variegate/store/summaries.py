@@ -55,7 +55,7 @@ class PolicySums(NamedTuple):
         The lists that got any feedback.
     reward
         Of each user's reward for a position that was answered.
-    spread
+    diversity
         Of each user's mean distance in a list, by the name of the distance.
     """
 
@@ -63,7 +63,7 @@ class PolicySums(NamedTuple):
     users: int
     answered: int
     reward: Moments
-    spread: dict[str, Moments]
+    diversity: dict[str, Moments]
 
 
 class PeriodSums(NamedTuple):
@@ -75,7 +75,7 @@ class PeriodSums(NamedTuple):
         The number of the period's first minute since 1970.
     positions
         The positions with a reward.
-    spread
+    diversity
         The sum of the lists' mean distances, by the name of the distance.
     """
 
@@ -84,7 +84,7 @@ class PeriodSums(NamedTuple):
     answered: int
     positions: int
     earned: float
-    spread: dict[str, float]
+    diversity: dict[str, float]
 
 
 class Recent(NamedTuple):
@@ -98,12 +98,12 @@ class Recent(NamedTuple):
 def policy_sums(policy: str, sums: Sums) -> PolicySums:
     """Return what the sums of all time say of a policy."""
     users = sums.get("users", 0)
-    spread = {
+    diversity = {
         name: Moments(users, sums.get(DISTANCE + name, 0), sums.get(SQUARED + name, 0))
         for name in distances(sums)
     }
     reward = Moments(users, sums.get("reward", 0), sums.get("reward squared", 0))
-    return PolicySums(policy, users, sums.get("answered", 0), reward, spread)
+    return PolicySums(policy, users, sums.get("answered", 0), reward, diversity)
 
 
 def recent(rows: Iterable[tuple[str, int, str]], width: int) -> Recent:

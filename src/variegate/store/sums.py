@@ -64,18 +64,18 @@ def outcome_of(row: SlateRow) -> Outcome:
     if not row.answered:
         return Outcome(row.policy, minute_of(row.created), None)
     positions = len(row.rewards) - row.rewards.count(None)
-    answer = _answer(row.earned, positions, row.spread)
+    answer = _answer(row.earned, positions, row.diversity)
     return Outcome(row.policy, minute_of(row.created), answer)
 
 
 def kept_outcome(
-    policy: str, created: float, answered: bool, earned: float, rewards: str, spread: str
+    policy: str, created: float, answered: bool, earned: float, rewards: str, diversity: str
 ) -> Outcome:
     """Return what a list adds, from columns as a database gives them."""
     if not answered:
         return Outcome(policy, minute_of(created), None)
     told = from_json(rewards)
-    answer = _answer(earned, len(told) - told.count(None), from_json(spread))
+    answer = _answer(earned, len(told) - told.count(None), from_json(diversity))
     return Outcome(policy, minute_of(created), answer)
 
 
@@ -84,9 +84,9 @@ def minute_of(time: float) -> int:
     return int(min(max(time // MINUTE, 0.0), _LAST_MINUTE))
 
 
-def _answer(earned: float, positions: int, spread: Mapping[str, float]) -> Sums:
+def _answer(earned: float, positions: int, diversity: Mapping[str, float]) -> Sums:
     answer = {"answered": 1, "positions": positions, "earned": whole(earned)}
-    for name, mean in spread.items():
+    for name, mean in diversity.items():
         answer[COUNTED + name] = 1
         answer[DISTANCE + name] = whole(mean)
     return answer

@@ -54,16 +54,16 @@ async function draw(body, lists, labels) {
   const shared = new Set(items.map(({ id }) => id).filter((id) => other.items.some((one) => one.id === id)));
   body.removeAttribute("aria-busy");
   body.replaceChildren(
-    el("p", { class: "beside-words" }, inWords(own.spread, other, shared.size, items.length)),
+    el("p", { class: "beside-words" }, inWords(own.diversity, other, shared.size, items.length)),
     el("div", { class: "beside-columns" },
-      column("What you were shown", labels.get(own.policy) ?? own.policy, items, own.spread, shared),
-      column("What it would have shown", other.label || other.policy, other.items, other.spread, shared)),
+      column("What you were shown", labels.get(own.policy) ?? own.policy, items, own.diversity, shared),
+      column("What it would have shown", other.label || other.policy, other.items, other.diversity, shared)),
   );
 }
 
-function inWords(spread, other, same, count) {
-  const names = Object.keys(spread).filter((name) => name in other.spread);
-  const gap = (name) => spread[name] - other.spread[name];
+function inWords(diversity, other, same, count) {
+  const names = Object.keys(diversity).filter((name) => name in other.diversity);
+  const gap = (name) => diversity[name] - other.diversity[name];
   const more = names.filter((name) => gap(name) > 0.05).map(readable);
   const less = names.filter((name) => gap(name) < -0.05).map(readable);
   const parts = [
@@ -74,11 +74,11 @@ function inWords(spread, other, same, count) {
   return `${both} Yours is ${parts.join(" and ") || "about as varied"}.`;
 }
 
-function column(title, policy, items, spread, shared) {
+function column(title, policy, items, diversity, shared) {
   return el("section", { class: "panel" },
     el("p", { class: "eyebrow" }, title),
     el("h2", {}, policy),
-    el("dl", { class: "spreads" }, Object.entries(spread).map(([name, number], index) =>
+    el("dl", { class: "spreads" }, Object.entries(diversity).map(([name, number], index) =>
       el("div", {}, el("dt", {}, readable(name)), el("dd", { class: "number" }, fixed(number)),
         el("dd", { class: "meter-track", "aria-hidden": "true" }, el("span", {
           class: "meter-fill",

@@ -61,12 +61,12 @@ export function makeDial(host, dial, onturn) {
     el("datalist", { id: "dial-marks" }, [-1, 0, 1].map((value) => el("option", { value }))),
   );
   describe();
-  return { set, showSpread: (spread) => drawSpread(meters, spread) };
+  return { set, showDiversity: (diversity) => drawDiversity(meters, diversity) };
 }
 
 /** Show how varied a list is: the mean distance of its pairs, by distance. */
-function drawSpread(host, spread) {
-  const names = Object.keys(spread ?? {});
+function drawDiversity(host, diversity) {
+  const names = Object.keys(diversity ?? {});
   host.parentElement.classList.toggle("unknown", names.length === 0);
   if (host.childElementCount !== names.length) {
     host.replaceChildren(...names.map((name, index) =>
@@ -77,9 +77,9 @@ function drawSpread(host, spread) {
         el("span", { class: "number" }))));
   }
   names.forEach((name, index) => {
-    const share = Math.max(0, Math.min(1, spread[name]));
+    const share = Math.max(0, Math.min(1, diversity[name]));
     const row = host.children[index];
     row.querySelector(".meter-fill").style.setProperty("--share", `${100 * share}%`);
-    row.querySelector(".number").textContent = fixed(spread[name]);
+    row.querySelector(".number").textContent = fixed(diversity[name]);
   });
 }

@@ -55,8 +55,8 @@ function describe(side, { list, other }) {
   ].filter(Boolean));
 }
 
-function listPanel(title, { items, spread }, colour) {
-  const varied = Object.entries(spread).map(([name, number]) => `${readable(name)} ${fixed(number)}`);
+function listPanel(title, { items, diversity }, colour) {
+  const varied = Object.entries(diversity).map(([name, number]) => `${readable(name)} ${fixed(number)}`);
   return el("section", { class: "panel" },
     el("h2", {}, key(title, colour)),
     el("p", { class: "hint" }, `Varied in ${varied.join(" · ")}`),

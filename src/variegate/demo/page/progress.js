@@ -26,7 +26,7 @@ export function progressPanel(host) {
   };
 }
 
-const distancesOf = (lists) => Object.keys(lists[0]?.spread ?? {});
+const distancesOf = (lists) => Object.keys(lists[0]?.diversity ?? {});
 const wholeOnly = (number) => (Number.isInteger(number) && number > 0 ? String(number) : "");
 
 function hitsChart(lists, width) {
@@ -49,14 +49,14 @@ function varietyChart(lists, width) {
   const count = Math.max(5, lists.length);
   const places = lists.map((_, index) => index + 1);
   const names = distancesOf(lists);
-  const all = lists.flatMap(({ spread }) => Object.values(spread));
-  const last = lists.at(-1)?.spread ?? {};
+  const all = lists.flatMap(({ diversity }) => Object.values(diversity));
+  const last = lists.at(-1)?.diversity ?? {};
   const latest = names.map((name) => `${readable(name)} ${fixed(last[name])}`).join(", ");
   const label = `Variety of the latest list: ${latest || "none yet"}`;
   const y = [0, Math.max(1, reach(all)[1])];
   const chart = frame({ width, height: HEIGHT, x: [0.5, count + 0.5], y, label, xWords: wholeOnly, yTicks: 2 });
   names.forEach((name, index) => {
-    chart.svg.append(line(chart, places, lists.map(({ spread }) => spread[name]), distanceColour(index)));
+    chart.svg.append(line(chart, places, lists.map(({ diversity }) => diversity[name]), distanceColour(index)));
   });
   return chart.svg;
 }

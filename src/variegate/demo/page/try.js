@@ -141,7 +141,7 @@ function drawList() {
     ...slate.items.map((item, place) => card(item, place, picks.includes(item.id), scale, pick)),
   );
   drawLegend(byId("why-legend"), slate.items);
-  dial.showSpread(slate.spread);
+  dial.showDiversity(slate.diversity);
   describePicks();
 }
 
