@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from variegate.cli.console import PlainErrors
+from variegate.cli.output import PlainErrors
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -63,7 +63,7 @@ def reproduce(
     from experiments.run import CHAPTERS
     from experiments.run import reproduce as run
     from variegate.arrays import check_count
-    from variegate.cli.console import plain_console, say
+    from variegate.cli.output import plain_console, say
     from variegate.data.bpr import cache_folder
     from variegate.evaluation.parallel import default_workers
 

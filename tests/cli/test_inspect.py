@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.running import fail, in_a_process, run
-from variegate.cli import looking
-from variegate.cli.looking import by_fame, found_items, nearest, spread_of
+from variegate.cli import neighbours as looking
+from variegate.cli.neighbours import by_fame, found_items, nearest, spread_of
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import difference, jaccard
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.cli.running import archive, fail, in_a_process, run
-from variegate.cli.experiments.replay import DEFAULT_POLICIES
+from variegate.cli.replay import DEFAULT_POLICIES
 from variegate.data.loaders import load_table
 from variegate.evaluation.bootstrap import MEASURES
 from variegate.evaluation.tasks import rated_task
@@ -41,7 +41,7 @@ class InOrder(Policy):
     def _scorer(self, rows, k, rng):
         return FixedScores(-self.step * rows)
 
-    def _explained(self, slate):
+    def _explain(self, slate):
         k = len(slate)
         return Explanation(-self.step * slate.items, np.zeros((k, 0)), np.zeros(k), ())
 '''

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from variegate import Catalogue, Prior
-from variegate.cli.builds.vector_file import read_vectors
-from variegate.cli.priors.telling import is_prior
+from variegate.cli.fit_prior import is_prior
 from variegate.data.download import read_member
 from variegate.data.embeddings import Embeddings
+from variegate.data.vectors import read_vectors
 from variegate.errors import DataError
 from variegate.files import open_npz
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import click
 
-from variegate.cli.console import PlainErrors
+from variegate.cli.output import PlainErrors
 
 
 @click.command(cls=PlainErrors, context_settings={"help_option_names": ["-h", "--help"]})
@@ -46,7 +46,7 @@ def main(
     from tools.loadtest.run import Plan, lines, tried
     from tools.loadtest.server import own_service
     from variegate.arrays import check_positive
-    from variegate.cli.console import plain_console, progress_bar, say
+    from variegate.cli.output import plain_console, progress_bar, say
     from variegate.cli.serve import check_installed
 
     check_positive(clients=clients, seconds=seconds, users=users, workers=workers)

@@ -2,7 +2,7 @@
 
 import click
 
-from variegate.cli.console import PlainErrors
+from variegate.cli.output import PlainErrors
 
 
 @click.command(cls=PlainErrors, context_settings={"help_option_names": ["-h", "--help"]})
@@ -40,7 +40,7 @@ def main(
     from pathlib import Path
 
     from variegate.arrays import check_positive
-    from variegate.cli.console import plain_console, say
+    from variegate.cli.output import plain_console, say
     from variegate.cli.serve import check_installed
 
     check_positive(workers=workers, kills=kills, clients=clients, users=users, longest=longest)

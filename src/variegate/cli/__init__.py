@@ -2,19 +2,20 @@
 
 import click
 
-from variegate.cli.builds import build
+from variegate.cli.build import build
+from variegate.cli.compare import compare
+from variegate.cli.datasets import fetch, stats
 from variegate.cli.evaluate_log import evaluate_log
-from variegate.cli.experiments import choose, compare, replay, sweep
-from variegate.cli.fetch import fetch
+from variegate.cli.fit_prior import fit_prior
 from variegate.cli.inspect import inspect
 from variegate.cli.keys import keys
-from variegate.cli.priors import fit_prior
-from variegate.cli.ratios import ratios
 from variegate.cli.rebuild import rebuild
+from variegate.cli.replay import replay
 from variegate.cli.serve import serve
-from variegate.cli.simulate import simulate
-from variegate.cli.stats import stats
+from variegate.cli.simulate import ratios, simulate
+from variegate.cli.sweep import sweep
 from variegate.cli.try_ import try_
+from variegate.cli.tune import choose
 from variegate.cli.users import users
 from variegate.errors import VariegateError
 

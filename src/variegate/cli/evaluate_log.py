@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from variegate.cli.served import of_a_service, served, settings_of
+from variegate.cli.open_store import of_a_service, served, settings_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from variegate.cli.console import Progress
+    from variegate.cli.output import Progress
     from variegate.engine.settings import Settings
     from variegate.evaluation.offpolicy import (
         Estimate,
@@ -77,8 +77,7 @@ def evaluate_log(
         variegate evaluate-log --store sqlite:///shop.db --catalogue shop.npz --out shown.jsonl
         variegate evaluate-log --log shown.jsonl --catalogue shop.npz --policy lmdh --mix 0
     """
-    from variegate.cli.console import plain_console, progress_bar
-    from variegate.cli.experiments.telling import print_json
+    from variegate.cli.output import plain_console, print_json, progress_bar
     from variegate.evaluation.offpolicy import Question
 
     console, settings = plain_console(), settings_of(store, catalogue, config)
@@ -94,7 +93,7 @@ def evaluate_log(
 @contextmanager
 def _source(settings: "Settings", file: str | None, k: int | None) -> "Iterator[LogSource]":
     """Give the log of the file, or of the service's store if there is none."""
-    from variegate.cli.store_log import log_source
+    from variegate.engine.log_reader import log_source
     from variegate.engine.opening import catalogue_of
     from variegate.engine.settings_file import without_secrets
     from variegate.evaluation.offpolicy import LogSource, read_log, user_logs
@@ -128,8 +127,7 @@ def _evaluated(
 
 
 def _print(console: "Console", found: "LogEvaluation") -> None:
-    from variegate.cli.console import say
-    from variegate.cli.experiments.telling import print_rows
+    from variegate.cli.output import print_rows, say
 
     mixes = f", mix {' and '.join(map(str, found.mixes))}" if found.mixes else ""
     say(console, f"{found.lists} lists of {found.k} items for {found.users} users{mixes}")

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from variegate.arrays import IndexArray
-    from variegate.cli.looking import Spread
+    from variegate.cli.neighbours import Spread
     from variegate.model.catalogue import Catalogue
     from variegate.model.distances import Distance
 
@@ -46,7 +46,7 @@ def inspect(
         variegate inspect films.npz --item "star wars" --neighbours 10
         variegate inspect prior.npz --catalogue prior-catalogue.npz
     """
-    from variegate.cli.priors.telling import inspect_prior, is_prior
+    from variegate.cli.fit_prior import inspect_prior, is_prior
 
     if is_prior(file):
         inspect_prior(file, catalogue)
@@ -58,8 +58,8 @@ def _inspect_catalogue(
     file: str, item: str | None, neighbours: int, features: int, seed: int
 ) -> None:
     from variegate.arrays import check_count
-    from variegate.cli.console import plain_console, say
-    from variegate.cli.looking import by_fame, found_items, spread_of
+    from variegate.cli.neighbours import by_fame, found_items, spread_of
+    from variegate.cli.output import plain_console, say
     from variegate.model.catalogue import Catalogue
 
     check_count(neighbours, 1000, name="neighbours", of="the most that make sense")
@@ -80,7 +80,7 @@ def _inspect_catalogue(
 
 
 def _show_contents(console: "Console", catalogue: "Catalogue", file: str) -> None:
-    from variegate.cli.console import one_line, say
+    from variegate.cli.output import one_line, say
 
     say(
         console,
@@ -94,7 +94,7 @@ def _show_contents(console: "Console", catalogue: "Catalogue", file: str) -> Non
 
 
 def _show_features(console: "Console", catalogue: "Catalogue", count: int) -> None:
-    from variegate.cli.console import one_line, plain_table
+    from variegate.cli.output import one_line, plain_table
 
     numbers = ("lowest", "mean", "highest", "not 0")
     table = plain_table("feature", *numbers, right=numbers)
@@ -117,7 +117,7 @@ def _show_features(console: "Console", catalogue: "Catalogue", count: int) -> No
 def _show_distances(
     console: "Console", catalogue: "Catalogue", spreads: "list[Spread | None]", seed: int
 ) -> None:
-    from variegate.cli.console import one_line, plain_table
+    from variegate.cli.output import one_line, plain_table
 
     console.print("\nDistances", style="bold")
     numbers = ("mean", "largest", "can be", "pairs")
@@ -140,8 +140,8 @@ def _show_distances(
 def _show_neighbours(
     console: "Console", catalogue: "Catalogue", meant: list[int], count: int, order: "IndexArray"
 ) -> None:
-    from variegate.cli.console import one_line
-    from variegate.cli.looking import nearest
+    from variegate.cli.neighbours import nearest
+    from variegate.cli.output import one_line
 
     item, *others = meant
     console.print(
@@ -160,7 +160,7 @@ def _show_neighbours(
 def _show_farthest(
     console: "Console", catalogue: "Catalogue", spreads: "list[Spread | None]"
 ) -> None:
-    from variegate.cli.console import one_line
+    from variegate.cli.output import one_line
 
     console.print("\nMost different", style="bold")
     for h, spread in zip(catalogue.distances, spreads, strict=True):
@@ -185,7 +185,7 @@ def _show_items(
     """Print a line an item: a word, its title, and what the distance compares of it."""
     from rich.cells import cell_len
 
-    from variegate.cli.console import plain_table, shortened
+    from variegate.cli.output import plain_table, shortened
 
     titles = [shortened(catalogue.titles[row], LONGEST_TITLE) for _word, row in items]
     heading = shortened(heading, LONGEST_NAME)
@@ -200,7 +200,7 @@ def _show_items(
 
 def _about(catalogue: "Catalogue", h: "Distance", row: int) -> str:
     """Return what a distance compares of an item; where that is features, what the others do."""
-    from variegate.cli.looking import attribute_of
+    from variegate.cli.neighbours import attribute_of
 
     own = attribute_of(catalogue, h)
     columns = (

@@ -73,7 +73,7 @@ def list_(store: str | None, config: str | None) -> None:
     """
     from datetime import UTC, datetime
 
-    from variegate.cli.console import one_line, plain_console, plain_table
+    from variegate.cli.output import one_line, plain_console, plain_table
     from variegate.service.keys import list_keys
 
     def day(seconds: float | None) -> str:

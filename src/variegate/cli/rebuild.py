@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from variegate.cli.served import of_a_service, served, settings_of
+from variegate.cli.open_store import of_a_service, served, settings_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,7 +49,7 @@ def rebuild(
         variegate rebuild --catalogue retrained.npz --relearn
         variegate rebuild --catalogue rounded.npz --accept
     """
-    from variegate.cli.console import plain_console, say
+    from variegate.cli.output import plain_console, say
 
     if check + relearn + accept > 1:
         raise click.ClickException("--check, --relearn and --accept exclude each other")
@@ -61,7 +61,7 @@ def rebuild(
 
 
 def _held_against_log(settings: Settings, console: Console, check: bool) -> None:
-    from variegate.cli.console import progress_bar, say
+    from variegate.cli.output import progress_bar, say
     from variegate.engine.rebuilding import checked
 
     with served(settings) as executor, progress_bar(console, "Users") as (tell, _):
@@ -101,7 +101,7 @@ def _repairs(found: Check) -> list[Rebuilding | Recounting]:
 
 
 def _relearnt(settings: Settings, console: Console) -> str:
-    from variegate.cli.console import progress_bar
+    from variegate.cli.output import progress_bar
     from variegate.engine.new_catalogue import relearn
 
     with (

@@ -2,11 +2,17 @@
 
 import sys
 from contextlib import nullcontext
-from typing import IO
+from typing import IO, Final
 
 import click
 
-from variegate.cli.served import of_a_service, served, settings_of
+from variegate.cli.open_store import of_a_service, served, settings_of
+from variegate.cli.output import Progress
+from variegate.engine.executor import Executor
+from variegate.engine.import_file import ImportFile
+from variegate.engine.import_plan import plan_import, unfinished
+from variegate.engine.importing import ImportUsers
+from variegate.errors import VariegateError
 
 
 @click.group()
@@ -70,8 +76,7 @@ def import_(
         variegate users import users.jsonl
         variegate users import users.jsonl --replace --store sqlite:///shop.db
     """
-    from variegate.cli.console import plain_console, progress_bar, say
-    from variegate.cli.moving import imported
+    from variegate.cli.output import plain_console, progress_bar, say
 
     console, settings = plain_console(), settings_of(store, catalogue, config)
     with (
@@ -81,3 +86,32 @@ def import_(
         users, items = imported(executor, file, replace=replace, progress=tell)
     more = f", {items} items and priors" if items else ""
     say(console, f"{users} users{more} imported.")
+
+
+#: Bytes for one parsed line: a process of its own may take more than a service.
+_MAX_COST: Final = 2**31
+
+
+def imported(
+    executor: Executor,
+    path: str,
+    *,
+    replace: bool = False,
+    progress: Progress = lambda _done, _of: None,
+) -> tuple[int, int]:
+    """Take in a file's lines; return how many users, and how many items and priors.
+
+    Every line is checked first; what can be wrong with one alone changes nothing.
+    """
+    file = ImportFile(path, f"{path}:", _MAX_COST)
+    plan = plan_import(
+        file, executor.store, executor.live, executor.experiment, replace=replace, max_entries=None
+    )
+    done = 0
+    for piece in plan.pieces(replace=replace):
+        (outcome,) = executor([piece])
+        if isinstance(outcome, VariegateError):
+            raise unfinished(outcome, done)
+        done += len(piece.entries) if isinstance(piece, ImportUsers) else 0
+        progress(done, len(plan.users))
+    return len(plan.users), plan.items_and_priors

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from variegate.cli.builds.saving import check_place
-from variegate.cli.experiments.options import dataset_of
-from variegate.cli.experiments.telling import print_json
+from variegate.cli.build_options import check_place
+from variegate.cli.output import print_json
+from variegate.cli.replay_options import dataset_of
 from variegate.errors import DataError, InputError
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def choose(
         variegate choose clicks.csv --user uid --item sku --folds 3
         variegate fit-prior clicks.csv --settings chosen.json --out prior.npz
     """
-    from variegate.cli.console import plain_console
-    from variegate.cli.priors.choosing import bars, checked_workers
+    from variegate.cli.fit_prior import bars, checked_workers
+    from variegate.cli.output import plain_console
     from variegate.data.bpr import cache_folder
     from variegate.evaluation.choosing import Constraints, choose_settings
 
@@ -109,7 +109,7 @@ def choose(
 
 
 def _tell(console: "Console", chosen: "Chosen", target: "Path | None", first: str) -> None:
-    from variegate.cli.console import say
+    from variegate.cli.output import say
 
     for line in chosen.describe():
         say(console, line)

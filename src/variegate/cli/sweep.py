@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from variegate.cli.experiments.options import (
+from variegate.cli.output import plain, print_json, print_left_out, print_measure
+from variegate.cli.replay_options import (
     MOST_ITEMS,
     dataset_of,
     extent_of,
@@ -15,7 +16,6 @@ from variegate.cli.experiments.options import (
     replayed,
     replaying,
 )
-from variegate.cli.experiments.telling import plain, print_json, print_left_out, print_measure
 
 
 @click.command()
@@ -61,7 +61,7 @@ def sweep(
             ]
         )
         return
-    from variegate.cli.console import plain_console, say
+    from variegate.cli.output import plain_console, say
 
     console = plain_console()
     print_left_out(console, next(iter(found[lengths[0]].values())))

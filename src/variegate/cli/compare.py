@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from variegate.cli.experiments.options import (
+from variegate.cli.output import print_json, print_left_out, print_rows, shown_rounds
+from variegate.cli.replay_options import (
     dataset_of,
     extent_of,
     policies_of,
     replayed,
     replaying,
 )
-from variegate.cli.experiments.telling import print_json, print_left_out, print_rows, shown_rounds
 
 if TYPE_CHECKING:
     from variegate.evaluation.bootstrap import Interval
@@ -53,7 +53,7 @@ def compare(
     if extent.as_json:
         print_json([_plain(ours, other, found) for other, found in ahead.items()])
         return
-    from variegate.cli.console import plain_console, say
+    from variegate.cli.output import plain_console, say
 
     console = plain_console()
     print_left_out(console, scores[ours])

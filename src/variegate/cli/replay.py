@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from variegate.cli.experiments.options import (
-    dataset_of,
-    extent_of,
-    policies_of,
-    replayed,
-    replaying,
-)
-from variegate.cli.experiments.telling import (
+from variegate.cli.output import (
     others,
     plain,
     print_json,
     print_left_out,
     print_measure,
     print_rows,
+)
+from variegate.cli.replay_options import (
+    dataset_of,
+    extent_of,
+    policies_of,
+    replayed,
+    replaying,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def replay(
     if extent.as_json:
         print_json({name: plain(splits) for name, splits in scores.items()})
         return
-    from variegate.cli.console import plain_console
+    from variegate.cli.output import plain_console
     from variegate.evaluation.bootstrap import MEASURES
 
     console = plain_console()

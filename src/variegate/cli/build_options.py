@@ -1,5 +1,6 @@
 """What builds from likes share: the options of the training, and the training."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -7,16 +8,64 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from variegate.cli.builds.saving import save_and_say
+from variegate.errors import DataError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from variegate.data.dataset import Dataset
     from variegate.data.embeddings import Embeddings
+    from variegate.data.loaders import ItemColumns
     from variegate.model.catalogue import Catalogue
 
+
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def out_option(command: Command) -> Command:
+    """Give a command the option `--out`."""
+    return click.option(
+        "--out", required=True, metavar="FILE", help="The catalogue's file, such as films.npz."
+    )(command)
+
+
+def check_place(out: str, *sources: str | None) -> Path:
+    """Return `out` as a path that can be written to, before anyone waits for the rest.
+
+    `sources` are the files to be read, none of which it may be.
+    """
+    path = Path(out)
+    if path.is_dir():
+        raise DataError(f"{path}: cannot be written: it is a folder")
+    if not path.parent.is_dir():
+        raise DataError(f"{path}: cannot be written: there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise DataError(f"{path}: cannot be written: {path.parent} may not be written to")
+    if path.resolve() in {Path(source).resolve() for source in sources if source is not None}:
+        raise DataError(f"{path}: cannot be written: the catalogue would replace its source")
+    return path
+
+
+def save_and_say(console: "Console", catalogue: "Catalogue", path: Path) -> None:
+    """Write the catalogue, and say what it is and how to look at it."""
+    from variegate.cli.output import say
+
+    catalogue.save(path)
+    say_saved(console, catalogue, path)
+    say(console, f"Next: variegate inspect {path}")
+
+
+def say_saved(console: "Console", catalogue: "Catalogue", path: Path) -> None:
+    """Say what is in a catalogue that was written."""
+    from variegate.cli.output import say, size_of
+
+    names = ", ".join(h.name for h in catalogue.distances) or "none"
+    say(
+        console,
+        f"{path}: {len(catalogue):,} items, {catalogue.d} features, distances: {names} "
+        f"({size_of(path)})",
+    )
+
 
 _OPTIONS: Final = (
     click.option(
@@ -86,7 +135,7 @@ def catalogue_from_likes(
 ) -> "tuple[Catalogue, Dataset]":
     """Learn vectors from the likes; return a catalogue, and the likes that were learnt from."""
     from variegate.arrays import check_count
-    from variegate.cli.console import say
+    from variegate.cli.output import say
     from variegate.data.build import rated_catalogue
     from variegate.data.splits import split_users
 
@@ -110,7 +159,7 @@ def catalogue_from_likes(
 
 
 def _learnt(console: "Console", data: "Dataset", training: Training) -> "Embeddings":
-    from variegate.cli.console import progress_bar, say
+    from variegate.cli.output import progress_bar, say
     from variegate.data.bpr import cache_folder, fit_bpr
 
     with progress_bar(console, "Learning vectors") as (progress, trained):
@@ -149,3 +198,76 @@ def _of_the_most_popular(learnt: "Embeddings", data: "Dataset", count: int) -> "
     rows = np.sort(order[:count])
     kept = tuple(learnt.item_ids[row] for row in rows)
     return replace(learnt, item_ids=kept, vectors=learnt.vectors[rows])
+
+
+#: Options that name columns, and what `load_items` calls them
+_KINDS: Final = {"list": "lists", "number": "numbers", "category": "categories", "text": "texts"}
+_HELP: Final = {
+    "list": "A column of any number of labels, such as tags.",
+    "number": "A column of numbers, such as prices.",
+    "category": "A column of one label, such as a brand.",
+    "text": "A column of free text.",
+}
+
+
+def column_options(command: Command) -> Command:
+    """Give a command `--title`, `--list`, `--number`, `--category`, `--text` and their kin."""
+    for option in reversed(
+        [
+            click.option("--title", metavar="COL", help="The column of titles.  [default: the id]"),
+            *(
+                click.option(f"--{kind}", kinds, multiple=True, metavar="COL", help=_HELP[kind])
+                for kind, kinds in _KINDS.items()
+            ),
+            click.option(
+                "--list-separator",
+                default="|",
+                show_default=True,
+                metavar="TEXT",
+                help="What stands between two labels.",
+            ),
+            click.option(
+                "--missing",
+                multiple=True,
+                metavar="TEXT",
+                help="A value that means not known, besides nothing at all.",
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def encoding_options(command: Command) -> Command:
+    """Give a command `--encoding` and `--separator`."""
+    separator = click.option(
+        "--separator", metavar="TEXT", help="Between fields, if the file's ending does not say."
+    )
+    encoding = click.option(
+        "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Of the text."
+    )
+    return encoding(separator(command))
+
+
+def columns_from(options: dict[str, Any]) -> "ItemColumns":
+    """Take what `column_options` gave out of `options`, as `load_items` takes it.
+
+    It is empty if no column was named.
+    """
+    title, separator = options.pop("title"), options.pop("list_separator")
+    missing = options.pop("missing")
+    named = {kind: list(options.pop(kind)) for kind in _KINDS.values()}
+    columns: ItemColumns = {}
+    if title is not None:
+        columns["title"] = title
+    if any(named.values()):
+        columns |= {
+            "lists": named["lists"],
+            "numbers": named["numbers"],
+            "categories": named["categories"],
+            "texts": named["texts"],
+            "list_separator": separator,
+        }
+    if columns:
+        columns["missing"] = ["", *missing]
+    return columns
