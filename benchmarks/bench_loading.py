@@ -2,7 +2,7 @@
 
 `python -m benchmarks.bench_loading` makes a seeded file of the size of the whole Anime set
 (7.8 million ratings) in a folder that goes away after, and measures each data set in a
-process of its own. MovieLens-1M is measured too where `variegate.data.registry.find` finds it.
+process of its own. MovieLens-1M is measured too where `variegate.data.download.find` finds it.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from variegate.data.registry import DATASETS, find
+from variegate.data.download import DATASETS, find
 from variegate.data.splits import split_users
 from variegate.errors import DataError
 

@@ -15,7 +15,7 @@ from benchmarks.workloads import EXPLORATION, RIDGE, distances_from, listed_by
 from variegate import LMDH
 from variegate.arrays import IndexArray
 from variegate.data.bpr import cache_folder
-from variegate.data.registry import DATASETS, find
+from variegate.data.download import DATASETS, find
 from variegate.errors import DataError, MissingExtraError
 from variegate.evaluation.replay import ReplayTask, replay
 from variegate.evaluation.tasks import rated_task

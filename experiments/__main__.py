@@ -103,7 +103,7 @@ def _plan_of(datasets: tuple[str, ...], users: dict[str, int], *, quick: bool) -
 
 def _most_users(most: tuple[str, ...]) -> dict[str, int]:
     from variegate.arrays import check_choice
-    from variegate.data.registry import DATASETS
+    from variegate.data.download import DATASETS
     from variegate.errors import InputError
 
     users = {}
@@ -132,7 +132,7 @@ def _as_typed() -> str:
 def _paths(datasets: tuple[str, ...]) -> tuple[dict[str, Path], dict[str, str]]:
     """Return where each data set is, and why those that are not there are not."""
     from variegate.arrays import check_choice
-    from variegate.data.registry import DATASETS, find
+    from variegate.data.download import DATASETS, find
     from variegate.errors import DataError, VariegateError
 
     paths, missing = {}, {}

@@ -15,7 +15,7 @@ from experiments.runner import Runner, Unwatched, Watcher
 from experiments.timing import Timed
 from variegate.arrays import check_choice
 from variegate.data.dataset import Dataset
-from variegate.data.registry import DATASETS
+from variegate.data.download import DATASETS
 from variegate.evaluation.scores import Scores
 
 #: What can be run by itself.

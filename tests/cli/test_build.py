@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from tests.cli.running import archive, fail, in_a_process, run
 from tests.paths import FIXTURES
 from variegate.cli.build import NAMES
+from variegate.data.download import DATASETS
 from variegate.data.embeddings import embeddings_of
-from variegate.data.registry import DATASETS
 from variegate.model.catalogue import Catalogue
 
 LIKES = FIXTURES / "likes.csv"

@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.running import archive, fail, in_a_process, run
 from tests.paths import FIXTURES
-from variegate.data.registry import DATASETS
+from variegate.data.download import DATASETS
 
 
 def tiny_zip() -> bytes:
@@ -43,7 +43,7 @@ def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     address = f"http://127.0.0.1:{server.server_address[1]}/ml-100k.zip"
     known = replace(DATASETS["ml-100k"], url=address, checksums={})
-    monkeypatch.setattr(import_module("variegate.data.registry"), "DATASETS", {"ml-100k": known})
+    monkeypatch.setattr(import_module("variegate.data.download"), "DATASETS", {"ml-100k": known})
     monkeypatch.setenv("no_proxy", "*")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

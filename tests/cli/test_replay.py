@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.running import archive, fail, in_a_process, run
 from variegate.cli.replay import DEFAULT_POLICIES
-from variegate.data.loaders import load_table
+from variegate.data.tables import load_table
 from variegate.evaluation.bootstrap import MEASURES
 from variegate.evaluation.tasks import rated_task
 

@@ -9,8 +9,8 @@ import pytest
 from tests.cli.running import archive, fail, in_a_process, run
 from tests.paths import FIXTURES
 from variegate.cli.datasets import PAPER_COUNTS, Counts, verdict
+from variegate.data.download import DATASETS
 from variegate.data.movielens import load_movielens_100k
-from variegate.data.registry import DATASETS
 
 
 def row(output: str, name: str) -> list[str]:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from variegate import Catalogue, Policy, make_policy
 from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.errors import VariegateError
-from variegate.kernels import lists, lmdh_list, upper_bounds
+from variegate.kernels import lmdh, lmdh_list, upper_bounds
 from variegate.kernels.baselines import (
     Linear,
     Quality,
@@ -33,8 +33,7 @@ from variegate.kernels.baselines import (
     top_of,
 )
 from variegate.kernels.cells import add_distances, bound_parts
-from variegate.kernels.layout import Layout
-from variegate.kernels.units import units_of
+from variegate.kernels.layout import Layout, units_of
 from variegate.model.distances import Distance, jaccard
 from variegate.model.gains import normalising_factors
 from variegate.model.ridge import Estimate, Ridge, check_sums
@@ -112,7 +111,7 @@ def belief_of(draw: Any, size: int) -> Linear:
 def call_lmdh(draw: Any) -> None:
     items, layout, free, k = layout_and_free(draw)
     belief = belief_of(draw, items.d + items.m)
-    vars(lists)["LARGE"] = draw(st.sampled_from((1, 200)))  # by all cores, or by one
+    vars(lmdh)["LARGE"] = draw(st.sampled_from((1, 200)))  # by all cores, or by one
     found = lmdh_list(layout, free, *belief, draw(arrays(k)))
     if found is not None:
         check_rows(found[0], free, k)
@@ -273,7 +272,7 @@ ENTRIES: Mapping[str, Callable[[Any], None]] = {
     "coverage.fill_list": call_coverage,
     "determinant.fill_list": call_determinant,
     "entropy.fill_list": call_entropy,
-    "gains.fill_gains": call_gains,
+    "distances.fill_gains": call_gains,
     "lmdh.decide": call_lmdh,
     "lmdh.fill_parts": call_lmdh,
     "lmdh.in_single": call_lmdh,
@@ -281,15 +280,15 @@ ENTRIES: Mapping[str, Callable[[Any], None]] = {
     "lmdh.scan": call_lmdh,
     "lmdh.whole_list": call_lmdh,
     "mmr.fill_list": call_mmr,
-    "pairs.fill_pairs": call_pairs,
-    "precision.prepared": call_lmdh,
+    "distances.fill_pairs": call_pairs,
+    "lmdh.prepared": call_lmdh,
     "pruning.bound": call_lmdh,
     "pruning.possible": call_lmdh,
-    "rows.add_distances": call_rows,
-    "rows.fill_parts": call_rows,
-    "solving.solved": call_ridge,
-    "solving.sums_fit": call_sums,
-    "solving.sums_with": call_ridge,
+    "cells.add_row_distances": call_rows,
+    "cells.fill_parts": call_rows,
+    "ridge.solved": call_ridge,
+    "ridge.sums_fit": call_sums,
+    "ridge.sums_with": call_ridge,
     "top.fill_given": call_top_of,
     "top.fill_linear": call_top,
 }

@@ -5,7 +5,7 @@ import pytest
 
 from tests.kernels.making import assert_same, catalogue_of, played
 from variegate import LMDH, Dial, Policy
-from variegate.kernels import lists
+from variegate.kernels import lmdh
 from variegate.model.distances import difference, jaccard
 
 DIALS = (
@@ -26,7 +26,7 @@ def test_the_list_is_the_references(
     kind: str, dial: Dial, is_large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if is_large:
-        monkeypatch.setattr(lists, "LARGE", 1)
+        monkeypatch.setattr(lmdh, "LARGE", 1)
     rng, items = np.random.default_rng(1), 300
     tags = jaccard([rng.choice(list("abcdef"), 2).tolist() for _ in range(items)], name="tags")
     price = difference(rng.integers(0, 50, items), name="price")

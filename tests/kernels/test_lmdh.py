@@ -10,7 +10,7 @@ import pytest
 
 from variegate import LMDH, Catalogue, Policy, Slate
 from variegate.arrays import FloatArray, MaskArray
-from variegate.kernels import large, lists, room
+from variegate.kernels import buffers, lmdh
 from variegate.model.distances import cosine, custom, difference, hamming, jaccard
 
 RNG = np.random.default_rng(5)
@@ -43,12 +43,12 @@ def features(request: pytest.FixtureRequest) -> FloatArray:
 def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Send every list down one of the four ways that lists of different sizes go."""
     if request.param == "small, all":
-        no_room = partial(room.new_spare, blocks=0)
-        monkeypatch.setattr(room, "new_spare", lambda m, width, _blocks: no_room(m, width))
-        monkeypatch.setattr(room, "_kept", local())
+        no_room = partial(buffers.new_spare, blocks=0)
+        monkeypatch.setattr(buffers, "new_spare", lambda m, width, _blocks: no_room(m, width))
+        monkeypatch.setattr(buffers, "_kept", local())
     elif request.param != "small":
-        monkeypatch.setattr(lists, "LARGE", 1)
-        monkeypatch.setattr(large, "WORTH", 1.0 if "pruned" in request.param else -1.0)
+        monkeypatch.setattr(lmdh, "LARGE", 1)
+        monkeypatch.setattr(lmdh, "WORTH", 1.0 if "pruned" in request.param else -1.0)
     return str(request.param)
 
 

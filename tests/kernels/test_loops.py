@@ -8,16 +8,17 @@ from scipy.special import expit
 
 from variegate import Catalogue
 from variegate.kernels.baselines import gains_of, top_of
-from variegate.kernels.layout import BLOCK
-from variegate.kernels.loops.choosing import (
+from variegate.kernels.layout import BLOCK, units_of
+from variegate.kernels.loops.selection import (
     add_products,
     add_squares,
+    block_log,
+    block_sigmoid,
     highest,
     next_near,
     shut,
+    sigmoid,
 )
-from variegate.kernels.loops.curves import block_log, block_sigmoid, sigmoid
-from variegate.kernels.units import units_of
 from variegate.model.distances import Distance, hamming, jaccard
 from variegate.model.gains import Normaliser, normalising_factors
 from variegate.model.slate import slate_of

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from variegate.kernels import lmdh_list, pairs
-from variegate.kernels.layout import Layout, layout_of
-from variegate.kernels.pairs import LEAST_WIDTH
+from variegate.kernels import layout as layout_module
+from variegate.kernels import lmdh_list
+from variegate.kernels.layout import LEAST_WIDTH, Layout, layout_of
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import normalising_factors
 
@@ -64,5 +64,5 @@ def test_pairs_are_not_kept_where_distances_are_quick_to_work_out() -> None:
 
 def test_pairs_are_not_kept_where_they_would_take_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     layout = laid_out(50)
-    monkeypatch.setattr(pairs, "MOST_BYTES", 4 * 50 * layout.items.sizes_blocks.size - 1)
+    monkeypatch.setattr(layout_module, "MOST_BYTES", 4 * 50 * layout.items.sizes_blocks.size - 1)
     assert len(layout.pairs.for_list(layout.items, 1000)) == 0

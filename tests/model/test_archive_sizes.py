@@ -14,11 +14,10 @@ import pytest
 
 from variegate import Catalogue, Prior
 from variegate.cli.fit_prior import is_prior
-from variegate.data.download import read_member
 from variegate.data.embeddings import Embeddings
 from variegate.data.vectors import read_vectors
 from variegate.errors import DataError
-from variegate.files import open_npz
+from variegate.files import open_npz, read_member
 
 #: What the bombs below unpack to, just over what is always read.
 UNPACKED = 300 * 2**20

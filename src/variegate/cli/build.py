@@ -58,7 +58,7 @@ def items(
     """
     from variegate.cli.output import plain_console
     from variegate.data.build import content_catalogue
-    from variegate.data.loaders import load_items
+    from variegate.data.tables import load_items
 
     path, console = check_place(out, file), plain_console()
     columns = columns_from(options)
@@ -92,7 +92,7 @@ def films(count: int, out: str) -> None:
     save_and_say(console, catalogue, path)
 
 
-#: As `variegate.data.registry.DATASETS` has them, which --help need not wait for
+#: As `variegate.data.download.DATASETS` has them, which --help need not wait for
 NAMES: Final = ("ml-100k", "ml-1m", "anime")
 _HELP: Final = """Make a catalogue of {name}, on vectors learnt from who liked what.
 
@@ -124,7 +124,7 @@ def _command_for(name: str) -> click.Command:
     @out_option
     def build_known(path: str | None, out: str, **options: Any) -> None:
         from variegate.cli.output import plain_console
-        from variegate.data.registry import DATASETS, find
+        from variegate.data.download import DATASETS, find
 
         target, console = check_place(out, path), plain_console()
         source = find(name) if path is None else path
@@ -176,7 +176,7 @@ def ratings(
             --list tags --distance cosine --distance genres --out books.npz
     """
     from variegate.cli.output import plain_console
-    from variegate.data.loaders import load_table
+    from variegate.data.tables import load_table
 
     path, console = check_place(out, table, items), plain_console()
     with console.status(f"Reading {table}"):
@@ -258,7 +258,7 @@ def vectors(
 
 
 def _about(items: str | None, items_id: str, options: dict[str, Any]) -> "ItemTable | None":
-    from variegate.data.loaders import load_items
+    from variegate.data.tables import load_items
 
     columns = columns_from(options)
     if items is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from variegate.data.dataset import Dataset
     from variegate.data.embeddings import Embeddings
-    from variegate.data.loaders import ItemColumns
+    from variegate.data.tables import ItemColumns
     from variegate.model.catalogue import Catalogue
 
 

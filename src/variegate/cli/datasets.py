@@ -12,7 +12,7 @@ from variegate.errors import DataError
 
 if TYPE_CHECKING:
     from variegate.data.dataset import Dataset
-    from variegate.data.registry import KnownDataset
+    from variegate.data.download import KnownDataset
 
 
 class Counts(NamedTuple):
@@ -97,7 +97,7 @@ def _cells(counts: Counts) -> list[str]:
 
 
 def _at_hand() -> "list[tuple[KnownDataset, Path]]":
-    from variegate.data.registry import DATASETS, data_folder, find
+    from variegate.data.download import DATASETS, data_folder, find
 
     found = []
     for name, known in DATASETS.items():
@@ -112,7 +112,7 @@ def _at_hand() -> "list[tuple[KnownDataset, Path]]":
 
 
 def _asked_for(names_or_paths: tuple[str, ...]) -> "list[tuple[KnownDataset, Path]]":
-    from variegate.data.registry import DATASETS, find
+    from variegate.data.download import DATASETS, find
 
     return [
         (DATASETS[text], find(text)) if text in DATASETS else (recognised(Path(text)), Path(text))
@@ -122,7 +122,7 @@ def _asked_for(names_or_paths: tuple[str, ...]) -> "list[tuple[KnownDataset, Pat
 
 def recognised(path: Path) -> "KnownDataset":
     """Return the known data set whose files a zip or folder has, or raise DataError."""
-    from variegate.data.registry import DATASETS
+    from variegate.data.download import DATASETS
 
     if not path.exists():
         raise DataError(
@@ -165,8 +165,8 @@ def fetch(name: str, to: str | None, url: str | None) -> None:
         variegate fetch ml-1m --to data
     """
     from variegate.cli.output import plain_console, progress_bar, say, size_of
-    from variegate.data.registry import DATASETS
-    from variegate.data.registry import fetch as fetched
+    from variegate.data.download import DATASETS
+    from variegate.data.download import fetch as fetched
 
     console = plain_console()
     with progress_bar(console, f"Fetching {name}", in_bytes=True) as (progress, received):

@@ -58,8 +58,8 @@ def dataset_of(
 ) -> "Dataset":
     """Return the data set that DATA names: a known one, or a table of one's own."""
     from variegate.arrays import check_choice
-    from variegate.data.loaders import load_table
-    from variegate.data.registry import DATASETS, find
+    from variegate.data.download import DATASETS, find
+    from variegate.data.tables import load_table
 
     if data in DATASETS:
         return DATASETS[data].load(find(data))

@@ -124,7 +124,7 @@ def _tell(console: "Console", chosen: "Chosen", target: "Path | None", first: st
 
 
 def _read(names: tuple[str, ...], table: list[Any]) -> "dict[str, Dataset]":
-    from variegate.data.registry import DATASETS, find
+    from variegate.data.download import DATASETS, find
 
     found: dict[str, Dataset] = {}
     if not names:

@@ -4,9 +4,9 @@ from dataclasses import replace
 from html import unescape
 
 from variegate.data.dataset import Dataset, check_above, liked_dataset
-from variegate.data.download import PathLike, read_member
-from variegate.data.loaders import ItemColumns, items_from, wanted_columns
-from variegate.data.tables import Layout, read_delimited
+from variegate.data.table_reader import Layout, read_delimited
+from variegate.data.tables import ItemColumns, items_from, wanted_columns
+from variegate.files import PathLike, read_member
 
 #: Left out are the site's own mean rating and number of members: they tell of other users.
 _COLUMNS: ItemColumns = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray
-from variegate.data.tables import Rows
+from variegate.data.table_reader import Rows
 from variegate.errors import DataError, InputError
 from variegate.model.item_table import ItemTable
 

@@ -1,20 +1,25 @@
 """One file over HTTP, gone on with where it broke off."""
 
+import hashlib
 import os
 import re
-import struct
-import zipfile
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from http.client import HTTPException, HTTPResponse
-from lzma import LZMAError
-from pathlib import Path, PurePosixPath
-from typing import Any, TypeAlias
+from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol, TypeAlias
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from variegate.errors import DataError, InputError
-from variegate.files import check_sizes
+from variegate.arrays import check_choice, check_positive
+from variegate.data.anime import load_anime
+from variegate.data.dataset import Dataset
+from variegate.data.movielens import load_movielens_1m, load_movielens_100k
+from variegate.errors import DataError, InputError, MissingExtraError
+from variegate.files import PathLike, as_path, read_member
 
 _CHUNK = 1 << 16
 _RANGE_NOT_SATISFIABLE = 416
@@ -84,90 +89,239 @@ def _received(
     return done, total
 
 
-# Files as they come: alone, in a folder, in a zip.
+class Loader(Protocol):
+    """Reads one data set from its zip or folder."""
+
+    def __call__(self, path: PathLike, *, above: float = ...) -> Dataset: ...
 
 
-PathLike: TypeAlias = str | Path
+@dataclass(frozen=True)
+class KnownDataset:
+    """Where a data set comes from, how it is read, and what its licence asks."""
 
-#: What zipfile raises for archives that are cut off, damaged or locked
-_ZIP_ERRORS = (
-    zipfile.BadZipFile,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    OSError,
-    ValueError,
-    LZMAError,
-    struct.error,
-    zlib.error,
+    name: str
+    load: Loader
+    #: The file to look for in the data folder
+    archive: str
+    #: The folder that it is unpacked to
+    folder: str
+    #: Files that must be inside
+    files: tuple[str, ...]
+    #: Where people find it
+    page: str
+    #: The licence's main terms, a sentence each
+    licence: tuple[str, ...]
+    #: Where it can be fetched without asking; None where a login is needed
+    url: str | None = None
+    #: MD5 of files inside, since publishers zip the same content anew
+    checksums: Mapping[str, str] = field(default_factory=dict)
+    #: What else the zip may be called, as a pattern
+    also_called: str | None = None
+
+
+_GROUPLENS = (
+    "For research use; commercial use needs permission from GroupLens.",
+    "Not to be passed on to others without separate permission.",
+    "Publications must acknowledge it: F. M. Harper and J. A. Konstan, The MovieLens Datasets: "
+    "History and Context, ACM TiiS 5(4), 2015.",
+    "No endorsement by the University of Minnesota or GroupLens may be stated or implied.",
+)
+
+#: By the name that the command line takes
+DATASETS: Mapping[str, KnownDataset] = MappingProxyType(
+    {
+        known.name: known
+        for known in (
+            KnownDataset(
+                "ml-100k",
+                load_movielens_100k,
+                "ml-100k.zip",
+                "ml-100k",
+                ("u.data", "u.item"),
+                "https://grouplens.org/datasets/movielens/100k/",
+                _GROUPLENS,
+                "https://files.grouplens.org/datasets/movielens/ml-100k.zip",
+                {"u.data": "6e47046882bad158b0efbb84cd5cb987"},
+            ),
+            KnownDataset(
+                "ml-1m",
+                load_movielens_1m,
+                "ml-1m.zip",
+                "ml-1m",
+                ("ratings.dat", "movies.dat"),
+                "https://grouplens.org/datasets/movielens/1m/",
+                _GROUPLENS,
+                "https://files.grouplens.org/datasets/movielens/ml-1m.zip",
+                {"ratings.dat": "a89aa3591bc97d6d4e0c89459ff39362"},
+            ),
+            KnownDataset(
+                "anime",
+                load_anime,
+                "anime.zip",
+                "anime",
+                ("anime.csv", "rating.csv"),
+                "https://www.kaggle.com/datasets/CooperUnion/anime-recommendations-database",
+                ("It comes with no licence text: see its page on Kaggle before passing it on.",),
+                also_called="anime-*.zip",
+            ),
+        )
+    }
 )
 
 
-def as_path(path: Any) -> Path:
-    """Return `path` as a Path, or raise InputError if it cannot be one.
+# Where data sets are kept.
 
-    A path at which the system cannot even look raises DataError.
+
+#: The environment variable that overrides the user's data folder
+FOLDER_VARIABLE = "VARIEGATE_DATA"
+
+
+def data_folder() -> Path:
+    """Return the folder that data sets are fetched to: `VARIEGATE_DATA`, or the user's own."""
+    chosen = os.environ.get(FOLDER_VARIABLE)
+    return Path(chosen).expanduser() if chosen else _user_folder()
+
+
+def find(name: str) -> Path:
+    """Return the zip or folder of a data set that is there, for its loader to read.
+
+    `VARIEGATE_DATA` is looked through first, then the user's data folder. Where there is
+    none, DataError says how to get it.
     """
-    if not isinstance(path, (str, Path)) or not str(path) or "\0" in str(path):
-        raise InputError(f"`path` must be the path of a file or folder, got {path!r}")
-    try:
-        os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        pass  # said where the file is read, with what was looked for
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError:
-        raise InputError(f"`path` must be text that can name a file, got {path!r}") from None
-    return Path(path)
+    known = DATASETS[check_choice("name", name, DATASETS)]
+    for folder in _folders():
+        for place in places(folder, known):
+            return place
+    raise DataError(f"{name} is not in {data_folder()}: {advice(known, data_folder())}")
 
 
-def read_file(path: PathLike) -> tuple[bytes, str]:
-    """Return what a single file holds, and its name for errors."""
-    file = as_path(path)
-    if file.is_dir():
-        raise DataError(f"{file}: expected a file, got a folder")
-    try:
-        return file.read_bytes(), str(file)
-    except FileNotFoundError:
-        raise DataError(f"{file}: no such file") from None
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror}") from None
-
-
-def read_member(path: PathLike, name: str, *, inner: str | None = None) -> tuple[bytes, str]:
-    """Return what the file `name` of a data set holds, and its name for errors.
-
-    `path` is the zip as it comes, or the folder it was unpacked to; the file may stand
-    in a folder inside, which is called `inner` where the zip was unpacked. Nothing is
-    unpacked to disk.
-    """
-    source = as_path(path)
-    if source.is_dir():
-        folders = [source, source / inner] if inner else [source]
-        for folder in folders:
-            if (folder / name).is_file():
-                return read_file(folder / name)
-        raise DataError(f"{source}: no `{name}` in this folder")
-    if not source.exists():
-        raise DataError(f"{source}: no such file or folder")
-    try:
-        with source.open("rb") as file, zipfile.ZipFile(file) as archive:
-            member = _member(archive, name)
-            if member is None:
-                raise DataError(f"{source}: no `{name}` in this zip")
-            check_sizes(source, file, [archive.getinfo(member)])
-            return archive.read(member), f"{source}/{member}"
-    except DataError:
-        raise
-    except _ZIP_ERRORS as error:
-        raise DataError(f"{source}: not a complete zip file: {error}") from None
-
-
-def _member(archive: zipfile.ZipFile, name: str) -> str | None:
-    """Return the entry called `name` that lies least deep."""
-    named = [
-        entry
-        for entry in archive.namelist()
-        if PurePosixPath(entry).name == name and not entry.startswith("__MACOSX/")
+def places(folder: Path, known: KnownDataset) -> list[Path]:
+    """Return the zips and folders in `folder` that may be the data set, the likeliest first."""
+    also = sorted(folder.glob(known.also_called)) if known.also_called else []
+    zips = [place for place in (folder / known.archive, *also) if place.is_file()]
+    return zips + [
+        unpacked
+        for unpacked in (folder / known.folder, folder)
+        if all((unpacked / file).is_file() for file in known.files)
     ]
-    return min(named, key=lambda entry: entry.count("/"), default=None)
+
+
+def advice(known: KnownDataset, folder: Path) -> str:
+    """Return how a person gets a data set into `folder`, in one line."""
+    if known.url is not None:
+        return (
+            f"run `variegate fetch {known.name}`, or download {known.url} "
+            f"and put it there as {folder / known.archive}"
+        )
+    files = " and ".join(known.files)
+    return (
+        f"log in at {known.page}, download it, and put the zip there as "
+        f"{folder / known.archive}, or {files} into {folder / known.folder}"
+    )
+
+
+def _folders() -> list[Path]:
+    folders = [data_folder()]
+    # Without platformdirs the folder of VARIEGATE_DATA must do.
+    with suppress(MissingExtraError):
+        folders.append(_user_folder())
+    return folders
+
+
+def _user_folder() -> Path:
+    try:
+        from platformdirs import user_data_dir
+    except ImportError:
+        raise MissingExtraError(
+            f"the data folder is found with platformdirs, which is not installed: "
+            f"pip install 'variegate[data]', or set {FOLDER_VARIABLE}"
+        ) from None
+    return Path(user_data_dir("variegate", appauthor=False))
+
+
+# Data sets from their publisher.
+
+
+#: Is told how many bytes are there, and how many there will be if that is known
+Progress: TypeAlias = Callable[[int, int | None], None]
+
+
+def fetch(
+    name: str,
+    *,
+    folder: PathLike | None = None,
+    progress: Progress | None = None,
+    url: str | None = None,
+    timeout: float = 30.0,
+) -> Path:
+    """Download a data set unless it is there, check its content, and return its path.
+
+    An interrupted download leaves a file that ends in .part, from which the next goes on.
+    The zip takes its place only when the files inside are the ones expected.
+
+    Parameters
+    ----------
+    name
+        One of `DATASETS`; for one behind a login, DataError says how to get it.
+    folder
+        Where to keep it; `data_folder()` if not given.
+    url
+        A mirror, if not the publisher's own.
+    timeout
+        Seconds of silence after which the network counts as gone.
+    """
+    known = DATASETS[check_choice("name", name, DATASETS)]
+    check_positive(timeout=timeout)
+    kept_in = data_folder() if folder is None else as_path(folder)
+    target = kept_in / known.archive
+    address = url or known.url
+    for place in places(kept_in, known):
+        if _fault(place, known) is None:
+            return place
+    if address is None:
+        raise DataError(f"{name} cannot be fetched without a login: {advice(known, kept_in)}")
+    _make(kept_in)
+    by_hand = f"download {known.url or address} by hand and put it there as {target}"
+    receive = partial(download, address, progress=progress, timeout=timeout, otherwise=by_hand)
+    _put(target, known, receive)
+    return target
+
+
+def _put(target: Path, known: KnownDataset, receive: Callable[[Path], None]) -> None:
+    """Let a zip be received beside `target`, and move it there if its content is right."""
+    part = target.with_name(f"{target.name}.part")
+    resumed = part.exists()
+    receive(part)
+    if resumed and _fault(part, known) is not None:
+        # What was left from before belonged to something else: once more, from the start.
+        part.unlink()
+        receive(part)
+    fault = _fault(part, known)
+    if fault is not None:
+        part.unlink()
+        raise DataError(f"{target}: what came is not {known.name}, nothing was kept: {fault}")
+    try:
+        part.replace(target)
+    except OSError as error:
+        raise DataError(f"{target}: cannot be written: {error.strerror}") from None
+
+
+def _fault(place: Path, known: KnownDataset) -> str | None:
+    """Return what is wrong with the content of a zip or folder, or None."""
+    for file in known.files:
+        try:
+            content, _ = read_member(place, file)
+        except DataError as error:
+            return str(error).removeprefix(f"{place}: ")
+        expected = known.checksums.get(file)
+        found = hashlib.md5(content, usedforsecurity=False).hexdigest()
+        if expected is not None and found != expected:
+            return f"`{file}` must have the MD5 {expected}, got {found}"
+    return None
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be made: {error.strerror}") from None

@@ -6,10 +6,10 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.data.dataset import Dataset, check_above, liked_dataset
-from variegate.data.download import PathLike, read_member
-from variegate.data.loaders import items_from
-from variegate.data.tables import Layout, Rows, read_delimited
+from variegate.data.table_reader import Layout, Rows, read_delimited
+from variegate.data.tables import items_from
 from variegate.errors import DataError
+from variegate.files import PathLike, read_member
 from variegate.model.item_table import ItemTable
 
 _RATED = ("user", "item", "rating", "time")

@@ -5,11 +5,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from variegate.data.download import read_file
 from variegate.data.embeddings import Embeddings, embeddings_of
-from variegate.data.tables import as_utf8
+from variegate.data.table_reader import as_utf8
 from variegate.errors import DataError, InputError
-from variegate.files import BROKEN, check_declared, open_npz
+from variegate.files import BROKEN, check_declared, open_npz, read_file
 
 
 def read_vectors(file: str, ids_file: str | None, normalise: str | None) -> Embeddings:

@@ -12,8 +12,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.errors import InputError, StateError
-from variegate.kernels.layout import BLOCK, LARGEST, Layout
-from variegate.kernels.units import Units
+from variegate.kernels.layout import BLOCK, LARGEST, Layout, Units
 
 #: Half the distance from 1 to the next number of single precision.
 ROUNDING = 6e-8
@@ -192,7 +191,7 @@ def coverage_list(
 
 def gains_of(layout: Layout, items: IndexArray, factors: FloatArray) -> FloatArray:
     """Return the diversity gains x (k, m) of a list, scaled by `factors` (k,)."""
-    from variegate.kernels.loops.gains import fill_gains
+    from variegate.kernels.loops.distances import fill_gains
 
     x = np.empty((len(items), len(layout.largest)))
     if len(factors) < len(items) or not fill_gains(layout.items, items, factors, x):

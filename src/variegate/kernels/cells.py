@@ -124,21 +124,21 @@ def add_distances(
     if kind is None:
         sums[:, column] += h.formula.between(row, rows) / h.scale
         return
-    from variegate.kernels.loops.rows import add_distances as loops
+    from variegate.kernels.loops.cells import add_row_distances
 
     if row.shape != rows.shape[1:] or len(sums) != len(rows) or not 0 <= column < sums.shape[1]:
         raise InputError(
             f"`row`, `column` and `sums` must fit rows {rows.shape}, "
             f"got {row.shape}, {column} and {sums.shape}"
         )
-    loops(rows, row, kind, h.scale, column, sums)
+    add_row_distances(rows, row, kind, h.scale, column, sums)
 
 
 def bound_parts(
     z: FloatArray, eta: FloatArray, P: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return theta . z and z'P_zz z, (n,), and z'P_zx, (n, m), for rows z (n, d)."""
-    from variegate.kernels.loops.rows import fill_parts
+    from variegate.kernels.loops.cells import fill_parts
 
     (n, d), size = z.shape, len(eta)
     if size < d or P.shape != (size, size):

@@ -9,15 +9,53 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from variegate.arrays import FloatArray, IndexArray
-from variegate.kernels.pairs import Pairs
+from variegate.arrays import FloatArray, IndexArray, unit_rows
 
 if TYPE_CHECKING:
     from variegate.model.distances import Distance
+
+#: Bytes that the distances of a catalogue may take.
+MOST_BYTES: Final = 64 * 2**20
+#: Numbers that an item's distances are worked out from: of fewer, reading takes as long.
+LEAST_WIDTH: Final = 32
+
+#: While there are none.
+NO_PAIRS: Final[NDArray[np.float32]] = np.empty((0, 0, 0, 0), dtype=np.float32)
+
+
+class Pairs:
+    """Works the distances out when as many were worked out one by one: nobody pays twice.
+
+    Two threads may do so at once; both come to the same.
+    """
+
+    def __init__(self) -> None:
+        self._picks = 0
+        self._table = NO_PAIRS
+
+    def for_list(self, items: "Items", k: int) -> NDArray[np.float32]:
+        """Return the distances, (L, blocks, m, BLOCK), or none; a list of `k` asks for them."""
+        if len(self._table):
+            return self._table
+        self._picks += k
+        if self._picks >= len(items.z_rows) and _pay(items):
+            from variegate.kernels.loops.distances import fill_pairs  # numba: not at import
+
+            table = np.empty((len(items.z_rows), *items.sizes_blocks.shape), dtype=np.float32)
+            fill_pairs(items, table)
+            self._table = table
+        return self._table
+
+
+def _pay(items: "Items") -> bool:
+    numbers = len(items.z_rows) * items.sizes_blocks.size
+    return items.h.shape[1] >= LEAST_WIDTH and 4 * numbers <= MOST_BYTES
+
 
 #: Items in a block.
 BLOCK: Final = 256
@@ -110,3 +148,29 @@ def _sizes(h: "Distance") -> FloatArray:
     if h.formula.name == "angular":
         return np.asarray(~h.rows.any(axis=1), dtype=np.float64)
     return np.zeros(len(h))
+
+
+class Units(NamedTuple):
+    """Rows of length 1, or 0, as the compiled loops read them."""
+
+    #: By blocks, (blocks, w, BLOCK), and in double precision, (L, w)
+    blocks: NDArray[np.float32]
+    rows: FloatArray
+    #: The column that they start in: a layout has other data before and after them
+    start: int
+
+
+#: Those of the catalogues whose distances do not keep them.
+_made: WeakKeyDictionary[Layout, Units] = WeakKeyDictionary()
+
+
+def units_of(layout: Layout, distances: "Sequence[Distance]") -> Units:
+    """Return the features at length 1: a distance's data, or made at the first call."""
+    for h, start in zip(distances, layout.items.starts.tolist(), strict=True):
+        if h.on_features and h.formula.name in ("cosine", "angular"):
+            return Units(layout.items.h, layout.items.h_rows, start)
+    made = _made.get(layout)
+    if made is None:
+        rows = unit_rows(layout.items.z_rows)
+        made = _made[layout] = Units(blocked(rows), rows, 0)
+    return made

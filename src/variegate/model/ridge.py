@@ -193,9 +193,9 @@ def _plain_start(size: int, ridge: float) -> tuple[FloatArray, FloatArray]:
 
 @cache
 def _loops() -> ModuleType:
-    from variegate.kernels.loops import solving  # numba: not at import
+    from variegate.kernels.loops import ridge  # numba: not at import
 
-    return solving
+    return ridge
 
 
 def _rounding(phi: FloatArray) -> float:

@@ -25,7 +25,7 @@ from variegate.arrays import (
 )
 from variegate.errors import InputError, StateError
 from variegate.kernels.baselines import Quality, determinant_list
-from variegate.kernels.units import units_of
+from variegate.kernels.layout import units_of
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser
 from variegate.model.ridge import LARGEST_RIDGE, LEAST_RIDGE, packed, unpacked

@@ -15,7 +15,7 @@ from variegate.arrays import (
     unit_rows,
 )
 from variegate.kernels.baselines import mmr_list
-from variegate.kernels.units import units_of
+from variegate.kernels.layout import units_of
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser
 from variegate.model.search import Scorer

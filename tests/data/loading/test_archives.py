@@ -10,8 +10,8 @@ import pytest
 
 from tests.data.loading.making import pairs, zipped
 from variegate.data.anime import load_anime
+from variegate.data.download import DATASETS
 from variegate.data.movielens import load_movielens_1m, load_movielens_100k
-from variegate.data.registry import DATASETS
 from variegate.errors import DataError, InputError
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from variegate.data.registry import DATASETS, fetch, find
+from variegate.data.download import DATASETS, fetch, find
 from variegate.errors import DataError, InputError, NotFoundError
 
 
@@ -68,7 +68,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         checksums={"u.data": md5(RATINGS, usedforsecurity=False).hexdigest()},
     )
     # By its full name, since the package's `fetch` is the function.
-    module = import_module("variegate.data.registry")
+    module = import_module("variegate.data.download")
     monkeypatch.setattr(module, "DATASETS", {"ml-100k": known})
     site = Site()
 

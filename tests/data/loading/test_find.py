@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from variegate.data.registry import DATASETS, data_folder, find
+from variegate.data.download import DATASETS, data_folder, find
 from variegate.errors import DataError, MissingExtraError
 
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.data.loading.making import pairs, zipped
 from tests.paths import FIXTURES
 from variegate.data.dataset import Dataset
-from variegate.data.loaders import load_items, load_table
-from variegate.data.registry import DATASETS
+from variegate.data.download import DATASETS
+from variegate.data.tables import load_items, load_table
 from variegate.errors import VariegateError
 from variegate.model.item_table import ItemTable
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from tests.data.loading.making import pairs
-from variegate.data.loaders import load_items, load_table
+from variegate.data.tables import load_items, load_table
 
 #: What tests/data/likes says, with stars above 3 and pairs once.
 LIKED = [("ann", "b1"), ("bob", "b2"), ("bob", "b9")]

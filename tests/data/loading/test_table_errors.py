@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from variegate.data.loaders import load_items, load_table
+from variegate.data.tables import load_items, load_table
 from variegate.errors import DataError, InputError, MissingExtraError, NotFoundError
 
 

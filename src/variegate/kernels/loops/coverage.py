@@ -13,7 +13,7 @@ from math import sqrt
 import numpy as np
 from numba import njit
 
-from variegate.kernels.loops.choosing import (
+from variegate.kernels.loops.selection import (
     add_products,
     add_squares,
     dot,

@@ -14,8 +14,17 @@ from math import log, sqrt
 import numpy as np
 from numba import njit
 
-from variegate.kernels.loops.choosing import add_products, dot, highest, next_near, shut, wins
-from variegate.kernels.loops.curves import block_log, block_sigmoid, sigmoid
+from variegate.kernels.loops.selection import (
+    add_products,
+    block_log,
+    block_sigmoid,
+    dot,
+    highest,
+    next_near,
+    shut,
+    sigmoid,
+    wins,
+)
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 #: As in `variegate.policies.dpp`: less than this is left of nothing but an item already spanned.

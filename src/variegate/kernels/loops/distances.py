@@ -5,7 +5,7 @@ from math import atan2, pi, sqrt
 import numpy as np
 from numba import njit
 
-from variegate.kernels.loops.choosing import add_products
+from variegate.kernels.loops.selection import add_products
 
 COSINE, ANGULAR, LENGTH, HAMMING, JACCARD = 0, 1, 2, 3, 4
 
@@ -71,3 +71,69 @@ def add_block_distances(block, sizes, row, size, kind, scale, work, sums):
             turn = np.float32(2.0 / pi) * np.arcsin(half)
             blind = sizes[a] > 0 or size > 0
             sums[a] += (np.float32(0.5) if blind else turn) * inverse
+
+
+@njit(cache=True, nogil=True)
+def fill_pairs(items, table):
+    """Fill `table` (L, blocks, m, BLOCK) with h between each item and every other."""
+    for last in range(len(table)):
+        row = items.h_rows[last].astype(np.float32)
+        for b in range(table.shape[1]):
+            table[last, b] = 0.0
+            add_block_sums(b, last, row, items, (items.h, items.sizes_blocks), table[last, b])
+
+
+@njit(cache=True, nogil=True)
+def add_block_sums(b, last, row, items, data, sums):
+    """Add h between the items of block b and one row to `sums` (m, BLOCK).
+
+    `data` are the blocks of h and of the sizes; `row` has the data of row `last`.
+    """
+    h, sizes = data
+    work = np.empty(sums.shape[1], dtype=np.float32)
+    for c in range(len(sums)):
+        s, e = items.starts[c], items.starts[c] + items.widths[c]
+        add_block_distances(
+            h[b, s:e],
+            sizes[b, c],
+            row[s:e],
+            np.float32(items.sizes[c, last]),
+            items.kinds[c],
+            items.scales[c],
+            work,
+            sums[c],
+        )
+
+
+@njit(cache=True, nogil=True)
+def add_known(known, sums):
+    """Add distances that are known (m, BLOCK) to `sums`."""
+    for c in range(len(sums)):
+        for a in range(sums.shape[1]):
+            sums[c, a] += known[c, a]
+
+
+@njit(cache=True, nogil=True)
+def fill_gains(items, chosen, factors, x):
+    """Fill `x` (k, m) with the scaled sums of each item's distances to those above it.
+
+    Returns whether all of `chosen` are items.
+    """
+    for n in range(len(chosen)):
+        row = chosen[n]
+        if row < 0 or row >= len(items.h_rows):
+            return False
+        for c in range(x.shape[1]):
+            s, e = items.starts[c], items.starts[c] + items.widths[c]
+            total = 0.0
+            for p in chosen[:n]:
+                total += pair_distance(
+                    items.h_rows[row, s:e],
+                    items.h_rows[p, s:e],
+                    items.kinds[c],
+                    items.sizes[c, row],
+                    items.sizes[c, p],
+                    items.scales[c],
+                )
+            x[n, c] = total * factors[n]
+    return True

@@ -10,9 +10,10 @@ from math import log1p, sqrt
 import numpy as np
 from numba import njit
 
-from variegate.kernels.loops.choosing import (
+from variegate.kernels.loops.selection import (
     add_products,
     add_squares,
+    block_log,
     dot,
     highest,
     length_by,
@@ -20,7 +21,6 @@ from variegate.kernels.loops.choosing import (
     shut,
     wins,
 )
-from variegate.kernels.loops.curves import block_log
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 NOUGHT, HALF, ONE, TWO = (np.float32(number) for number in (0.0, 0.5, 1.0, 2.0))

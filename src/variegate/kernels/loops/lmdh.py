@@ -16,11 +16,115 @@ from math import sqrt
 import numpy as np
 from numba import njit
 
-from variegate.kernels.loops.choosing import add_products, add_squares
-from variegate.kernels.loops.exact import exact_score
-from variegate.kernels.loops.pairs import add_distances, add_known
-from variegate.kernels.loops.precision import prepared
+from variegate.kernels.loops.distances import add_block_sums, add_known, pair_distance
 from variegate.kernels.loops.pruning import bound, gather, possible
+from variegate.kernels.loops.selection import add_products, add_squares
+
+#: Half the distance from 1 to the next number of single precision.
+ROUNDING = 6e-8
+#: The roots of squares that single precision is too coarse for are less than this.
+TINY = 1e-18
+#: Larger numbers than this do not square in single precision.
+LARGEST = 1e15
+
+
+@njit(cache=True, nogil=True)
+def prepared(free, closed, belief, factors, limits, width):
+    """Fill `closed` from `free`; return the largest gains (m,), the slack, and whether they fit.
+
+    Where they do not fit single precision, or are not numbers, the rest means nothing.
+
+    `limits` are the length of the longest feature vector and the largest value of each
+    distance, `width` how many numbers the distances' data have. Scores that are nearer than the
+    slack are looked at again in double precision.
+    """
+    eta, G, alpha = belief
+    longest, largest = limits
+    closed[:] = -np.inf
+    for item in range(len(free)):
+        if free[item]:
+            closed[item] = 0.0
+    above = 0.0
+    for n in range(len(factors)):
+        above = max(above, n * factors[n])
+    reach, length, weights, spread = np.empty(len(largest), np.float32), longest**2, 0.0, 0.0
+    for c in range(len(largest)):
+        reach[c] = above * largest[c]
+        length += (above * largest[c]) ** 2
+    for i in range(len(eta)):
+        weights += eta[i] ** 2
+        for j in range(i + 1):
+            spread += G[i, j] ** 2
+    terms = len(eta) + width + len(factors) + 8
+    length, weights, spread = sqrt(length), sqrt(weights), sqrt(spread)
+    size = weights + alpha * spread
+    fits = alpha >= 0.0  # nan is not less than anything, so it does not fit
+    for number in (size * length, length, weights, spread, alpha):
+        fits = fits and number < LARGEST
+    return reach, np.float32(4.0 * terms * ROUNDING * size * length + TINY), fits
+
+
+@njit(cache=True, nogil=True)
+def exact_score(item, above, n, items, belief, factor, memo, x):
+    """Return mu of one item below the first n of `above`; fills x (m,).
+
+    `memo` has, for each of its places, the row that stands there (-1 at the start of a list),
+    how many of `above` are in its sums, and its numbers: theta . z, the squares of the first d
+    rows of G zeta, what z adds to each of the others, and the sums of distances.
+    """
+    owners, counts, numbers = memo
+    place, m = item % len(owners), len(x)
+    own = numbers[place]
+    if owners[place] != item:
+        owners[place], counts[place] = item, 0
+        fill_relevance(items.z_rows[item], belief, m, own)
+    for p in above[counts[place] : n]:
+        add_pair_distances(item, p, items, own[2 + m :])
+    counts[place] = n
+    eta, G, alpha = belief
+    d, mean, variance = len(eta) - m, own[0], own[1]
+    for c in range(m):
+        x[c] = own[2 + m + c] * factor
+        mean += eta[d + c] * x[c]
+    for c in range(m):
+        part = own[2 + c]
+        for e in range(c + 1):
+            part += G[d + c, d + e] * x[e]
+        variance += part * part
+    return mean + alpha * sqrt(variance)
+
+
+@njit(cache=True, nogil=True)
+def fill_relevance(z, belief, m, own):
+    """Fill what z decides, and let the sums of distances begin."""
+    eta, G, _alpha = belief
+    d = len(z)
+    own[:] = 0.0
+    for i in range(d):
+        own[0] += eta[i] * z[i]
+        part = 0.0
+        for j in range(i + 1):
+            part += G[i, j] * z[j]
+        own[1] += part * part
+    for c in range(m):
+        for j in range(d):
+            own[2 + c] += G[d + c, j] * z[j]
+
+
+@njit(cache=True, nogil=True)
+def add_pair_distances(item, other, items, sums):
+    """Add h between two items to `sums` (m,)."""
+    for c in range(len(sums)):
+        s, e = items.starts[c], items.starts[c] + items.widths[c]
+        sums[c] += pair_distance(
+            items.h_rows[item, s:e],
+            items.h_rows[other, s:e],
+            items.kinds[c],
+            items.sizes[c, item],
+            items.sizes[c, other],
+            items.scales[c],
+        )
+
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 #: Where no number is nan, the higher of two takes one instruction.
@@ -118,7 +222,7 @@ def scan(last, items, data, closed, belief, factor, parts, room, first, stop):
         elif len(pairs):
             add_known(pairs[last, b], sums[b])
         else:
-            add_distances(b, last, row, items, (h, sizes), sums[b])
+            add_block_sums(b, last, row, items, (h, sizes), sums[b])
         if m == 1:
             weight, g = eta[-1] * factor, G[-1, -1] * factor
             scores_of_one(mean[b], square[b], cross[b, 0], sums[b, 0], weight, g, alpha, scores[b])

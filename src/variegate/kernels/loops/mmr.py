@@ -8,8 +8,16 @@ the largest likeness counts and not the mean).
 import numpy as np
 from numba import njit
 
-from variegate.kernels.loops.choosing import add_products, dot, highest, next_near, shut, wins
-from variegate.kernels.loops.curves import block_sigmoid, sigmoid
+from variegate.kernels.loops.selection import (
+    add_products,
+    block_sigmoid,
+    dot,
+    highest,
+    next_near,
+    shut,
+    sigmoid,
+    wins,
+)
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 

@@ -5,8 +5,14 @@ from math import sqrt
 import numpy as np
 from numba import njit
 
-from variegate.kernels.loops.choosing import add_products, add_squares, dot, length_by, shut
-from variegate.kernels.loops.curves import sigmoid
+from variegate.kernels.loops.selection import (
+    add_products,
+    add_squares,
+    dot,
+    length_by,
+    shut,
+    sigmoid,
+)
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 

@@ -1,18 +1,19 @@
-"""LMDH's list from a large catalogue: on every core, and without the items that cannot win."""
+"""LMDH's list by compiled loops, for catalogues of any size."""
 
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
+from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
-from variegate.kernels.layout import BLOCK, Layout
-from variegate.kernels.pairs import NO_PAIRS
-from variegate.kernels.room import kept_room, new_spare
+from variegate.errors import InputError
+from variegate.kernels.buffers import kept_room, new_spare, single_room
+from variegate.kernels.layout import BLOCK, LARGE, NO_PAIRS, Layout
 
 #: Where fewer than this share of the items can win, they are laid out anew.
 WORTH: Final = 0.25
@@ -28,7 +29,7 @@ def large_list(
 ) -> bool:
     """Fill `answer` as `loops.whole_list` does; see `lists.lmdh_list` for the arguments."""
     from variegate.kernels.loops import lmdh as loops
-    from variegate.kernels.loops.precision import prepared
+    from variegate.kernels.loops.lmdh import prepared
 
     items, m = layout.items, len(layout.largest)
     blocks, width = items.h.shape[:2]
@@ -105,3 +106,57 @@ def _cores() -> int:
 @cache
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_cores(), thread_name_prefix="variegate-list")
+
+
+def lmdh_list(
+    layout: Layout,
+    free: MaskArray,
+    eta: FloatArray,
+    G: FloatArray,
+    exploration: float,
+    factors: FloatArray,
+) -> tuple[IndexArray, FloatArray, FloatArray] | None:
+    """Return LMDH's greedy list: rows (k,), scores (k,) and diversity gains x (k, m).
+
+    None where the numbers are beyond the compiled loops, or there is no such list: the
+    reference finds the list or what is wrong.
+
+    Parameters
+    ----------
+    free
+        Which items are candidates, (L,); at least k of them.
+    eta
+        theta and beta joined, (d + m,).
+    G
+        Lower triangular, with G'G = Phi^-1, (d + m, d + m).
+    exploration
+        alpha.
+    factors
+        What the distances are scaled by at each position, (k,).
+    """
+    items, k, m = layout.items, len(factors), len(layout.largest)
+    size = items.z_rows.shape[1] + m
+    if not (k and len(free) == len(layout) and eta.shape == (size,) and G.shape == (size, size)):
+        raise InputError(
+            f"a list of at least 1 of {len(layout)} items must have {len(layout)} `free` and "
+            f"{size} weights, got {k}, {len(free)}, {eta.shape} and {G.shape}"
+        )
+    belief, limits = (eta, G, float(exploration)), (layout.longest, layout.largest)
+    answer = np.empty(k, dtype=np.intp), np.empty(k), np.empty((k, m))
+    blocks, width = items.h.shape[:2]
+    if blocks >= LARGE:
+        is_whole = large_list(layout, free, belief, factors, limits, answer)
+    else:
+        space = single_room(m, width, blocks)
+        pairs = layout.pairs.for_list(items, k)
+        is_whole = _loops().whole_list(
+            items, pairs, layout.rows, free, belief, factors, limits, *space, answer
+        )
+    return answer if is_whole else None
+
+
+@cache
+def _loops() -> ModuleType:
+    from variegate.kernels.loops import lmdh  # numba: not at import
+
+    return lmdh
