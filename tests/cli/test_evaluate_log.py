@@ -15,7 +15,7 @@ from tests.cli.serving import Place, placed
 from tests.cli.world import FIXED, ITEMS, LMDH, MIX, K, Served, catalogue, clicks_of, serve
 from tests.engine.shop import NOON, Clock, Shop, new_item
 from variegate import Catalogue
-from variegate.engine.new_catalogue import relearn
+from variegate.engine.replay import relearn
 from variegate.model.slate import slate_of
 from variegate.policies import Dial, parse_policy
 from variegate.store import ITEMS_HISTORY, ITEMS_REVISION, Store

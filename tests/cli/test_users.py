@@ -12,7 +12,7 @@ from variegate.cli import commands
 from variegate.engine import import_plan
 from variegate.engine.alone import Done
 from variegate.engine.executor import Executor
-from variegate.engine.importing import ImportUsers
+from variegate.engine.import_commands import ImportUsers
 from variegate.errors import ConflictError
 from variegate.store import Batch
 

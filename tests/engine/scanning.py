@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.engine.rebuilding import each_user
+from variegate.engine.replay import each_user
 from variegate.store import EventRow, Reader, SlateRow, Store
 
 HALF = 1.959964

@@ -9,11 +9,11 @@ import numpy as np
 
 from variegate.engine import Engine, Experiment, Feedback, RecommendRequest, Rules
 from variegate.engine.executor import Executor
+from variegate.engine.export_schema import ImportFile
 from variegate.engine.forgetting import ForgetUser
-from variegate.engine.import_file import ImportFile
 from variegate.engine.import_plan import plan_import
-from variegate.engine.rebuilding import Check, checked
-from variegate.engine.stocking import RetireItem, UpsertItems
+from variegate.engine.items import RetireItem, UpsertItems
+from variegate.engine.replay import Check, checked
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import difference, euclidean, hamming, jaccard
 from variegate.store import EventRow, SlateRow, Store, UserRow

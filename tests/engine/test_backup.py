@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.conftest import Opening
 from tests.engine.shop import Shop, catalogue, new_item
-from variegate.engine import moving
+from variegate.engine import export as moving
 from variegate.engine.experiment import prior_of
 from variegate.errors import ConflictError, DataError
 from variegate.policies import Dial, State

@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.shop import Shop, catalogue, new_item
 from variegate.engine.catalogue import LiveCatalogue
-from variegate.engine.stocking import RetireItem, UpsertItems
+from variegate.engine.items import RetireItem, UpsertItems
 from variegate.errors import ConflictError, DataError, InputError, NotFoundError
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import jaccard

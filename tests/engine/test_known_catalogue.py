@@ -12,9 +12,8 @@ import pytest
 from tests.engine.shop import Shop, catalogue, new_item
 from variegate import Catalogue
 from variegate.data.films import film_catalogue
-from variegate.engine.itemdata import item_values
-from variegate.engine.known_catalogue import noted_catalogue
-from variegate.engine.new_catalogue import accept, relearn
+from variegate.engine.catalogue import item_values, noted_catalogue
+from variegate.engine.replay import accept, relearn
 from variegate.errors import DataError, StoreError
 from variegate.model.distances import Distance, jaccard
 from variegate.store import CATALOGUE, RELEARNING, Store

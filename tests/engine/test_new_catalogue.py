@@ -10,8 +10,8 @@ import pytest
 from tests.engine.shop import Shop, catalogue, new_item
 from tests.engine.test_known_catalogue import retrained
 from variegate import Catalogue
-from variegate.engine.new_catalogue import Relearning, relearn
 from variegate.engine.packing import unpacked_slate
+from variegate.engine.replay import Relearning, relearn
 from variegate.engine.shown import SeenItems
 from variegate.errors import DataError
 from variegate.store import RELEARNING, Store
@@ -173,7 +173,7 @@ _KILLED = """
 import os, signal, sys
 from variegate import Catalogue
 from variegate.engine import Experiment
-from variegate.engine.new_catalogue import relearn
+from variegate.engine.replay import relearn
 from variegate.store import Store
 url, file, *lines = sys.argv[1:]
 experiment = Experiment(dict(line.split("=", 1) for line in lines))

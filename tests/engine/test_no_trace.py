@@ -7,8 +7,9 @@ import pytest
 
 from tests.engine.conftest import Opening
 from tests.engine.shop import LMDH, Shop, new_item
-from variegate.engine import Feedback, RecommendRequest, stocking
-from variegate.engine.stocking import UpsertItems
+from variegate.engine import Feedback, RecommendRequest
+from variegate.engine import items as stocking
+from variegate.engine.items import UpsertItems
 from variegate.errors import ConflictError, InputError, NotFoundError, StoreError
 from variegate.policies import State
 from variegate.store import Batch, Store, UserRow

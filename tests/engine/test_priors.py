@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.crowd import LMDP, MEAN, answer, fill, kiosk, kiosk_shop
 from tests.engine.shop import Shop
-from variegate.engine import refitting
+from variegate.engine import priors as refitting
 from variegate.errors import ConflictError, DataError, NotFoundError
 from variegate.prior import default_prior
 from variegate.store import PriorRow, Store

@@ -7,8 +7,7 @@ import pytest
 
 from tests.engine.shop import LMDH, Shop
 from variegate.engine import Feedback
-from variegate.engine.rebuilding import Rebuilding, checked
-from variegate.engine.relearning import lessons
+from variegate.engine.replay import Rebuilding, checked, lessons
 from variegate.policies import State
 from variegate.store import EventRow, Store
 

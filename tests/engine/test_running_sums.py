@@ -10,7 +10,7 @@ import pytest
 from tests.engine.scanning import Scan
 from tests.engine.shop import Shop
 from variegate.demo.overview import overview
-from variegate.engine.rebuilding import Recounting
+from variegate.engine.replay import Recounting
 from variegate.errors import ConflictError, NotFoundError
 from variegate.store import Store
 

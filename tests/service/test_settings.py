@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from variegate.engine.settings import Settings
-from variegate.engine.settings_file import settings_as_toml, without_secrets
-from variegate.engine.settings_sources import load_settings
+from variegate.engine.settings import Settings, load_settings, settings_as_toml, without_secrets
 from variegate.errors import DataError, InputError, VariegateError
 
 

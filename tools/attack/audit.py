@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from tools.attack.facts import Facts, Feedback
 from tools.soak.audit import slates_of
 from variegate.engine import Experiment, LiveCatalogue
-from variegate.engine.rebuilding import checked, each_user
-from variegate.engine.relearning import events_of
+from variegate.engine.replay import checked, each_user, events_of
 from variegate.store import EventRow, SlateRow, Store
 
 

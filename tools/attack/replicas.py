@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tools.loadtest.server import family_of
-from variegate.engine.settings import Settings
-from variegate.engine.settings_file import settings_as_toml
+from variegate.engine.settings import Settings, settings_as_toml
 
 #: Seconds to start, and to end after SIGTERM.
 START_SECONDS: Final = 60.0

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from variegate.engine import Experiment, LiveCatalogue
-from variegate.engine.rebuilding import checked, each_user
-from variegate.engine.relearning import events_of
+from variegate.engine.replay import checked, each_user, events_of
 from variegate.store import EventRow, Reader, SlateRow, Store, UserRow
 
 # What the clients of a service were told, in their own hand: the service must keep to it.

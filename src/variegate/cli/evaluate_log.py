@@ -95,7 +95,7 @@ def _source(settings: "Settings", file: str | None, k: int | None) -> "Iterator[
     """Give the log of the file, or of the service's store if there is none."""
     from variegate.engine.log_reader import log_source
     from variegate.engine.opening import catalogue_of
-    from variegate.engine.settings_file import without_secrets
+    from variegate.engine.settings import without_secrets
     from variegate.evaluation.offpolicy import LogSource, read_log, user_logs
     from variegate.policies import parse_policy
 

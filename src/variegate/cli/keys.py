@@ -114,7 +114,7 @@ def _opened(store: str | None, config: str | None) -> "Iterator[Store]":
     from variegate.cli.serve import check_installed
 
     check_installed()
-    from variegate.engine.settings_sources import load_settings
+    from variegate.engine.settings import load_settings
     from variegate.store import Store
 
     settings = load_settings({} if store is None else {"store": store}, config=config)

@@ -30,7 +30,7 @@ def settings_of(store: str | None, catalogue: str | None, config: str | None) ->
 
     check_installed()
     look_for_modules_here()
-    from variegate.engine.settings_sources import load_settings
+    from variegate.engine.settings import load_settings
 
     said = {"store": store, "catalogue": catalogue}
     flags = {name: value for name, value in said.items() if value is not None}

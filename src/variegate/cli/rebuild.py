@@ -11,7 +11,7 @@ from variegate.cli.open_store import of_a_service, served, settings_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from variegate.engine.rebuilding import Check, Rebuilding, Recounting
+    from variegate.engine.replay import Check, Rebuilding, Recounting
     from variegate.engine.settings import Settings
 
 
@@ -62,7 +62,7 @@ def rebuild(
 
 def _held_against_log(settings: Settings, console: Console, check: bool) -> None:
     from variegate.cli.output import progress_bar, say
-    from variegate.engine.rebuilding import checked
+    from variegate.engine.replay import checked
 
     with served(settings) as executor, progress_bar(console, "Users") as (tell, _):
         with executor.store.reading() as reader:
@@ -94,7 +94,7 @@ def _held_against_log(settings: Settings, console: Console, check: bool) -> None
 
 def _repairs(found: Check) -> list[Rebuilding | Recounting]:
     """Return what puts right what was found."""
-    from variegate.engine.rebuilding import Rebuilding, Recounting
+    from variegate.engine.replay import Rebuilding, Recounting
 
     sums = [Recounting()] if found.wrong_sums else []
     return [*map(Rebuilding, found.wrong), *sums]
@@ -102,7 +102,7 @@ def _repairs(found: Check) -> list[Rebuilding | Recounting]:
 
 def _relearnt(settings: Settings, console: Console) -> str:
     from variegate.cli.output import progress_bar
-    from variegate.engine.new_catalogue import relearn
+    from variegate.engine.replay import relearn
 
     with (
         served(settings, tie=False) as executor,
@@ -124,7 +124,7 @@ def _relearnt(settings: Settings, console: Console) -> str:
 
 
 def _accepted(settings: Settings, _console: Console) -> str:
-    from variegate.engine.new_catalogue import accept
+    from variegate.engine.replay import accept
 
     with served(settings, tie=False) as executor:
         is_new = accept(executor.store, executor.live.base)

@@ -81,8 +81,7 @@ def serve(config: str | None, print_config: bool, opens: bool, **given: Any) -> 
         variegate serve --print-config > service.toml
     """
     check_installed()
-    from variegate.engine.settings_file import settings_as_toml
-    from variegate.engine.settings_sources import load_settings
+    from variegate.engine.settings import load_settings, settings_as_toml
     from variegate.service.run import serve as run
 
     look_for_modules_here()

@@ -9,9 +9,9 @@ import click
 from variegate.cli.open_store import of_a_service, served, settings_of
 from variegate.cli.output import Progress
 from variegate.engine.executor import Executor
-from variegate.engine.import_file import ImportFile
+from variegate.engine.export_schema import ImportFile
+from variegate.engine.import_commands import ImportUsers
 from variegate.engine.import_plan import plan_import, unfinished
-from variegate.engine.importing import ImportUsers
 from variegate.errors import VariegateError
 
 
@@ -44,7 +44,7 @@ def export(store: str | None, catalogue: str | None, config: str | None, out: st
         variegate users export > users.jsonl
         variegate users export --store sqlite:///shop.db --catalogue shop.npz --out users.jsonl
     """
-    from variegate.engine.moving import USER, export_lines
+    from variegate.engine.export import USER, export_lines
     from variegate.files import atomic_write
 
     is_screen, written = out == "-", 0

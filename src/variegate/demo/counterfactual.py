@@ -6,12 +6,11 @@ from zlib import crc32
 import numpy as np
 
 from variegate.arrays import MaskArray
-from variegate.engine.catalogue import CatalogueSnapshot
+from variegate.engine.catalogue import CatalogueSnapshot, plain_attributes
 from variegate.engine.choosing import any_policy, label_of
 from variegate.engine.experiment import Experiment
-from variegate.engine.itemdata import plain_attributes
 from variegate.engine.recommend import pairwise_diversity
-from variegate.engine.relearning import lessons
+from variegate.engine.replay import lessons
 from variegate.engine.terms import Terms, terms_of
 from variegate.engine.withdrawing import WITHDRAWN, known_rows
 from variegate.errors import NotFoundError

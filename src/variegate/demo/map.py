@@ -6,8 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray
-from variegate.engine.catalogue import CatalogueSnapshot
-from variegate.engine.itemdata import plain_attributes
+from variegate.engine.catalogue import CatalogueSnapshot, plain_attributes
 from variegate.model.catalogue import Catalogue
 
 #: Items on the map, at most.

@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
-from variegate.engine.itemdata import plain_attributes
+from variegate.engine.catalogue import plain_attributes
 from variegate.engine.packing import new_slate_id, packed_slate, unpacked_slate
 from variegate.engine.rules import DAY
 from variegate.engine.shown import SeenItems

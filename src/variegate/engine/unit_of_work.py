@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.experiment import Experiment
 from variegate.engine.policy_cache import PolicyCache
-from variegate.engine.relearning import learnt, served_user
+from variegate.engine.replay import learnt, served_user
 from variegate.engine.rules import Rules
 from variegate.errors import NotFoundError
 from variegate.policies import Policy

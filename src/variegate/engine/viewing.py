@@ -7,7 +7,7 @@ from variegate.demo.beliefs import Belief, taste_of, variety_of
 from variegate.demo.words import likes_in_words, variety_in_words
 from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.experiment import Experiment
-from variegate.engine.relearning import served_user
+from variegate.engine.replay import served_user
 from variegate.errors import NotFoundError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import Policy

@@ -21,8 +21,7 @@ from uvicorn.supervisors import Multiprocess
 
 from variegate.engine.logs import configure_logs
 from variegate.engine.memory import keep_for_good
-from variegate.engine.settings import Settings
-from variegate.engine.settings_file import without_secrets
+from variegate.engine.settings import Settings, without_secrets
 from variegate.errors import InputError, StateError, VariegateError
 from variegate.service.app import build_app, check_startable
 from variegate.service.keys import list_keys

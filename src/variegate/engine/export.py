@@ -8,8 +8,8 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Final
 
 from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
-from variegate.engine.lines import FORMAT
-from variegate.engine.relearning import events_of
+from variegate.engine.export_schema import FORMAT
+from variegate.engine.replay import events_of
 from variegate.engine.shown import SeenItems
 from variegate.errors import StateError
 from variegate.policies import State

@@ -14,11 +14,12 @@ import numpy as np
 from variegate.engine.alone import Done
 from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.engine.experiment import Experiment
-from variegate.engine.import_file import Entry, ImportFile
-from variegate.engine.itemdata import item_data
-from variegate.engine.lines import (
+from variegate.engine.export import lists_of
+from variegate.engine.export_schema import (
     ArrayLine,
+    Entry,
     HistoryLine,
+    ImportFile,
     ItemLine,
     Line,
     PriorLine,
@@ -27,11 +28,10 @@ from variegate.engine.lines import (
     UserLine,
     decoded,
 )
-from variegate.engine.moving import lists_of
+from variegate.engine.items import check_new, item_data, tried, with_turn
 from variegate.engine.packing import packed_slate, unpacked_slate
-from variegate.engine.relearning import events_of, relearnt
+from variegate.engine.replay import events_of, relearnt
 from variegate.engine.shown import SeenItems
-from variegate.engine.stocking import check_new, tried, with_turn
 from variegate.engine.terms import Terms
 from variegate.errors import ConflictError, DataError, NotFoundError, StateError
 from variegate.model.catalogue import Catalogue

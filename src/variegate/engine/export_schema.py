@@ -6,10 +6,11 @@ rebuild, an evaluation) could not work with.
 
 import json
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, NoReturn, TypeAlias
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
-import numpy as np
 from pydantic import (
     AfterValidator,
     AliasChoices,
@@ -26,30 +27,63 @@ from pydantic import (
 
 from variegate.engine.feedback import MOST_REPORTS
 from variegate.engine.terms import Terms, has_kept_rewards
-from variegate.errors import DataError, InputError
+from variegate.errors import ConflictError, DataError, InputError, NotFoundError, StateError
 from variegate.kernels.layout import LARGEST
 
 #: Written now; lines of format 1, a user each, are read too.
 FORMAT: Final = 2
+
+
 #: Bytes that a parsed line may take, about: what is larger is refused before it is parsed.
 MAX_COST: Final = 32_000_000
 
+
 _NO_CONTROLS: Final = r"^[^\x00-\x1f\x7f]+$"
+
+
 _Id = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_NO_CONTROLS)]
+
+
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=_NO_CONTROLS)]
+
+
 _SlateId = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z_-]{1,64}$")]
+
+
 _Reward = Annotated[FiniteFloat, Field(ge=0, le=1)]
+
+
 _Propensity = Annotated[FiniteFloat, Field(gt=0, le=1)]
+
+
 _Distance = Annotated[FiniteFloat, Field(ge=0, le=1e6)]
+
+
 _Number = Annotated[FiniteFloat, Field(ge=-LARGEST, le=LARGEST)]
+
+
 _Count = Annotated[int, Field(ge=0, lt=2**53)]
+
+
 _Second = Annotated[int, Field(ge=0, lt=2**32)]
+
+
 #: Seconds since 1970, up to the year 2106: what was shown is kept with 32 bits for each time.
 _Time = Annotated[FiniteFloat, Field(ge=0, lt=2**32)]
+
+
 _Position = Annotated[str, StringConstraints(pattern=r"^(0|[1-9]\d{0,4})$")]
+
+
 _Text = Annotated[str, StringConstraints(max_length=1_000_000)]
+
+
 _Plain = _Text | Annotated[int, Field(ge=-(2**63), lt=2**63)] | FiniteFloat | bool | None
+
+
 _Value = _Plain | Annotated[list[_Plain], Field(max_length=100_000)]
+
+
 _Taught = Annotated[dict[_Position, _Reward], Field(max_length=10_000)]
 
 
@@ -295,6 +329,8 @@ class UserLine(_HistoryPart):
 
 
 Line: TypeAlias = ExportLine | ItemLine | PriorLine | UserLine | HistoryLine
+
+
 _KINDS: Final[Mapping[str, TypeAdapter[Any]]] = {
     "export": TypeAdapter(ExportLine),
     "item": TypeAdapter(ItemLine),
@@ -373,44 +409,72 @@ def _check_slate(line: SlateLine) -> None:
             raise DataError(f"`reports` of list {line.id!r} must be about that list")
 
 
-class HistoryCheck:
-    """Compares a user's lists with the events of all of their lines."""
+class RawLine(NamedTuple):
+    """A line that is not empty: its number from 1, its bytes, and where they begin and end."""
 
-    def __init__(self) -> None:
-        #: Positions that a list says have taught, and that no event above did teach
-        self._taught: dict[str, set[int]] = {}
-        self._lists: set[str] = set()
-        self._requests: set[str] = set()
+    number: int
+    raw: bytes
+    start: int
+    end: int
 
-    def add(self, lists: Sequence[SlateLine], events: Sequence[Any]) -> None:
-        """Take in the lists and events of a line, or raise DataError."""
-        for one in lists:
-            if one.id in self._lists:
-                raise DataError(f"`lists` must have each list once, got {one.id!r} twice")
-            self._lists.add(one.id)
-            if one.request is not None and one.request in self._requests:
-                raise DataError(f"`request` must be distinct, got {one.request!r} twice")
-            self._requests.add(one.request or "")
-            if any(one.taught):
-                self._taught[one.id] = set(np.flatnonzero(one.taught).tolist())
-        for event in events:
-            if event.slate not in self._lists:
-                raise DataError(f"`events` must be about lists above, got {event.slate!r}")
-            if event.kind != "withdraw" and event.body.taught:
-                self._teach(event.slate, set(map(int, event.body.taught)))
 
-    def _teach(self, slate: str, positions: set[int]) -> None:
-        left = self._taught.get(slate, set())
-        if not positions <= left:
-            raise DataError(
-                f"`events` must teach each position of list {slate!r} once, and those that its "
-                "`taught` names"
-            )
-        left -= positions
-        if not left:
-            del self._taught[slate]
+class Entry(NamedTuple):
+    """The lines of one user, or one line of another kind: where they begin and end."""
 
-    def end(self) -> None:
-        """Raise DataError unless events taught all that the lists say have taught."""
-        for slate in self._taught:
-            raise DataError(f"`taught` of list {slate!r} must be what `events` taught")
+    name: str
+    number: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImportFile:
+    """A file of lines.
+
+    Parameters
+    ----------
+    place
+        What a message has before a line's number.
+    max_cost
+        Bytes that one parsed line may take, about.
+    """
+
+    path: str
+    place: str = "line "
+    max_cost: int = MAX_COST
+
+    def raw_lines(self, entry: Entry | None = None) -> Iterator[RawLine]:
+        """Give the lines of an entry, or all lines."""
+        number, start = (entry.number, entry.start) if entry else (1, 0)
+        longest = self.max_cost // 3
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(start)
+                while entry is None or start < entry.end:
+                    raw = file.readline(longest + 1)
+                    if not raw:
+                        break
+                    if len(raw) > longest:
+                        raise DataError(f"{self.place}{number}: must have at most {longest} bytes")
+                    if raw.strip():
+                        yield RawLine(number, raw, start, start + len(raw))
+                    number, start = number + 1, start + len(raw)
+        except OSError as error:
+            raise DataError(f"{self.path}: cannot be read: {error.strerror}") from None
+
+    def lines(self, entry: Entry) -> Iterator[tuple[int, Line]]:
+        """Give the lines of an entry, parsed, with their numbers."""
+        for number, raw, _start, _end in self.raw_lines(entry):
+            with self.located(number):
+                line = parse_line(raw, self.max_cost)
+            yield number, line
+
+    @contextmanager
+    def located(self, number: int) -> Iterator[None]:
+        """Let an error that is raised inside say which line it is about."""
+        try:
+            yield
+        except ConflictError as error:
+            raise ConflictError(f"{self.place}{number}: {error}") from None
+        except (DataError, InputError, NotFoundError, StateError) as error:
+            raise DataError(f"{self.place}{number}: {error}") from None
