@@ -10,9 +10,9 @@ from tests.cli.running import fail, run
 from tests.cli.serving import Place, placed
 from variegate.cli import commands
 from variegate.engine import import_plan
-from variegate.engine.alone import Done
 from variegate.engine.executor import Executor
 from variegate.engine.import_commands import ImportUsers
+from variegate.engine.queue import Done
 from variegate.errors import ConflictError
 from variegate.store import Batch
 

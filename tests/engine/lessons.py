@@ -1,7 +1,7 @@
 """What a list teaches by the library alone, to hold the service's state against."""
 
 from tests.engine.shop import Shop
-from variegate.engine.packing import unpacked_slate
+from variegate.engine.codecs import unpacked_slate
 from variegate.policies import State
 
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from variegate.engine import Engine, Experiment, Feedback, RecommendRequest, Rules
-from variegate.engine.executor import Executor
+from variegate.engine.executor import Executor, ForgetUser
 from variegate.engine.export_schema import ImportFile
-from variegate.engine.forgetting import ForgetUser
 from variegate.engine.import_plan import plan_import
 from variegate.engine.items import RetireItem, UpsertItems
 from variegate.engine.replay import Check, checked

@@ -1,8 +1,8 @@
 """Closing many lists: all of them, in turns, whatever is wrong with one."""
 
 from tests.engine.shop import Shop
-from variegate.engine.batch_loop import MAX_BATCH
-from variegate.engine.closing import CloseSlate
+from variegate.engine.feedback import CloseSlate
+from variegate.engine.queue import MAX_BATCH
 from variegate.store import Store
 
 

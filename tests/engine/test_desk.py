@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from tests.engine.shop import LMDH, Clock, catalogue, new_item
-from variegate.engine import Engine, Experiment, Feedback, RecommendRequest, Rules, batch_loop
+from variegate.engine import Engine, Experiment, Feedback, RecommendRequest, Rules
+from variegate.engine import queue as batch_loop
 from variegate.engine import recommend as listing
-from variegate.engine.policy_cache import PolicyCache
+from variegate.engine.experiment import PolicyCache
 from variegate.errors import ConflictError, InputError, NotFoundError, StoreError
 from variegate.store import Batch, Store
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from variegate.engine import Feedback, RecommendRequest
-from variegate.engine.frames import Frames, framed
+from variegate.engine.process import Frames, framed
 from variegate.errors import NotFoundError
 from variegate.policies import Dial
 

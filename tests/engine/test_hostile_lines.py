@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.engine.conftest import Opening
 from tests.engine.shop import Shop, catalogue, new_item
 from variegate.engine import Experiment
+from variegate.engine.codecs import packed_slate
 from variegate.engine.log_reader import log_source
-from variegate.engine.packing import packed_slate
 from variegate.engine.replay import Rebuilding
 from variegate.errors import ConflictError, DataError
 from variegate.model.slate import Slate

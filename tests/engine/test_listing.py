@@ -10,10 +10,9 @@ import pytest
 from tests.engine.conftest import Opening
 from tests.engine.shop import LMDH, Shop
 from variegate.engine import RecommendRequest
-from variegate.engine.packing import unpacked_slate
+from variegate.engine.codecs import SeenItems, unpacked_slate
 from variegate.engine.recommend import pairwise_diversity
-from variegate.engine.rules import DAY
-from variegate.engine.shown import SeenItems
+from variegate.engine.terms import DAY
 from variegate.errors import InputError, NotFoundError
 from variegate.policies import POLICIES, Dial, explore_slate, make_policy
 from variegate.store import Store

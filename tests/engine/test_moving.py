@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.conftest import Opening
 from tests.engine.shop import Shop, new_item
-from variegate.engine.rules import DAY
+from variegate.engine.terms import DAY
 from variegate.errors import ConflictError, DataError, InputError
 from variegate.store import Store
 

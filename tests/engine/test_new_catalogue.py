@@ -10,9 +10,8 @@ import pytest
 from tests.engine.shop import Shop, catalogue, new_item
 from tests.engine.test_known_catalogue import retrained
 from variegate import Catalogue
-from variegate.engine.packing import unpacked_slate
+from variegate.engine.codecs import SeenItems, unpacked_slate
 from variegate.engine.replay import Relearning, relearn
-from variegate.engine.shown import SeenItems
 from variegate.errors import DataError
 from variegate.store import RELEARNING, Store
 

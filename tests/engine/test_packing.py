@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from variegate.engine.packing import packed_slate, unpacked_slate
+from variegate.engine.codecs import packed_slate, unpacked_slate
 from variegate.errors import StateError
 from variegate.model.slate import Slate
 from variegate.store import SlateRow

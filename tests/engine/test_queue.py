@@ -10,9 +10,16 @@ from typing import Any
 
 import pytest
 
-from variegate.engine import Feedback, RecommendRequest, batch_loop, queue
-from variegate.engine.batch_loop import BatchLoop, EngineThread
-from variegate.engine.queue import CommandQueue, Progress, QueuedCommand, approximate_size
+from variegate.engine import Feedback, RecommendRequest, queue
+from variegate.engine import queue as batch_loop
+from variegate.engine.queue import (
+    BatchLoop,
+    CommandQueue,
+    EngineThread,
+    Progress,
+    QueuedCommand,
+    approximate_size,
+)
 from variegate.errors import OutcomeUnknownError, StoreError
 
 

@@ -139,7 +139,7 @@ def test_operations_that_are_alone_are_held_to_it_too(any_store: Store) -> None:
 
 
 def _forgetting(user: str) -> object:
-    from variegate.engine.forgetting import ForgetUser
+    from variegate.engine.executor import ForgetUser
 
     return ForgetUser(user)
 

@@ -9,7 +9,7 @@ from sqlalchemy import inspect, text
 from tests.engine.conftest import Opening
 from tests.engine.shop import LMDH, NOON, Shop
 from variegate.engine import Feedback
-from variegate.engine.packing import unpacked_slate
+from variegate.engine.codecs import unpacked_slate
 from variegate.errors import NotFoundError
 from variegate.policies import State
 from variegate.store import Store

@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.shop import Clock, Shop
 from variegate.engine import RecommendRequest
-from variegate.engine.shown import SeenItems
+from variegate.engine.codecs import SeenItems
 from variegate.errors import ConflictError
 from variegate.store import Store
 

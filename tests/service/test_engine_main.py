@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from variegate.engine.batch_loop import MAX_BATCH, BatchLoop
-from variegate.engine.frames import Frames, framed
+from variegate.engine.process import Frames, framed
 from variegate.engine.process_main import MetricsBuffer, SocketChannel
-from variegate.engine.queue import QueuedCommand
+from variegate.engine.queue import MAX_BATCH, BatchLoop, QueuedCommand
 from variegate.errors import InputError
 
 

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from pydantic import BaseModel, Field
 
 from tests.service.shell import calling, problem
-from variegate.engine.formatting import shown
+from variegate.engine.codecs import shown
 from variegate.errors import (
     ConflictError,
     DataError,

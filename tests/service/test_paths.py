@@ -9,7 +9,7 @@ import pytest
 from tests.service.listening import ask, listening
 from tests.service.whole import service
 from variegate.client import Client
-from variegate.engine.ids import check_id
+from variegate.engine.codecs import check_id
 from variegate.errors import InputError
 from variegate.service.routing import decoded, routable
 

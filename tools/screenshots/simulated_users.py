@@ -3,8 +3,8 @@
 import numpy as np
 
 from variegate.engine import Experiment, Feedback, LiveCatalogue, RecommendRequest, Rules
+from variegate.engine.codecs import current_time
 from variegate.engine.executor import Executor
-from variegate.engine.packing import current_time
 from variegate.model.catalogue import Catalogue
 from variegate.store import Store
 

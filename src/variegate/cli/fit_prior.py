@@ -247,7 +247,7 @@ def refit_store(
     """
     from variegate.cli.open_store import served, settings_of
     from variegate.cli.output import one_line, plain_console, say
-    from variegate.engine.packing import current_time
+    from variegate.engine.codecs import current_time
     from variegate.engine.priors import refit
 
     console, settings = plain_console(), settings_of(store, catalogue, config)

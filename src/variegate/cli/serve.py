@@ -140,7 +140,7 @@ def _pairs(name: str, texts: Iterable[str]) -> dict[str, str]:
 
 def _named(text: str) -> str:
     """Return NAME=LINE, also for the name of a policy alone."""
-    from variegate.engine.policy_specs import line_of
+    from variegate.engine.experiment import line_of
     from variegate.policies import POLICIES
 
     return f"{text}={line_of(text)}" if text in POLICIES else text

@@ -7,12 +7,11 @@ import numpy as np
 
 from variegate.arrays import MaskArray
 from variegate.engine.catalogue import CatalogueSnapshot, plain_attributes
-from variegate.engine.choosing import any_policy, label_of
-from variegate.engine.experiment import Experiment
+from variegate.engine.experiment import Experiment, any_policy, label_of
+from variegate.engine.feedback import WITHDRAWN, known_rows
 from variegate.engine.recommend import pairwise_diversity
 from variegate.engine.replay import lessons
 from variegate.engine.terms import Terms, terms_of
-from variegate.engine.withdrawing import WITHDRAWN, known_rows
 from variegate.errors import NotFoundError
 from variegate.policies import Policy
 from variegate.store import Reader, SlateRow

@@ -8,8 +8,8 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.engine.catalogue import CatalogueSnapshot
-from variegate.engine.comparing import comparison
 from variegate.engine.experiment import Experiment
+from variegate.engine.queries import comparison
 from variegate.errors import StateError
 from variegate.store import PeriodSums, Reader, Recent
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray
 from variegate.engine.catalogue import CatalogueSnapshot
-from variegate.engine.choosing import any_policy, label_of
-from variegate.engine.experiment import Experiment
+from variegate.engine.experiment import Experiment, any_policy, label_of
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser, normalising_factors
 from variegate.model.utility import Utility

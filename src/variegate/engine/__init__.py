@@ -5,6 +5,6 @@ from variegate.engine.engine import Engine
 from variegate.engine.experiment import Experiment
 from variegate.engine.feedback import Feedback
 from variegate.engine.recommend import RecommendRequest
-from variegate.engine.rules import Rules
+from variegate.engine.terms import Rules
 
 __all__ = ["Engine", "Experiment", "Feedback", "LiveCatalogue", "RecommendRequest", "Rules"]

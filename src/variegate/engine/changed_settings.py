@@ -4,7 +4,7 @@ import json
 from typing import Any, Final
 
 from variegate.engine.experiment import Experiment
-from variegate.engine.rules import Rules
+from variegate.engine.terms import Rules
 from variegate.errors import VariegateError
 from variegate.model.catalogue import Catalogue
 from variegate.store import Reader, Store

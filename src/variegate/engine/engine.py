@@ -11,7 +11,6 @@ from variegate.demo.counterfactual import beside_view
 from variegate.demo.map import map_view
 from variegate.demo.overview import overview
 from variegate.demo.simulation import watch_view
-from variegate.engine.batch_loop import MAX_BATCH, BatchLoop, EngineThread
 from variegate.engine.catalogue import (
     CatalogueSnapshot,
     LiveCatalogue,
@@ -19,25 +18,22 @@ from variegate.engine.catalogue import (
     plain_attributes,
 )
 from variegate.engine.changed_settings import note_settings
-from variegate.engine.choosing import policies_view
-from variegate.engine.comparing import comparison
-from variegate.engine.executor import Executor, Observe
-from variegate.engine.experiment import Experiment
+from variegate.engine.executor import Executor, ForgetUser, Observe
+from variegate.engine.experiment import Experiment, policies_view
 from variegate.engine.export import export_lines
 from variegate.engine.export_schema import ImportFile
 from variegate.engine.feedback import Feedback, check_rewards
-from variegate.engine.forgetting import ForgetUser
 from variegate.engine.import_commands import ImportUsers
 from variegate.engine.import_plan import Pauses, plan_import, unfinished
 from variegate.engine.items import RetireItem, UpsertItems
 from variegate.engine.priors import Priors
-from variegate.engine.queue import CommandQueue, Worker
+from variegate.engine.queries import comparison, known_user, slate_view, titles_of, user_view
+from variegate.engine.queue import MAX_BATCH, BatchLoop, CommandQueue, EngineThread, Worker
 from variegate.engine.recommend import RecommendRequest
 from variegate.engine.remembered import LruCache
 from variegate.engine.replicas import Replica
-from variegate.engine.rules import Rules
+from variegate.engine.terms import Rules
 from variegate.engine.unit_of_work import Clock
-from variegate.engine.viewing import known_user, slate_view, titles_of, user_view
 from variegate.errors import NotFoundError, VariegateError
 from variegate.model.catalogue import Catalogue
 from variegate.store import Reader, Store

@@ -2,19 +2,18 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from variegate.engine.alone import Done
 from variegate.engine.catalogue import LiveCatalogue
-from variegate.engine.closing import CloseSlate
-from variegate.engine.experiment import Experiment
-from variegate.engine.feedback import Feedback
-from variegate.engine.policy_cache import PolicyCache
-from variegate.engine.queue import LONG_SECONDS
+from variegate.engine.experiment import Experiment, PolicyCache
+from variegate.engine.feedback import CloseSlate, Feedback
+from variegate.engine.queue import LONG_SECONDS, Done
 from variegate.engine.recommend import RecommendRequest
 from variegate.engine.replicas import Replica
-from variegate.engine.rules import Rules
+from variegate.engine.terms import Rules
 from variegate.engine.unit_of_work import Clock, UnitOfWork
 from variegate.errors import ConflictError, DataError, InputError, NotFoundError, StateError
 from variegate.store import Batch, Head, Reader, Store
@@ -147,3 +146,18 @@ def _run_after_commit(work: Callable[[], object]) -> None:
         work()
     except Exception:
         _log.exception("a cache could not be updated after a commit; the store is read again")
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetUser:
+    """Delete a user, all lists given and all feedback taken."""
+
+    user: str
+    alone: ClassVar[bool] = True
+
+    def apply_alone(self, batch: Batch, executor: Any) -> Done:
+        """Delete everything, or raise NotFoundError."""
+        if not batch.forget_user(self.user):
+            raise NotFoundError(f"no user {self.user!r}")
+        answer = {"user": self.user, "forgotten": True}
+        return Done(answer, partial(executor.kept.drop, self.user))

@@ -1,16 +1,19 @@
 """The policies that users are split among."""
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final, NamedTuple
 
+from variegate.arrays import check_choice
 from variegate.engine.catalogue import CatalogueSnapshot
-from variegate.errors import NotFoundError
+from variegate.errors import InputError, NotFoundError, VariegateError
 from variegate.model.catalogue import Catalogue
-from variegate.policies import LMDH, Policy, State
-from variegate.policies.registry import parse_policy
+from variegate.policies import LMDH, POLICIES, Policy, State
+from variegate.policies.propensities import Planning
+from variegate.policies.registry import PolicySpec, parse_policy
 from variegate.prior import Prior
 from variegate.store import UserRow
 
@@ -115,3 +118,143 @@ def prior_of(policy: Policy) -> Prior | None:
 def _maker(line: str) -> Maker:
     spec = parse_policy(line)
     return partial(spec.maker(), **spec.options)
+
+
+#: What a name alone stands for where that is not the policy with its defaults. On features no
+#: longer than 1 the paper's caution of 50 outweighs dozens of lists, and nothing that a person
+#: does would be seen to matter.
+LINES: Final[Mapping[str, str]] = {"lmdh": "lmdh:ridge=1,exploration=0.3"}
+
+
+def line_of(name: str) -> str:
+    """Return the line that a policy's name alone stands for."""
+    return LINES.get(name, name)
+
+
+def made(name: str, line: str) -> Policy | None:
+    """Return the policy of a line over two items, or raise ValueError where there is none.
+
+    It is None for one's own class, and for one with a number for each item: those may not fit
+    a catalogue of two, and are made when the real one is open.
+    """
+    try:
+        spec = parse_policy(line)
+        if ":" in spec.name or any(isinstance(value, list) for value in spec.options.values()):
+            return None
+        # A prior is of the real catalogue: whether it is there and fits is seen when that is open.
+        options = {name: value for name, value in spec.options.items() if name != "prior"}
+        few = Catalogue(["a", "b"], [[1.0, 0.0], [0.0, 1.0]], "cosine")
+        return PolicySpec(spec.name, options)(few)
+    except VariegateError as error:
+        raise ValueError(f"`policies.{name}`: {error}") from None
+
+
+def check_mixable(policies: Mapping[str, str]) -> None:
+    """Raise ValueError if a policy draws so that the chances of its lists are not known."""
+    for name, line in policies.items():
+        policy = made(name, line)
+        if policy is not None and policy.draws and not isinstance(policy, Planning):
+            raise ValueError(
+                f"`mix` must be 0 for policies that draw by themselves, as {name!r} ({line}) "
+                "does: the chances of its lists are not known"
+            )
+
+
+def any_policy(name: str, catalogue: Catalogue, experiment: Experiment) -> Policy:
+    """Return a policy that has learnt nothing, served or not.
+
+    Raises NotFoundError for a name that nobody has, InputError where it does not fit.
+    """
+    if name in experiment.lines:
+        return experiment.new_policy(name, catalogue)
+    known = [*experiment.names, *(name for name in POLICIES if name not in experiment.lines)]
+    return parse_policy(line_of(check_choice("policy", name, known)))(catalogue)
+
+
+def label_of(name: str, policy: Policy) -> str:
+    """Return what to call a policy; one with a name of the operator's own is told apart by it."""
+    return policy.label if name in POLICIES else f"{policy.label} ({name})"
+
+
+def policies_view(catalogue: Catalogue, experiment: Experiment) -> list[dict[str, Any]]:
+    """Return every policy that can work on this catalogue, those that are served first."""
+    found = []
+    for name in dict.fromkeys([*experiment.names, *POLICIES]):
+        try:
+            policy = any_policy(name, catalogue, experiment)
+            policy.recommend(1, rng=0)
+        except InputError:
+            continue
+        found.append(
+            {
+                "name": name,
+                "label": label_of(name, policy),
+                "served": name in experiment.lines,
+                "learns": bool(policy.state().arrays),
+            }
+        )
+    return found
+
+
+#: Bytes that the policies of the latest users may take, as far as can be told.
+MOST_BYTES: Final = 100_000_000
+#: A policy holds a matrix and a root of it, of which the state is half of one, and itself.
+_TIMES_STATE, _AT_LEAST = 5, 4_000
+
+
+class _Kept(NamedTuple):
+    name: str
+    state: bytes | None
+    policy: Policy
+
+
+class PolicyCache:
+    """Policies by what the store has of their users: one that was changed elsewhere is not found.
+
+    A policy that was taken may learn what is not kept in the end, so it is gone from here until
+    it is put back, after the commit.
+    """
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self._most, self._bytes = most, 0
+        self._revision = ""
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+
+    def take(self, user: UserRow, revision: str) -> Policy | None:
+        """Return the policy of the user as the store has them, under this revision of the items."""
+        self._turn_to(revision)
+        kept = self._let_go(user.id)
+        # Not by the version: a user who was forgotten and came back counts anew.
+        if kept is None or kept.name != user.policy or kept.state != user.state:
+            return None
+        return kept.policy
+
+    def put(self, user: UserRow, revision: str, policy: Policy) -> None:
+        """Keep the policy of a user that the store has so, and let the oldest go."""
+        self._turn_to(revision)
+        self._let_go(user.id)
+        kept = self._kept[user.id] = _Kept(user.policy, user.state, policy)
+        self._bytes += _weight(kept)
+        while self._bytes > self._most:
+            self._let_go(next(iter(self._kept)))
+
+    def drop(self, user: str) -> None:
+        """Let a user's policy go."""
+        self._let_go(user)
+
+    def _let_go(self, user: str) -> _Kept | None:
+        kept = self._kept.pop(user, None)
+        if kept is not None:
+            self._bytes -= _weight(kept)
+        return kept
+
+    def _turn_to(self, revision: str) -> None:
+        if revision != self._revision:
+            # Each holds the whole catalogue that it was made over.
+            self._kept.clear()
+            self._bytes = 0
+            self._revision = revision
+
+
+def _weight(kept: _Kept) -> int:
+    return _AT_LEAST + _TIMES_STATE * len(kept.state or b"")

@@ -8,9 +8,9 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Final
 
 from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
+from variegate.engine.codecs import SeenItems
 from variegate.engine.export_schema import FORMAT
 from variegate.engine.replay import events_of
-from variegate.engine.shown import SeenItems
 from variegate.errors import StateError
 from variegate.policies import State
 from variegate.store import (

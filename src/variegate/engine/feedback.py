@@ -1,15 +1,98 @@
 """Taking feedback: each position of a slate teaches at most once, whatever is sent again."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final
 
+from variegate.arrays import IndexArray
+from variegate.engine.catalogue import CatalogueSnapshot
+from variegate.engine.codecs import SeenItems
 from variegate.engine.terms import terms_of
 from variegate.engine.unit_of_work import UnitOfWork
-from variegate.engine.withdrawing import check_stands
 from variegate.errors import ConflictError, InputError, NotFoundError
+from variegate.model.catalogue import Catalogue
 from variegate.store import SlateRow
+
+#: The mark among a slate's reports; those of users begin with another sign.
+WITHDRAWN: Final = "withdrawn"
+
+
+def shown_without(uow: UnitOfWork, user: str, slate: str) -> tuple[SeenItems, list[SlateRow]]:
+    """Return what a user would remember if one list had never been given.
+
+    What the list displaced is remembered again. The lists that were given after it, if any,
+    displaced something else then: those of which that is so come with it, changed.
+    Raises ConflictError where the list must stay.
+    """
+    row = uow.slate(slate)
+    _check_can_go(uow, row, user)
+    later = [one for one in uow.lists_after(row) if WITHDRAWN not in one.reports]
+    shown, catalogue = SeenItems(uow.user(user).shown), uow.snapshot.catalogue
+    for one in [*later, row]:
+        shown = shown.before(known_rows(catalogue, one.items), _displaced(uow.snapshot, one))
+    changed = []
+    for one in reversed(later):
+        shown, again = _given_again(uow.snapshot, shown, one)
+        if again.terms != one.terms:
+            changed.append(again)
+    return shown, changed
+
+
+def withdraw(uow: UnitOfWork, slate: str, by: str) -> None:
+    """Close a list without learning from it, and put down which list came in its place."""
+    row = uow.slate(slate)
+    mark = {"slate_id": row.id, "status": "late", "learnt": []}
+    reports = {WITHDRAWN: {"content": WITHDRAWN, "answer": mark}}
+    uow.take(row._replace(closed=True, reports=reports), "withdraw", {"instead": by})
+
+
+def check_stands(row: SlateRow) -> None:
+    """Raise ConflictError for a slate that was taken back."""
+    if WITHDRAWN in row.reports:
+        raise ConflictError(f"slate {row.id!r} was taken back: another was given in its place")
+
+
+def known_rows(catalogue: Catalogue, ids: Sequence[str]) -> IndexArray:
+    """Return the rows of items, but for those that the catalogue no longer has."""
+    rows = catalogue.rows_or_none(ids)
+    return rows[rows >= 0]
+
+
+def displaced_ids(
+    snapshot: CatalogueSnapshot, entries: list[tuple[int, int]], since: float
+) -> tuple[tuple[str, int], ...]:
+    """Return entries that a list displaced by the items' ids, but for those forgotten by then."""
+    ids = snapshot.catalogue.ids
+    return tuple((ids[row], second) for row, second in entries if second > since)
+
+
+def _check_can_go(uow: UnitOfWork, row: SlateRow, user: str) -> None:
+    if row.user_id != user:
+        raise ConflictError(f"`instead_of` must be a list of {user!r}, got one of somebody else")
+    if WITHDRAWN in row.reports:
+        raise ConflictError(f"slate {row.id!r} was taken back already")
+    if row.answered or row.reports:
+        raise ConflictError(f"slate {row.id!r} was answered: it can no longer be taken back")
+    if row.closed or (row.deadline is not None and uow.now > row.deadline):
+        raise ConflictError(f"the time of slate {row.id!r} is over: it can no longer be taken back")
+
+
+def _displaced(snapshot: CatalogueSnapshot, row: SlateRow) -> list[tuple[int, int]]:
+    found = [(snapshot.row_of(item), second) for item, second in terms_of(row).displaced]
+    return [(place, second) for place, second in found if place is not None]
+
+
+def _given_again(
+    snapshot: CatalogueSnapshot, shown: SeenItems, row: SlateRow
+) -> tuple[SeenItems, SlateRow]:
+    """Return what is remembered after a list, and the list with what it displaces by that."""
+    terms = terms_of(row)
+    rows = known_rows(snapshot.catalogue, row.items)
+    later, entries = shown.after(rows, row.created, terms.memory)
+    displaced = displaced_ids(snapshot, entries, row.created - terms.memory_seconds)
+    return later, row._replace(terms=replace(terms, displaced=displaced).to_dict())
+
 
 #: Reports on one slate: no list of a hundred items needs more.
 MOST_REPORTS: Final = 500
@@ -157,3 +240,32 @@ def check_rewards(rewards: Mapping[str, float]) -> None:
     for item, reward in rewards.items():
         if not 0.0 <= reward <= 1.0:
             raise InputError(f"`rewards` must be from 0 to 1, got {reward} for {item!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class CloseSlate:
+    """The end of the waiting for one slate."""
+
+    slate: str
+
+    def apply(self, uow: UnitOfWork) -> dict[str, Any]:
+        """Close the slate, unless another process has; say whether that was done."""
+        row = uow.slate(self.slate)
+        if row.closed or row.due is None or uow.now < row.due:
+            return {"closed": False}
+        silence = terms_of(row).default_reward
+        rewards = [silence if reward is None else reward for reward in row.rewards]
+        taught = {
+            place: reward
+            for place, reward in enumerate(rewards)
+            if reward is not None and not row.taught[place]
+        }
+        closed = row._replace(closed=True)
+        if taught and uow.teach(row, taught):
+            done = [place in taught or was for place, was in enumerate(row.taught)]
+            closed = with_rewards(row, rewards)._replace(closed=True, taught=done)
+        else:
+            taught = {}
+        body = {"taught": {str(place): reward for place, reward in taught.items()}}
+        uow.take(closed, "close", body)
+        return {"closed": True}

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from variegate.engine.alone import Done
 from variegate.engine.catalogue import CatalogueSnapshot
+from variegate.engine.codecs import SeenItems, packed_slate, unpacked_slate
 from variegate.engine.experiment import Experiment
 from variegate.engine.export import lists_of
 from variegate.engine.export_schema import (
@@ -29,9 +29,8 @@ from variegate.engine.export_schema import (
     decoded,
 )
 from variegate.engine.items import check_new, item_data, tried, with_turn
-from variegate.engine.packing import packed_slate, unpacked_slate
+from variegate.engine.queue import Done
 from variegate.engine.replay import events_of, relearnt
-from variegate.engine.shown import SeenItems
 from variegate.engine.terms import Terms
 from variegate.errors import ConflictError, DataError, NotFoundError, StateError
 from variegate.model.catalogue import Catalogue

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from variegate.arrays import FloatArray, check_numbers
-from variegate.engine.alone import Done
 from variegate.engine.catalogue import (
     REVISION,
     TURN,
@@ -16,6 +15,7 @@ from variegate.engine.catalogue import (
     distances_of,
     item_values,
 )
+from variegate.engine.queue import Done
 from variegate.errors import ConflictError, InputError, MissingExtraError, NotFoundError
 from variegate.kernels.layout import LARGEST
 from variegate.model.catalogue import Catalogue

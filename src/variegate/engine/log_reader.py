@@ -11,11 +11,10 @@ import numpy as np
 
 from variegate.arrays import IndexArray, MaskArray
 from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
+from variegate.engine.codecs import SeenItems, has_features, rows_of, unpacked_slate
 from variegate.engine.executor import Executor
-from variegate.engine.packing import has_features, rows_of, unpacked_slate
 from variegate.engine.recommend import normalising_weights
 from variegate.engine.replay import each_user, events_of
-from variegate.engine.shown import SeenItems
 from variegate.engine.terms import Terms, terms_of
 from variegate.errors import NotFoundError
 from variegate.evaluation.offpolicy import Lesson, LoggedSlate, LogSource, SlateTerms, UserLog

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from variegate.engine import Experiment, Rules
-from variegate.engine.ids import check_id
+from variegate.engine.codecs import check_id
 from variegate.engine.replicas import Replica, configuration_of
 from variegate.engine.settings import Settings
 from variegate.errors import DataError, InputError

@@ -10,7 +10,7 @@ import numpy as np
 from variegate.arrays import FloatArray
 from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.experiment import Experiment, prior_of
-from variegate.engine.rules import Rules
+from variegate.engine.terms import Rules
 from variegate.engine.unit_of_work import Clock
 from variegate.errors import ConflictError, StateError, StoreError
 from variegate.model.ridge import unpacked

@@ -17,12 +17,9 @@ from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import Any, Final
 
-from variegate.engine.batch_loop import MAX_BATCH, BatchLoop
 from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.executor import Executor
-from variegate.engine.frames import Frames, framed
 from variegate.engine.logs import configure_logs
-from variegate.engine.memory import keep_for_good
 from variegate.engine.opening import (
     catalogue_of,
     experiment_of,
@@ -31,8 +28,8 @@ from variegate.engine.opening import (
     rules_of,
     warm_policies,
 )
-from variegate.engine.process import BEAT
-from variegate.engine.queue import Outcome, Progress, QueuedCommand
+from variegate.engine.process import BEAT, Frames, framed, keep_for_good
+from variegate.engine.queue import MAX_BATCH, BatchLoop, Outcome, Progress, QueuedCommand
 from variegate.engine.replicas import Replica
 from variegate.engine.settings import Settings
 from variegate.errors import VariegateError

@@ -14,12 +14,10 @@ import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.engine.catalogue import plain_attributes
-from variegate.engine.packing import new_slate_id, packed_slate, unpacked_slate
-from variegate.engine.rules import DAY
-from variegate.engine.shown import SeenItems
-from variegate.engine.terms import Terms, terms_of
+from variegate.engine.codecs import SeenItems, new_slate_id, packed_slate, unpacked_slate
+from variegate.engine.feedback import displaced_ids, shown_without, withdraw
+from variegate.engine.terms import DAY, Terms, terms_of
 from variegate.engine.unit_of_work import UnitOfWork
-from variegate.engine.withdrawing import displaced_ids, shown_without, withdraw
 from variegate.errors import ConflictError, InputError, StateError
 from variegate.model.gains import Normaliser, normalising_factors
 from variegate.model.slate import Slate

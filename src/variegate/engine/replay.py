@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.engine.alone import Done
 from variegate.engine.catalogue import (
     TURN,
     LiveCatalogue,
@@ -18,9 +17,9 @@ from variegate.engine.catalogue import (
     join_new_items,
     known_catalogue,
 )
+from variegate.engine.codecs import SeenItems, current_time, packed_slate, rows_of, unpacked_slate
 from variegate.engine.experiment import Experiment
-from variegate.engine.packing import current_time, packed_slate, rows_of, unpacked_slate
-from variegate.engine.shown import SeenItems
+from variegate.engine.queue import Done
 from variegate.errors import DataError, InputError, StateError
 from variegate.model.catalogue import Catalogue
 from variegate.model.fingerprint import Fingerprint

@@ -17,7 +17,7 @@ from secrets import token_hex
 from typing import Final
 
 from variegate.engine.experiment import Experiment
-from variegate.engine.rules import Rules
+from variegate.engine.terms import Rules
 from variegate.errors import ConflictError, StoreError
 from variegate.store import CONFIGURATION, Batch, Head, ReplicaRow, Store
 

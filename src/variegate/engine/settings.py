@@ -25,8 +25,8 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from variegate.engine.formatting import shown
-from variegate.engine.policy_specs import check_mixable, made
+from variegate.engine.codecs import shown
+from variegate.engine.experiment import check_mixable, made
 from variegate.errors import DataError, InputError, VariegateError
 
 #: Names of policies: they stand in URLs, reports and metrics.

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 from variegate.engine.catalogue import LiveCatalogue
-from variegate.engine.experiment import Experiment
-from variegate.engine.policy_cache import PolicyCache
+from variegate.engine.experiment import Experiment, PolicyCache
 from variegate.engine.replay import learnt, served_user
-from variegate.engine.rules import Rules
+from variegate.engine.terms import Rules
 from variegate.errors import NotFoundError
 from variegate.policies import Policy
 from variegate.store import Batch, EventRow, Head, SlateRow, UserRow

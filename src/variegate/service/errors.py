@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from variegate.engine.formatting import sendable, shown
+from variegate.engine.codecs import sendable, shown
 from variegate.errors import (
     ConflictError,
     DataError,

@@ -20,7 +20,7 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from variegate.engine.logs import configure_logs
-from variegate.engine.memory import keep_for_good
+from variegate.engine.process import keep_for_good
 from variegate.engine.settings import Settings, without_secrets
 from variegate.errors import InputError, StateError, VariegateError
 from variegate.service.app import build_app, check_startable

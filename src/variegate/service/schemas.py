@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
 
-from variegate.engine.ids import LONGEST, PATTERN
+from variegate.engine.codecs import LONGEST, PATTERN
 
 Id = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST, pattern=PATTERN)]
 UserId = Annotated[str, Path(min_length=1, max_length=LONGEST, pattern=PATTERN)]

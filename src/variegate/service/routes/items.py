@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from variegate.engine import Engine
-from variegate.engine.ids import LONGEST, PATTERN
+from variegate.engine.codecs import LONGEST, PATTERN
 from variegate.service.responses import answer_of, answered
 from variegate.service.routing import admin_router, client_router
 from variegate.service.schemas import (
