@@ -17,8 +17,7 @@ from variegate.arrays import IndexArray
 from variegate.data.bpr import cache_folder
 from variegate.data.download import DATASETS, find
 from variegate.errors import DataError, MissingExtraError
-from variegate.evaluation.replay import ReplayTask, replay
-from variegate.evaluation.tasks import rated_task
+from variegate.evaluation.replay import ReplayTask, rated_task, replay
 from variegate.kernels.algorithm2 import BlockLMDH
 
 NAMES: Final = ("ml-100k", "ml-1m")

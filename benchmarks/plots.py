@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.bench_growth import NAMES
 from benchmarks.bench_lists import PAPER
 from benchmarks.results import Comparison, Growth, Part, Results
-from variegate.evaluation.pictures import colour_of, drawing_style, new_figure
+from variegate.evaluation.plots import colour_of, drawing_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.errors import DataError, InputError
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 from variegate.files import atomic_write, open_npz
 
 

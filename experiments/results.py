@@ -6,7 +6,7 @@ from typing import Any
 
 from experiments.beyond.results import Chapter
 from variegate.arrays import FloatArray
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 
 @dataclass(frozen=True)

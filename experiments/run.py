@@ -16,7 +16,7 @@ from experiments.timing import Timed
 from variegate.arrays import check_choice
 from variegate.data.dataset import Dataset
 from variegate.data.download import DATASETS
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 #: What can be run by itself.
 CHAPTERS: Final = ("paper", "beyond")

@@ -13,12 +13,10 @@ from experiments.plan import Plan
 from experiments.results import Regret
 from variegate.arrays import FloatArray
 from variegate.data.dataset import Dataset
-from variegate.evaluation.ratios import approximation_ratios
-from variegate.evaluation.replay import PolicyFactory, ReplayTask
+from variegate.evaluation.metrics import Scores
+from variegate.evaluation.replay import PolicyFactory, Protocol, ReplayTask, rated_task
 from variegate.evaluation.runner import evaluate
-from variegate.evaluation.scores import Scores
-from variegate.evaluation.simulation import Simulation, simulate_all
-from variegate.evaluation.tasks import Protocol, rated_task
+from variegate.evaluation.simulation import Simulation, approximation_ratios, simulate_all
 from variegate.model.gains import Normaliser
 from variegate.model.theory import regret_bound
 from variegate.policies import LMDH, parse_policy

@@ -9,7 +9,7 @@ import numpy as np
 from experiments.names import method_title
 from variegate.arrays import FloatArray
 from variegate.evaluation.bootstrap import MEASURES, mean_measure, standard_error
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 #: The rounds that tables show.
 ROUNDS: Final = (1, 5, 10, 30)

@@ -10,9 +10,16 @@ from experiments.beyond.methods import OURS, PRIOR_OPTIONS, PriorPolicy, with_de
 from experiments.beyond.results import SeveralDistances
 from variegate.arrays import FloatArray
 from variegate.errors import DataError
-from variegate.evaluation.replay import ReplayTask, Trace, replay_user
-from variegate.evaluation.scores import Scores, scores_of
-from variegate.evaluation.tasks import PROTOCOLS, Protocol, crowd_task, fitted_prior
+from variegate.evaluation.metrics import Scores, scores_of
+from variegate.evaluation.replay import (
+    PROTOCOLS,
+    Protocol,
+    ReplayTask,
+    Trace,
+    crowd_task,
+    fitted_prior,
+    replay_user,
+)
 from variegate.model.catalogue import Catalogue
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 from experiments.beyond.methods import OURS
 from variegate.arrays import FloatArray
 from variegate.evaluation.bootstrap import DRAWS, drawn_means
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 #: The rounds at which methods are held against one another.
 MOMENTS: Final = (10, 30)

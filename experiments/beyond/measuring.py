@@ -8,9 +8,14 @@ from experiments.beyond.distances import several_distances
 from experiments.beyond.experiments import played_experiments
 from experiments.beyond.methods import METHODS, Items, Method, PriorPolicy
 from experiments.beyond.results import Chapter
-from variegate.evaluation.replay import PolicyFactory, ReplayTask
-from variegate.evaluation.scores import Scores
-from variegate.evaluation.tasks import crowd_task, fitted_prior, popular_task
+from variegate.evaluation.metrics import Scores
+from variegate.evaluation.replay import (
+    PolicyFactory,
+    ReplayTask,
+    crowd_task,
+    fitted_prior,
+    popular_task,
+)
 from variegate.prior import Prior
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from variegate.arrays import FloatArray
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from experiments.beyond.results import SeveralDistances
 from experiments.summary import full_label, rounds_shown, summary_of
 from experiments.table import Cell, Table
 from variegate.evaluation.bootstrap import MEASURES, difference, mean_measure
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 #: Measures that are told relative to LMDH's.
 RELATIVE: Final = ("F1", "F2")

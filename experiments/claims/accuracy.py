@@ -20,7 +20,7 @@ from experiments.names import (
 )
 from experiments.results import Results
 from variegate.evaluation.bootstrap import difference
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 #: The first rounds, in which the paper finds DC2B effective, and the last ones.
 EARLY: Final = (1, 3)

@@ -9,7 +9,7 @@ from experiments.claims.standing import best_in_rounds, standing
 from experiments.claims.verdict import Evidence, Status, Verdict
 from experiments.results import Results
 from variegate.evaluation.bootstrap import difference, mean_measure
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 #: Where F1 is looked at, and how much of it may change for a setting to make no difference.
 LOOKED_AT: Final = (5, 10, 30)

@@ -14,7 +14,7 @@ from experiments.names import (
 )
 from experiments.results import Regret, Results, TableRow
 from variegate.arrays import FloatArray
-from variegate.evaluation.ratios import PAPER_RATIOS
+from variegate.evaluation.simulation import PAPER_RATIOS
 
 #: What the paper sets its own method against in the simulation.
 RIVALS: Final = ("c2ucb", "dc2b", "lsb")

@@ -14,7 +14,7 @@ from experiments.claims.verdict import Evidence, Status
 from experiments.names import method_title
 from variegate.arrays import MaskArray
 from variegate.evaluation.bootstrap import Interval, difference, mean_measure
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 #: The share of rounds that "usually" asks for.
 USUALLY: Final = 0.75

@@ -9,8 +9,8 @@ from experiments.names import method_title
 from experiments.results import Results
 from variegate.errors import DataError
 from variegate.evaluation.bootstrap import mean_measure, standard_error
-from variegate.evaluation.pictures import Curve, colour_of, drawing_style, new_figure
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
+from variegate.evaluation.plots import Curve, colour_of, drawing_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,7 +21,7 @@ from experiments.names import (
 )
 from experiments.results import Results
 from variegate.evaluation.bootstrap import difference, mean_measure
-from variegate.evaluation.pictures import colour_of, draw_curves
+from variegate.evaluation.plots import colour_of, draw_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from experiments.figures.drawing import (
 )
 from experiments.results import Results
 from variegate.evaluation.bootstrap import mean_measure, standard_error
-from variegate.evaluation.pictures import Curve, draw_curves
+from variegate.evaluation.plots import Curve, draw_curves
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

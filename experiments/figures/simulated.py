@@ -10,7 +10,7 @@ from experiments.claims.simulated import READING, paired_interval
 from experiments.figures.drawing import WIDTH, Picture, legend_below, panels
 from experiments.names import method_title
 from experiments.results import Regret, Results
-from variegate.evaluation.pictures import (
+from variegate.evaluation.plots import (
     Curve,
     draw_curves,
     draw_regret_panel,
@@ -18,7 +18,7 @@ from variegate.evaluation.pictures import (
     new_figure,
     regret_curves,
 )
-from variegate.evaluation.ratios import PAPER_RATIOS
+from variegate.evaluation.simulation import PAPER_RATIOS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from experiments.results import Regret, Results
 from experiments.summary import beyond, summary_of
 from variegate.arrays import FloatArray
 from variegate.evaluation.bootstrap import MEASURES
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 
 def numbers_of(results: Results, judgement: Judgement) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from experiments.summary import (
     summaries,
 )
 from experiments.table import Cell, Table
-from variegate.evaluation.ratios import PAPER_RATIOS
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
+from variegate.evaluation.simulation import PAPER_RATIOS
 
 _LOWER_IS_BETTER: Final = {"Gini"}
 

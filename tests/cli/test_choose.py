@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import fail, run
-from variegate.evaluation.choosing import Chosen
+from variegate.evaluation.tuning_result import TuningResult
 from variegate.policies import parse_policy
 
 pytest.importorskip("cornac", reason="cornac is not installed")
@@ -30,7 +30,7 @@ def test_all_that_was_tried_is_saved(likes: Path, tmp_path: Path) -> None:
     target = tmp_path / "chosen.json"
 
     output = run("choose", likes, *SHORT, "--split", 0, "--split", 1, "--out", target)
-    found = Chosen.load(target)
+    found = TuningResult.load(target)
 
     assert "test users of splits 0, 1 had no part in it" in output
     assert found.splits == (0, 1)

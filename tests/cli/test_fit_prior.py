@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.cli.running import fail, run
-from variegate.evaluation.choosing import Chosen, LearnerSettings
+from variegate.evaluation.tuning_result import LearnerSettings, TuningResult
 from variegate.model.catalogue import Catalogue
 from variegate.policies import parse_policy
 from variegate.prior import Prior
@@ -97,7 +97,7 @@ def test_settings_are_chosen_kept_and_used(here: Path, with_catalogue: bool) -> 
 
     more = ("--choose", "--users", 4, "--workers", 1)
     output = run("fit-prior", *words, *more, "--out", "prior.npz")
-    chosen, (_, line) = Chosen.load("prior-chosen.json"), policy_of(output)
+    chosen, (_, line) = TuningResult.load("prior-chosen.json"), policy_of(output)
 
     assert chosen.users == {"likes": 4}
     assert line == chosen.policy_line("prior.npz")
@@ -107,7 +107,7 @@ def test_settings_are_chosen_kept_and_used(here: Path, with_catalogue: bool) -> 
 def test_settings_that_were_chosen_before_are_used(here: Path) -> None:
     usual = LearnerSettings().noise_factor
     settings = LearnerSettings(0.7, 0.2, 0.9, 40.0, noise_factor=3 * usual, beta_variance=0.09)
-    Chosen(settings, (), {}, (), ("cosine",), 1, 30, 10, 0).save("chosen.json")
+    TuningResult(settings, (), {}, (), ("cosine",), 1, 30, 10, 0).save("chosen.json")
 
     run("fit-prior", here, *SMALL, "--out", "plain.npz")
     words = ("--settings", "chosen.json", "--out", "prior.npz")

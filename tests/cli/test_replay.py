@@ -11,7 +11,7 @@ from tests.cli.running import archive, fail, in_a_process, run
 from variegate.cli.replay import DEFAULT_POLICIES
 from variegate.data.tables import load_table
 from variegate.evaluation.bootstrap import MEASURES
-from variegate.evaluation.tasks import rated_task
+from variegate.evaluation.replay import rated_task
 
 pytest.importorskip("cornac", reason="cornac is not installed")
 

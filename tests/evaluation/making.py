@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 ROUNDS, USERS, K = 30, 40, 4
 

@@ -8,8 +8,7 @@ import pytest
 from tests.evaluation.making import made_scores
 from variegate.errors import InputError, NotFoundError
 from variegate.evaluation.bootstrap import MEASURES, difference, mean_measure, standard_error
-from variegate.evaluation.metrics import f_score
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores, f_score
 
 
 def drawn_scores(rng: np.random.Generator, lead: float, users: int = 40) -> Scores:

@@ -1,5 +1,7 @@
 """Interaction replay, on likes whose outcome can be seen."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,25 +9,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.evaluation.replaying import drawn_task, ranked_task
+from tests.evaluation.replaying import drawn_task, made_dataset, ranked_task, taste_pairs
 from variegate import POLICIES, Catalogue
+from variegate.data.dataset import Dataset
+from variegate.data.splits import split_users
 from variegate.errors import InputError
 from variegate.evaluation.metrics import recall
-from variegate.evaluation.replay import ReplayTask, Trace, replay, replay_user
+from variegate.evaluation.replay import (
+    PROTOCOLS,
+    Protocol,
+    ReplayTask,
+    Trace,
+    rated_task,
+    replay,
+    replay_user,
+)
 from variegate.policies import PolicySpec, Popular
 
 IN_ORDER = PolicySpec("popular")
 
 
 @pytest.fixture(scope="module")
-def task() -> ReplayTask:
+def drawn() -> ReplayTask:
     return drawn_task(users=6, items=30)
 
 
 @pytest.fixture(scope="module", params=list(POLICIES))
-def trace(request: pytest.FixtureRequest, task: ReplayTask) -> Trace:
+def trace(request: pytest.FixtureRequest, drawn: ReplayTask) -> Trace:
     """Six rounds of seven out of thirty items: the fifth list has two, the sixth none."""
-    return replay(PolicySpec(request.param), task, rounds=6, k=7)
+    return replay(PolicySpec(request.param), drawn, rounds=6, k=7)
 
 
 def test_items_are_shown_in_the_policys_order_and_liked_ones_are_clicked() -> None:
@@ -62,18 +74,18 @@ def test_nobody_is_shown_an_item_twice(trace: Trace) -> None:
 
 
 def test_recall_never_falls_and_ends_at_1_when_all_was_shown(
-    trace: Trace, task: ReplayTask
+    trace: Trace, drawn: ReplayTask
 ) -> None:
-    found = recall(trace.clicks, task.liked)
+    found = recall(trace.clicks, drawn.liked)
 
     assert (np.diff(found, axis=1) >= 0).all()
     np.testing.assert_array_equal(found[:, -1], 1.0)
 
 
-def test_clicks_are_likes_times_recall(trace: Trace, task: ReplayTask) -> None:
+def test_clicks_are_likes_times_recall(trace: Trace, drawn: ReplayTask) -> None:
     clicks = trace.clicks.sum(axis=2).cumsum(axis=1)
 
-    np.testing.assert_allclose(recall(trace.clicks, task.liked) * task.liked[:, None], clicks)
+    np.testing.assert_allclose(recall(trace.clicks, drawn.liked) * drawn.liked[:, None], clicks)
 
 
 def test_lists_have_the_length_that_is_left(trace: Trace) -> None:
@@ -105,9 +117,9 @@ def test_who_else_is_played_changes_nothing(users: list[int]) -> None:
     np.testing.assert_array_equal(some.clicks, everyone.clicks[users])
 
 
-def test_users_and_seeds_have_random_numbers_of_their_own(task: ReplayTask) -> None:
+def test_users_and_seeds_have_random_numbers_of_their_own(drawn: ReplayTask) -> None:
     first, again, other = (
-        replay(PolicySpec("uniform"), task, rounds=2, k=5, seed=seed).lists for seed in (0, 0, 1)
+        replay(PolicySpec("uniform"), drawn, rounds=2, k=5, seed=seed).lists for seed in (0, 0, 1)
     )
 
     np.testing.assert_array_equal(first, again)
@@ -146,3 +158,154 @@ def test_likes_are_counted() -> None:
 def test_no_rounds_or_no_items_are_refused(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         replay(IN_ORDER, ranked_task([1]), **settings)
+
+
+SMALL = Protocol(d=3)
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    pytest.importorskip("cornac", reason="cornac is not installed")
+    return made_dataset(taste_pairs(loners=10))
+
+
+@pytest.fixture(scope="module")
+def task(dataset: Dataset) -> ReplayTask:
+    return rated_task(dataset, SMALL, split=0)
+
+
+def by_hand(dataset: Dataset, split: int) -> tuple[list[set[str]], set[str]]:
+    """Return the likes of each test user among what training users like, and the latter."""
+    parts = split_users(dataset, rng=split)
+    known = {dataset.item_ids[item] for item in parts.train.items}
+    likes = [
+        {dataset.item_ids[item] for item in parts.test.items[parts.test.users == user]} & known
+        for user in range(len(parts.test.user_ids))
+    ]
+    return likes, known
+
+
+def ids_of(task: ReplayTask) -> list[set[str]]:
+    return [{task.catalogue.ids[row] for row in rows} for rows in task.likes]
+
+
+def test_likes_are_those_of_test_users_among_the_candidates(
+    dataset: Dataset, task: ReplayTask
+) -> None:
+    likes, known = by_hand(dataset, 0)
+
+    assert set(task.catalogue.ids) == known
+    assert ids_of(task) == [liked for liked in likes if liked]
+    assert all((np.diff(rows) > 0).all() for rows in task.likes)
+
+
+def test_users_who_like_no_candidate_are_left_out_and_counted(
+    dataset: Dataset, task: ReplayTask
+) -> None:
+    likes, _ = by_hand(dataset, 0)
+
+    assert task.left_out == sum(not liked for liked in likes) > 0
+    assert len(task.likes) + task.left_out == len(likes) == 10
+
+
+def test_popularity_is_the_training_users(dataset: Dataset, task: ReplayTask) -> None:
+    train = split_users(dataset, rng=0).train
+    counts = dict(zip(dataset.item_ids, train.popularity, strict=True))
+
+    assert task.training_users == 40
+    assert task.popularity is not None
+    assert task.popularity.tolist() == [counts[item] for item in task.catalogue.ids]
+    assert task.catalogue.attributes["popularity"] == tuple(task.popularity.astype(int))
+
+
+def test_the_same_split_is_the_same_task_and_another_is_not(
+    dataset: Dataset, task: ReplayTask
+) -> None:
+    again, other = rated_task(dataset, SMALL, split=0), rated_task(dataset, SMALL, split=1)
+
+    assert again.catalogue.features.tobytes() == task.catalogue.features.tobytes()
+    assert ids_of(again) == ids_of(task)
+    assert ids_of(other) != ids_of(task)
+
+
+def test_protocol_says_how_many_features_and_which_distances(dataset: Dataset) -> None:
+    found = rated_task(dataset, Protocol(d=2, distances=("angular", "euclidean")))
+
+    assert found.catalogue.d == 2
+    assert [h.name for h in found.catalogue.distances] == ["angular", "euclidean"]
+
+
+@pytest.mark.parametrize("users", [1, 4])
+def test_fewer_users_are_drawn_from_all_in_their_order(
+    dataset: Dataset, task: ReplayTask, users: int
+) -> None:
+    few = rated_task(dataset, SMALL, split=0, users=users)
+    everyone = ids_of(task)
+    places = [everyone.index(liked) for liked in ids_of(few)]
+
+    assert len(places) == users
+    assert places == sorted(places)
+    assert few.left_out == task.left_out
+
+
+def test_more_users_than_there_are_means_all(dataset: Dataset, task: ReplayTask) -> None:
+    assert ids_of(rated_task(dataset, SMALL, split=0, users=1000)) == ids_of(task)
+
+
+def test_only_the_most_popular_items_are_candidates(dataset: Dataset) -> None:
+    task = rated_task(dataset, Protocol(d=3, most_popular=5), split=0)
+    train = split_users(dataset, rng=0).train
+
+    assert len(task.catalogue) == 5
+    assert task.popularity is not None
+    assert sorted(task.popularity) == sorted(train.popularity)[-5:]
+
+
+def test_only_the_most_active_test_users_are_played(dataset: Dataset, task: ReplayTask) -> None:
+    few = rated_task(dataset, Protocol(d=3, most_active=3), split=0)
+    test = split_users(dataset, rng=0).test
+    most = np.sort(np.bincount(test.users))[-3:]
+
+    assert len(few.likes) + few.left_out == 3
+    # The candidates leave out what no training user likes.
+    assert all(len(rows) <= most.max() for rows in few.likes)
+    assert set(map(frozenset, ids_of(few))) <= set(map(frozenset, ids_of(task)))
+
+
+def test_embeddings_are_learnt_once_where_there_is_a_cache(
+    dataset: Dataset, tmp_path: Path
+) -> None:
+    told: list[tuple[int, int]] = []
+
+    for _ in range(2):
+        rated_task(
+            dataset, SMALL, cache=tmp_path, progress=lambda done, of: told.append((done, of))
+        )
+
+    assert told[-1] == (len(told), len(told))
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_known_data_sets_have_the_papers_protocol(dataset: Dataset) -> None:
+    assert PROTOCOLS["anime"].most_popular == 1000
+    assert PROTOCOLS["anime"].most_active == 10_000
+
+    as_the_paper = rated_task(replace(dataset, name="ml-100k"))
+
+    assert as_the_paper.catalogue.d == PROTOCOLS["ml-100k"].d == 10
+
+
+def test_nobody_to_play_is_an_error() -> None:
+    # Every user likes one item that nobody else does.
+    loners = made_dataset([(f"user {n}", f"item {n}") for n in range(5)])
+
+    with pytest.raises(
+        InputError,
+        match=r"`dataset` 'made' must have a test user who likes a candidate: none of 1 likes",
+    ):
+        rated_task(loners, SMALL)
+
+
+def test_no_users_asked_for_are_refused(dataset: Dataset) -> None:
+    with pytest.raises(InputError, match=r"`users` must be from 1 to .* got 0"):
+        rated_task(dataset, SMALL, users=0)

@@ -8,10 +8,9 @@ from variegate import LMDH, POLICIES, Catalogue, Policy
 from variegate.errors import InputError, NotFoundError
 from variegate.evaluation import Evaluation, evaluate, runner
 from variegate.evaluation.bootstrap import MEASURES
-from variegate.evaluation.replay import ReplayTask, replay
+from variegate.evaluation.metrics import Scores, scores_of
+from variegate.evaluation.replay import Protocol, ReplayTask, rated_task, replay
 from variegate.evaluation.runner import PolicyLike
-from variegate.evaluation.scores import Scores, scores_of
-from variegate.evaluation.tasks import Protocol, rated_task
 from variegate.policies import PolicySpec, parse_policy
 
 #: Every policy, and options that draw or that search otherwise

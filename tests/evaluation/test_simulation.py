@@ -13,9 +13,8 @@ from variegate.evaluation import (
     draw_world,
     simulated_policies,
 )
-from variegate.evaluation.simulation import simulate_all
+from variegate.evaluation.simulation import SimulatedUser, simulate_all
 from variegate.model.gains import Normaliser
-from variegate.users import SimulatedUser
 
 
 def test_no_list_is_better_than_the_best() -> None:

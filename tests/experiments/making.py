@@ -10,7 +10,7 @@ from experiments.plan import Plan
 from experiments.results import Regret, Results, TableRow
 from tests.evaluation.making import ROUNDS, made_scores
 from variegate.arrays import FloatArray
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 #: All that a reproduction does, in seconds
 TINY_PLAN = Plan(

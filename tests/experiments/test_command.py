@@ -14,7 +14,7 @@ from experiments.claims import CLAIMS, judged
 from experiments.results import Results
 from tests.cli.running import archive
 from tests.experiments.making import TINY_PLAN
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 pytest.importorskip("cornac", reason="cornac is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")

@@ -13,7 +13,7 @@ from experiments.results import Results
 from tests.experiments.making import made_results
 from variegate.errors import DataError
 from variegate.evaluation import Simulation
-from variegate.evaluation.pictures import COLOURS, colour_of, draw_regret, drawing_style
+from variegate.evaluation.plots import COLOURS, colour_of, draw_regret, drawing_style
 from variegate.policies import POLICIES
 
 pytest.importorskip("matplotlib")

@@ -16,7 +16,7 @@ from tests.evaluation.replaying import write_movielens
 from tests.experiments.making import TINY_PLAN
 from variegate.arrays import FloatArray
 from variegate.errors import DataError, InputError
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 pytest.importorskip("cornac", reason="cornac is not installed")
 

@@ -10,7 +10,7 @@ from experiments.claims.verdict import Evidence, Status, Verdict
 from experiments.names import PAPER_TABLE, dataset_title
 from experiments.results import Results
 from variegate.evaluation.bootstrap import difference, mean_measure
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 #: The rounds that are looked at.
 MOMENTS: Final = (1, 5, 10, 30)

@@ -15,8 +15,8 @@ from experiments.figures.drawing import Picture, legend_below, panels
 from experiments.names import PAPER_TABLE, dataset_title, full_name
 from experiments.results import Results
 from variegate.arrays import FloatArray
-from variegate.evaluation.pictures import colour_of
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
+from variegate.evaluation.plots import colour_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ from experiments.figures.drawing import Picture, legend_below, panels
 from experiments.names import dataset_title, method_title
 from experiments.results import Results
 from variegate.evaluation.bootstrap import difference, mean_measure, standard_error
-from variegate.evaluation.pictures import Curve, colour_of, draw_curves
+from variegate.evaluation.plots import Curve, colour_of, draw_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

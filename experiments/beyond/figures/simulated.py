@@ -18,7 +18,7 @@ from experiments.figures.drawing import WIDTH, Picture, legend_below, panels
 from experiments.names import method_title
 from experiments.results import Results
 from variegate.arrays import FloatArray
-from variegate.evaluation.pictures import colour_of, new_figure
+from variegate.evaluation.plots import colour_of, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

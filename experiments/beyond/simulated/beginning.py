@@ -22,12 +22,12 @@ from experiments.beyond.simulated.world import (
     taste_of,
 )
 from variegate.arrays import FloatArray
+from variegate.evaluation.simulation import clicks
 from variegate.model.catalogue import Catalogue
 from variegate.model.ridge import unpacked
 from variegate.model.utility import Utility
 from variegate.policies import LMDP, POLICIES, Policy, PolicySpec
 from variegate.prior import Prior, default_prior, fit_prior_from_sums
-from variegate.users import clicks
 
 #: No floor: it is a promise, and no guess at what users want.
 _OPTIONS: Final[Mapping[str, Any]] = {"exploration": 0.5, "floor": None}

@@ -21,12 +21,12 @@ from experiments.beyond.simulated.world import (
     taste_of,
 )
 from variegate.arrays import FloatArray, IndexArray, unit_rows
+from variegate.evaluation.simulation import clicks
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import cosine, hamming
 from variegate.model.gains import normalising_factors
 from variegate.model.utility import Utility
 from variegate.policies import LMDH
-from variegate.users import clicks
 
 #: What items can be apart in: their topics, their style, the kind of thing they are.
 DISTANCES: Final = ("topics", "style", "kind")

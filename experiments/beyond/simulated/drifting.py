@@ -25,10 +25,10 @@ from experiments.beyond.simulated.world import (
     taste_of,
 )
 from variegate.arrays import FloatArray
+from variegate.evaluation.simulation import clicks
 from variegate.model.catalogue import Catalogue
 from variegate.policies import LMDH, LMDP, Policy
 from variegate.prior import Prior
-from variegate.users import clicks
 
 #: What each list still counts for when the next is learnt.
 FORGETTING: Final = (0.9, 0.95, 0.98, 0.99, 1.0)

@@ -24,8 +24,8 @@ from experiments.beyond.simulated.world import (
     taste_of,
 )
 from variegate.arrays import FloatArray
+from variegate.evaluation.simulation import clicks
 from variegate.policies import LMDH, Uniform
-from variegate.users import clicks
 
 #: How likely each position is looked at, by users who look here and there.
 EXAMINED: Final = tuple(1.0 / position for position in range(1, K + 1))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from variegate.cli.build_options import Training
     from variegate.data.dataset import Dataset
     from variegate.engine import Experiment
-    from variegate.evaluation.choosing import Chosen, LearnerSettings
+    from variegate.evaluation.tuning_result import LearnerSettings, TuningResult
     from variegate.model.catalogue import Catalogue
     from variegate.prior import Prior
 
@@ -130,12 +130,12 @@ def _settings(
 ) -> "LearnerSettings | None":
     """Return the settings that were saved or are chosen now; None for the defaults."""
     from variegate.cli.output import say
-    from variegate.evaluation.choosing import Chosen
+    from variegate.evaluation.tuning_result import TuningResult
 
     if settings is not None:
         if choose:
             raise InputError("give --settings or --choose, not both")
-        return Chosen.load(settings).settings
+        return TuningResult.load(settings).settings
     if not choose:
         return None
     chosen = chosen_for(console, source, training, users=users, workers=workers)
@@ -155,7 +155,7 @@ def _fit_and_say(
     beside: Path,
 ) -> None:
     from variegate.cli.build_options import say_saved
-    from variegate.evaluation.choosing import LearnerSettings
+    from variegate.evaluation.tuning_result import LearnerSettings
     from variegate.prior import fit_prior as fit
 
     catalogue = source.add_collaborative_features()
@@ -207,14 +207,14 @@ def chosen_for(
     *,
     users: int,
     workers: int | None,
-) -> "Chosen":
+) -> "TuningResult":
     """Choose settings for the users that a prior is fitted to.
 
     `training` says how vectors are learnt; without it the catalogue's features stay.
     """
     from variegate.data.bpr import cache_folder
-    from variegate.evaluation.choosing import choose_settings
-    from variegate.evaluation.tasks import Protocol
+    from variegate.evaluation.replay import Protocol
+    from variegate.evaluation.tuning import tune
 
     name, count = source.data.name, checked_workers(workers)
     protocol = None
@@ -226,7 +226,7 @@ def chosen_for(
             most_popular=training.most_popular,
         )
     with bars(console) as tell:
-        return choose_settings(
+        return tune(
             {name: source.data},
             protocol=protocol,
             catalogues=None if training else {name: source.catalogue},
@@ -312,7 +312,7 @@ class Source:
 def source_from_likes(console: "Console", data: "Dataset", training: "Training") -> Source:
     """Learn vectors of the items from who liked what."""
     from variegate.cli.build_options import catalogue_from_likes
-    from variegate.evaluation.tasks import liked_rows
+    from variegate.evaluation.replay import liked_rows
 
     catalogue, learnt_from = catalogue_from_likes(console, data, training)
     return Source(catalogue, learnt_from, liked_rows(learnt_from, catalogue.ids))
@@ -322,7 +322,7 @@ def source_from_catalogue(console: "Console", file: str, data: "Dataset") -> Sou
     """Take the features that a catalogue has."""
     from variegate.cli.output import say
     from variegate.errors import DataError
-    from variegate.evaluation.tasks import liked_rows
+    from variegate.evaluation.replay import liked_rows
     from variegate.model.catalogue import Catalogue
 
     catalogue = Catalogue.load(file)

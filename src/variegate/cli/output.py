@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
     from rich.table import Table
 
-    from variegate.evaluation.scores import Scores
+    from variegate.evaluation.metrics import Scores
 
 #: Is told how much is done, and how much there is if that is known
 Progress: TypeAlias = Callable[[int, int | None], None]

@@ -24,7 +24,7 @@ from variegate.cli.replay_options import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from variegate.evaluation.scores import Scores
+    from variegate.evaluation.metrics import Scores
 
 DEFAULT_POLICIES = ("lmdh", "lmdh-greedy", "logrank", "mmr", "epsilon-greedy", "c2ucb", "dc2b")
 

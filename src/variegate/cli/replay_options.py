@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from variegate.data.dataset import Dataset
-    from variegate.evaluation.scores import Scores
+    from variegate.evaluation.metrics import Scores
     from variegate.policies import PolicySpec
 
 F = TypeVar("F", bound=Callable[..., Any])

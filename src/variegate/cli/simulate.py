@@ -58,7 +58,7 @@ def simulate(rounds: int, runs: int, k: int, seed: int, out: str | None) -> None
         console.print(_table(simulation, rounds))
     console.print(_verdict(simulation))
     if out is not None:
-        from variegate.evaluation.pictures import draw_regret
+        from variegate.evaluation.plots import draw_regret
 
         draw_regret(simulation, out)
         console.print(f"Picture: {out}")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from variegate.data.dataset import Dataset
-    from variegate.evaluation.choosing import Chosen
-    from variegate.evaluation.tasks import Protocol
+    from variegate.evaluation.replay import Protocol
+    from variegate.evaluation.tuning_result import TuningResult
 
 
 @click.command()
@@ -82,7 +82,7 @@ def choose(
     from variegate.cli.fit_prior import bars, checked_workers
     from variegate.cli.output import plain_console
     from variegate.data.bpr import cache_folder
-    from variegate.evaluation.choosing import Constraints, choose_settings
+    from variegate.evaluation.tuning import Constraints, tune
 
     target, count = None if out is None else check_place(out, *datasets), checked_workers(workers)
     table = [options.pop(name) for name in ("user", "item", "rating", "above")]
@@ -90,7 +90,7 @@ def choose(
     with console.status("Reading"):
         found = _read(datasets, table)
     with bars(console) as tell:
-        chosen = choose_settings(
+        chosen = tune(
             found,
             protocol=_protocols(found, distances),
             split=splits,
@@ -108,7 +108,7 @@ def choose(
     _tell(console, chosen, target, next(iter(datasets or found)))
 
 
-def _tell(console: "Console", chosen: "Chosen", target: "Path | None", first: str) -> None:
+def _tell(console: "Console", chosen: "TuningResult", target: "Path | None", first: str) -> None:
     from variegate.cli.output import say
 
     for line in chosen.describe():
@@ -146,7 +146,7 @@ def _protocols(
 ) -> "dict[str, Protocol] | None":
     from dataclasses import replace
 
-    from variegate.evaluation.tasks import PROTOCOLS, Protocol
+    from variegate.evaluation.replay import PROTOCOLS, Protocol
 
     if not distances:
         return None

@@ -7,11 +7,11 @@ import numpy as np
 from variegate.arrays import FloatArray, IndexArray
 from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.engine.experiment import Experiment, any_policy, label_of
+from variegate.evaluation.simulation import clicks
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser, normalising_factors
 from variegate.model.utility import Utility
 from variegate.policies import Policy
-from variegate.users.simulated import clicks
 
 #: Items to choose from: so few that a person sees each of them often enough.
 MOST_ITEMS: Final = 60

@@ -1,10 +1,11 @@
 """What is measured: policies against users, and pictures of it."""
 
-from variegate.evaluation.ratios import PAPER_RATIOS, approximation_ratios
 from variegate.evaluation.runner import Evaluation, evaluate
 from variegate.evaluation.simulation import (
+    PAPER_RATIOS,
     Simulation,
     World,
+    approximation_ratios,
     draw_taste,
     draw_world,
     simulated_policies,

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from variegate.arrays import FloatArray, check_choice
 from variegate.errors import InputError
-from variegate.evaluation.metrics import f_score
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores, f_score
 
 #: From mean recall and mean diversity, (..., rounds) each, to a measure of the same shape.
 Measure: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]

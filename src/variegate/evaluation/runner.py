@@ -15,12 +15,17 @@ from variegate.arrays import FloatArray, check_count
 from variegate.data.dataset import Dataset
 from variegate.errors import InputError
 from variegate.evaluation.bootstrap import MEASURES, Interval, difference, interval, standard_error
-from variegate.evaluation.metrics import pair_distances
+from variegate.evaluation.metrics import Scores, pair_distances, scores_of
 from variegate.evaluation.parallel import parallel_map
 from variegate.evaluation.progress import Progress, show_progress
-from variegate.evaluation.replay import PolicyFactory, ReplayTask, Trace, replay
-from variegate.evaluation.scores import Scores, scores_of
-from variegate.evaluation.tasks import Protocol, rated_task
+from variegate.evaluation.replay import (
+    PolicyFactory,
+    Protocol,
+    ReplayTask,
+    Trace,
+    rated_task,
+    replay,
+)
 from variegate.policies import parse_policy
 
 #: Users per job: enough to outweigh the overhead of a job, few enough to balance the workers.
@@ -162,7 +167,7 @@ def evaluate(
     random   0.425 ±0.041   0.954 ±0.043   0.588 ±0.042   0.478 ±0.042
     >>> found["lmdh"][0].recall.shape
     (20, 4)
-    >>> found.difference("lmdh", "random", "recall").low[-1] > 0
+    >>> bool(found.difference("lmdh", "random", "recall").low[-1] > 0)
     True
     """
     for name, count in (("k", k), ("rounds", rounds), ("splits", splits)):

@@ -1,4 +1,4 @@
-"""The paper's simulated experiment: regret against a user whose preferences are known."""
+"""Simulated users with known preferences: regret and approximation ratios, as in the paper."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,45 +6,65 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from variegate.arrays import FloatArray, check_choice, check_count
+from variegate.arrays import FloatArray, check_choice, check_count, check_numbers
+from variegate.errors import InputError
 from variegate.evaluation.parallel import parallel_map
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import NORMALISERS, Normaliser
-from variegate.model.search import exhaustive, greedy
+from variegate.model.search import SEARCHES, exhaustive, greedy
 from variegate.model.utility import Utility
 from variegate.policies import Policy, PolicySpec
-from variegate.users import SimulatedUser, clicks
 
-#: More candidates than this, and the best list is not looked for among all.
+#: With more candidates than this, the best list is not searched for exhaustively.
 EXHAUSTIVE_ITEMS: Final = 25
 
+#: The paper's ratios for Algorithm 1, mean of 100 users, by the length of the list.
+PAPER_RATIOS: Final[Mapping[int, float]] = MappingProxyType(
+    {2: 0.9995, 3: 0.9992, 4: 0.9989, 5: 0.9971}
+)
 
-def simulated_policies(normaliser: Normaliser = "none") -> Mapping[str, PolicySpec]:
-    """Return what the paper compares in its simulation, and LMDH without exploring, and chance.
 
-    LMDH scales distances as the user does; the paper's figures fit ``none`` (docs/paper.md, A1).
+class SimulatedUser:
+    """Clicks on each item with probability eta . Delta given the items above it (Eq. 10).
+
+    Nothing keeps eta . Delta between 0 and 1, so it is clipped to that (erratum E22).
+
+    Examples
+    --------
+    >>> items = Catalogue(list("ab"), [[0.9], [0.1]], "cosine")
+    >>> user = SimulatedUser(Utility(items, relevance=[1.0], diversity=[0.0]))
+    >>> user.react([0, 1], uniforms=[0.5, 0.5])
+    array([1., 0.])
     """
-    check_choice("normaliser", normaliser, NORMALISERS)
-    scaled = {"normaliser": normaliser}
-    return MappingProxyType(
-        {
-            "lmdh": PolicySpec("lmdh", scaled),
-            "lmdh-greedy": PolicySpec("lmdh-greedy", scaled),
-            "c2ucb": PolicySpec("c2ucb"),
-            "lsb": PolicySpec("lsb"),
-            "dc2b": PolicySpec("dc2b"),
-            "uniform": PolicySpec("uniform"),
-        }
-    )
+
+    def __init__(self, utility: Utility) -> None:
+        self.utility = utility
+
+    def react(self, items: ArrayLike, uniforms: ArrayLike) -> FloatArray:
+        """Return 1 where the uniform of a position is below its click probability, else 0.
+
+        `uniforms`, drawn from [0, 1), are an argument so that policies that are compared meet the
+        same random numbers.
+        """
+        gains, drawn = self.utility.gains(items), check_numbers("uniforms", uniforms, ndim=1)
+        if drawn.shape != gains.shape:
+            raise InputError(f"`uniforms` must have {len(gains)} numbers, got {len(drawn)}")
+        return clicks(gains, drawn)
+
+
+def clicks(gains: FloatArray, uniforms: FloatArray) -> FloatArray:
+    """Return 1 where the uniform is below the gain, clipped to [0, 1], else 0."""
+    return (uniforms < np.clip(gains, 0.0, 1.0)).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Items and one user, drawn as the paper draws them, and the best list there is.
+    """Items and one user, drawn as in the paper, and the value of the best list.
 
-    With many items the best list is the greedy one for the true preferences, which stands in
-    for it (`is_exact` says which).
+    With many items it is the value of the greedy list for the true preferences instead
+    (`is_exact` is then false).
     """
 
     user: SimulatedUser
@@ -77,29 +97,48 @@ def draw_world(
     taste = draw_taste(rng, items=items, normaliser=normaliser)
     scorer, is_exact = taste.scorer(np.arange(items), k), items <= EXHAUSTIVE_ITEMS
     # Under `growing` the value of a list depends on its order.
-    found = (
+    _places, gains = (
         exhaustive(scorer, k, ordered=normaliser == "growing") if is_exact else greedy(scorer, k)
     )
-    return World(SimulatedUser(taste), float(found[1].sum()), is_exact)
+    return World(SimulatedUser(taste), float(gains.sum()), is_exact)
+
+
+def simulated_policies(normaliser: Normaliser = "none") -> Mapping[str, PolicySpec]:
+    """Return the policies of the paper's simulation, LMDH without exploration, and uniform.
+
+    LMDH scales distances as the user does; the paper's figures fit ``none`` (docs/paper.md, A1).
+    """
+    check_choice("normaliser", normaliser, NORMALISERS)
+    scaled = {"normaliser": normaliser}
+    return MappingProxyType(
+        {
+            "lmdh": PolicySpec("lmdh", scaled),
+            "lmdh-greedy": PolicySpec("lmdh-greedy", scaled),
+            "c2ucb": PolicySpec("c2ucb"),
+            "lsb": PolicySpec("lsb"),
+            "dc2b": PolicySpec("dc2b"),
+            "uniform": PolicySpec("uniform"),
+        }
+    )
 
 
 class Simulation:
-    """Every policy against the same users with the same luck, all runs side by side.
+    """The regret of several policies on the same users with the same random numbers.
 
     Parameters
     ----------
     policies
-        What to compare, by name; what the paper compares, if not given.
+        What to compare, by name; the paper's policies, if not given.
     rounds
         Lists shown to each user (the paper's T).
     runs
-        How many independent worlds, or their numbers: a world depends on its number alone.
+        The number of independent worlds, or their numbers: a world depends on its number alone.
     k
         Items in a list.
     seed
-        One seed, one result.
+        The same seed gives the same result.
     items
-        Candidates in a world; they are not taken away once shown.
+        Candidates in a world; they stay candidates once shown.
     normaliser
         How the users scale distances.
     """
@@ -121,15 +160,15 @@ class Simulation:
         self.names, self.rounds, self.runs, self.k = tuple(compared), rounds, len(numbers), k
         #: F(A*) - F(A_t), (policies, runs, rounds)
         self.regret: FloatArray = np.zeros((len(compared), len(numbers), rounds))
-        self._streams = [
+        # Of each world: its own, the user's, and one for each policy.
+        self._rngs = [
             np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run,))).spawn(
                 2 + len(compared)
             )
             for run in numbers
         ]
         self.worlds = [
-            draw_world(streams[0], items=items, k=k, normaliser=normaliser)
-            for streams in self._streams
+            draw_world(rngs[0], items=items, k=k, normaliser=normaliser) for rngs in self._rngs
         ]
         self._players = [
             [make(world.catalogue) for make in compared.values()] for world in self.worlds
@@ -139,16 +178,16 @@ class Simulation:
     def play(self) -> Iterator[int]:
         """Play round after round in all runs; yield the number of rounds played so far."""
         for t in range(self.rounds):
-            for run, (world, streams) in enumerate(zip(self.worlds, self._streams, strict=True)):
-                uniforms = streams[1].random(self.k)
+            for run, (world, rngs) in enumerate(zip(self.worlds, self._rngs, strict=True)):
+                uniforms = rngs[1].random(self.k)
                 for number, policy in enumerate(self._players[run]):
-                    self.regret[number, run, t] = _round(
-                        world, policy, uniforms, streams[2 + number]
+                    self.regret[number, run, t] = _round_regret(
+                        world, policy, uniforms, rngs[2 + number]
                     )
             yield t + 1
 
     def cumulative(self) -> FloatArray:
-        """Return the regret added up over the rounds, (policies, runs, rounds)."""
+        """Return the cumulative regret, (policies, runs, rounds)."""
         return np.cumsum(self.regret, axis=2)
 
 
@@ -159,7 +198,7 @@ def simulate_all(
     progress: Callable[[int], None] = lambda _runs: None,
     **settings: Any,
 ) -> FloatArray:
-    """Play a `Simulation` with these settings, run by run; return the regret of all of it.
+    """Play a `Simulation` with these settings, run by run; return its regret.
 
     `progress` is called with 1 after each run.
     """
@@ -171,6 +210,33 @@ def simulate_all(
     return np.concatenate([parts[run] for run in range(runs)], axis=1)
 
 
+def approximation_ratios(
+    searches: Sequence[str] = ("greedy",),
+    *,
+    lengths: Sequence[int] = tuple(PAPER_RATIOS),
+    users: int = 1000,
+    seed: int = 0,
+    normaliser: Normaliser = "none",
+) -> Iterator[FloatArray]:
+    """Yield, user by user, F(list found) / F(best list) for each search and length.
+
+    Every user has 20 items of their own; the best list is found by exhaustive search. Each
+    array has shape (searches, lengths). Under ``growing`` the gains that the search uses depend
+    on the order of the list, so lists are valued as sets, by ``fixed``.
+    """
+    for child in np.random.SeedSequence(seed).spawn(users):
+        taste = draw_taste(np.random.default_rng(child), normaliser=normaliser)
+        rows, ratios = np.arange(len(taste.catalogue)), np.empty((len(searches), len(lengths)))
+        for column, k in enumerate(lengths):
+            scorer = taste.scorer(rows, k)
+            value = _set_value(taste).scorer(rows, k)
+            _places, best = SEARCHES["exhaustive"](value, k)
+            for row, search in enumerate(searches):
+                places, _scores = SEARCHES[search](scorer, k)
+                ratios[row, column] = value.along(places).sum() / best.sum()
+        yield ratios
+
+
 def _simulate(run: int, settings: dict[str, Any]) -> FloatArray:
     simulation = Simulation(runs=[run], **settings)
     for _ in simulation.play():
@@ -178,9 +244,18 @@ def _simulate(run: int, settings: dict[str, Any]) -> FloatArray:
     return simulation.regret
 
 
-def _round(world: World, policy: Policy, uniforms: FloatArray, draws: np.random.Generator) -> float:
-    """Play one round; return how far the list fell short of the best."""
-    slate = policy.recommend(len(uniforms), rng=draws)
+def _round_regret(
+    world: World, policy: Policy, uniforms: FloatArray, rng: np.random.Generator
+) -> float:
+    """Play one round; return the best value minus the value of the list."""
+    slate = policy.recommend(len(uniforms), rng=rng)
     gains = world.user.utility.gains(slate.items)
     policy.update(slate, clicks(gains, uniforms))
     return world.best_value - float(gains.sum())
+
+
+def _set_value(taste: Utility) -> Utility:
+    if taste.normaliser != "growing":
+        return taste
+    wants = taste.preferences
+    return Utility(taste.catalogue, wants.relevance, wants.diversity, normaliser="fixed")

@@ -19,7 +19,7 @@ ROUNDING = 6e-8
 #: The roots of squares that single precision is too coarse for are less than this.
 TINY = 1e-18
 #: Rows chosen, and their scores.
-Chosen: TypeAlias = tuple[IndexArray, FloatArray]
+TuningResult: TypeAlias = tuple[IndexArray, FloatArray]
 
 _kept = local()
 
@@ -50,7 +50,7 @@ class Quality(NamedTuple):
 
 def top_list(
     layout: Layout, free: MaskArray, k: int, belief: Linear, *, squashed: bool = False
-) -> Chosen:
+) -> TuningResult:
     """Return the k best by a belief alone, or by the sigmoid of it; ties to the lowest row."""
     from variegate.kernels.loops.top import fill_linear  # numba: not at import
 
@@ -63,7 +63,7 @@ def top_list(
     return _whole(filled, free, chosen, scores)
 
 
-def top_of(values: FloatArray, free: MaskArray, k: int) -> Chosen:
+def top_of(values: FloatArray, free: MaskArray, k: int) -> TuningResult:
     """Return the k best by `values` (L,); ties to the lowest row."""
     from variegate.kernels.loops.top import fill_given
 
@@ -82,7 +82,7 @@ def mmr_list(
     mean_user: FloatArray,
     trade_off: float,
     likeness: str,
-) -> Chosen:
+) -> TuningResult:
     """Return the list that greedy search finds with `MarginalRelevance`."""
     from variegate.kernels.loops.mmr import fill_list
 
@@ -104,7 +104,7 @@ def entropy_list(
     Q: FloatArray,
     weight: float,
     constant: float,
-) -> Chosen:
+) -> TuningResult:
     """Return the list that greedy search finds with `EntropyGains`.
 
     `Q` (d, d) is that of no item taken, and `constant` what every item adds to the entropy.
@@ -136,7 +136,7 @@ def determinant_list(
     *,
     shifted: bool,
     jitter: float,
-) -> Chosen:
+) -> TuningResult:
     """Return the list that greedy search finds with `Determinant`.
 
     The similarity is that of `similarity_root`: cosines, or, where `shifted`, (1 + cos) / 2.
@@ -218,13 +218,13 @@ def _check_shape(name: str, array: FloatArray, shape: tuple[int, ...]) -> None:
         raise InputError(f"`{name}` must have shape {shape}, got {array.shape}")
 
 
-def _answer(k: int) -> Chosen:
+def _answer(k: int) -> TuningResult:
     if k < 1:
         raise InputError(f"`k` must be at least 1, got {k}")
     return np.empty(k, dtype=np.intp), np.empty(k)
 
 
-def _whole(filled: int, free: MaskArray, chosen: IndexArray, scores: FloatArray) -> Chosen:
+def _whole(filled: int, free: MaskArray, chosen: IndexArray, scores: FloatArray) -> TuningResult:
     """Return the list where every position was filled, or raise what is wrong."""
     k = len(chosen)
     if filled == k:

@@ -5,7 +5,7 @@ import pytest
 
 from variegate.errors import InputError
 from variegate.evaluation.offpolicy import cascade_dr, ridge_model, rips, slate_log
-from variegate.evaluation.offpolicy.log import SlateLog
+from variegate.evaluation.offpolicy.logs import SlateLog
 
 CHANCES = [[0.5]]
 

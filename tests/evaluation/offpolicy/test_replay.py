@@ -8,8 +8,8 @@ import pytest
 from variegate import LMDH, Catalogue, Policy, Utility
 from variegate.errors import InputError
 from variegate.evaluation.offpolicy import Event, SlateLog, events_of, slate_log, unbiased_replay
+from variegate.evaluation.simulation import SimulatedUser
 from variegate.policies import Popular, Uniform
-from variegate.users import SimulatedUser
 
 ITEMS = 5
 CATALOGUE = Catalogue(range(ITEMS), np.diag([0.1, 0.3, 0.5, 0.25, 0.8]) + 0.05, "cosine")

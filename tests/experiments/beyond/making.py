@@ -11,7 +11,7 @@ from experiments.beyond.results import Chapter, SeveralDistances
 from experiments.results import Results
 from tests.evaluation.making import ROUNDS
 from tests.experiments.making import made_replays, made_results
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 _T = np.arange(1, ROUNDS + 1) / ROUNDS
 

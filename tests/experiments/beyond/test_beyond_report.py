@@ -15,7 +15,7 @@ from experiments.report import write_docs, write_report
 from experiments.report.chapter import chapter_markdown
 from experiments.results import Results
 from tests.experiments.beyond.making import beyond_results, made_chapter, made_frontier
-from variegate.evaluation.pictures import drawing_style
+from variegate.evaluation.plots import drawing_style
 
 pytest.importorskip("matplotlib")
 

@@ -16,7 +16,7 @@ from experiments.run import reproduce
 from tests.evaluation.replaying import write_movielens
 from tests.experiments.making import TINY_PLAN
 from variegate.errors import NotFoundError
-from variegate.evaluation.scores import Scores
+from variegate.evaluation.metrics import Scores
 
 pytest.importorskip("cornac", reason="cornac is not installed")
 

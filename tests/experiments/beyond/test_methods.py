@@ -22,9 +22,8 @@ from experiments.beyond.methods import (
 )
 from experiments.plan import COMPARED
 from tests.evaluation.replaying import drawn_task
-from variegate.evaluation.replay import ReplayTask, replay
+from variegate.evaluation.replay import ReplayTask, fitted_prior, popular_task, replay
 from variegate.evaluation.runner import evaluate
-from variegate.evaluation.tasks import fitted_prior, popular_task
 from variegate.policies import LMDH, LMDP
 from variegate.prior import fit_prior
 

@@ -12,7 +12,7 @@ from experiments.beyond.results import Chapter
 from experiments.beyond.simulated import EXPERIMENTS, Size, prior
 from experiments.figures.drawing import Picture
 from experiments.results import Results
-from variegate.evaluation.pictures import drawing_style
+from variegate.evaluation.plots import drawing_style
 
 pytest.importorskip("matplotlib")
 

@@ -5,9 +5,19 @@ for logs with propensities the estimators value a fixed policy. Interaction repl
 paper uses, is neither: it takes every item that a user did not rate for a rejection.
 """
 
-from variegate.evaluation.offpolicy.estimate import Estimate
-from variegate.evaluation.offpolicy.estimators import cascade_dr, iips, rips, sips
-from variegate.evaluation.offpolicy.log import SlateLog, SlateTerms, slate_log
+from variegate.evaluation.offpolicy.estimators import (
+    Estimate,
+    RewardModel,
+    cascade_dr,
+    gain_features,
+    iips,
+    prefix_weights,
+    ridge_model,
+    rips,
+    sips,
+    target_of_distributions,
+    target_of_lists,
+)
 from variegate.evaluation.offpolicy.log_evaluation import (
     LogEvaluation,
     LogSource,
@@ -16,7 +26,15 @@ from variegate.evaluation.offpolicy.log_evaluation import (
     evaluate_log,
 )
 from variegate.evaluation.offpolicy.log_file import line_of, log_line, read_log, write_log
-from variegate.evaluation.offpolicy.model import RewardModel, gain_features, ridge_model
+from variegate.evaluation.offpolicy.logs import (
+    Lesson,
+    LoggedSlate,
+    SlateLog,
+    SlateTerms,
+    UserLog,
+    slate_log,
+    user_logs,
+)
 from variegate.evaluation.offpolicy.pseudo_inverse import (
     SlatePairs,
     mixed_pairs,
@@ -25,12 +43,6 @@ from variegate.evaluation.offpolicy.pseudo_inverse import (
     pi_weights_uniform,
 )
 from variegate.evaluation.offpolicy.replay import Event, Replayed, events_of, unbiased_replay
-from variegate.evaluation.offpolicy.user_log import Lesson, LoggedSlate, UserLog, user_logs
-from variegate.evaluation.offpolicy.weights import (
-    prefix_weights,
-    target_of_distributions,
-    target_of_lists,
-)
 
 __all__ = [
     "Estimate",

@@ -9,9 +9,14 @@ import numpy as np
 
 from variegate.arrays import FloatArray, check_choice, check_fraction
 from variegate.errors import DataError, InputError
-from variegate.evaluation.offpolicy.estimate import Estimate, estimated
-from variegate.evaluation.offpolicy.estimators import cascade_dr, rips, sips
-from variegate.evaluation.offpolicy.log import SlateTerms
+from variegate.evaluation.offpolicy.estimators import (
+    Estimate,
+    cascade_dr,
+    estimated,
+    ridge_model,
+    rips,
+    sips,
+)
 from variegate.evaluation.offpolicy.log_replay import (
     Estimator,
     ReplayedLog,
@@ -19,9 +24,8 @@ from variegate.evaluation.offpolicy.log_replay import (
     Trial,
     replay_log,
 )
-from variegate.evaluation.offpolicy.model import ridge_model
+from variegate.evaluation.offpolicy.logs import LoggedSlate, Obstacle, SlateTerms, UserLog
 from variegate.evaluation.offpolicy.pseudo_inverse import MAX_PAIRS, MAX_PREFIXES, pi
-from variegate.evaluation.offpolicy.user_log import LoggedSlate, Obstacle, UserLog
 from variegate.policies import PolicySpec, choices_below, parse_policy, slate_propensities
 
 #: Fewer lists than this are too few for an estimate, however large the log.

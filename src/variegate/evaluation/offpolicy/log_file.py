@@ -32,8 +32,7 @@ import numpy as np
 
 from variegate.arrays import MaskArray, check_fraction
 from variegate.errors import DataError, InputError, NotFoundError
-from variegate.evaluation.offpolicy.log import SlateLog, SlateTerms, slate_log
-from variegate.evaluation.offpolicy.user_log import LoggedSlate
+from variegate.evaluation.offpolicy.logs import LoggedSlate, SlateLog, SlateTerms, slate_log
 from variegate.files import atomic_write
 from variegate.model.catalogue import Catalogue
 from variegate.policies import Dial

@@ -9,14 +9,21 @@ import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray
 from variegate.errors import InputError, StateError
-from variegate.evaluation.offpolicy.log import SlateLog, SlateTerms, slate_log
+from variegate.evaluation.offpolicy.logs import (
+    Lesson,
+    LoggedSlate,
+    Obstacle,
+    SlateLog,
+    SlateTerms,
+    UserLog,
+    slate_log,
+)
 from variegate.evaluation.offpolicy.pseudo_inverse import (
     SlatePairs,
     is_enumerable,
     mixed_pairs,
     uniform_weight,
 )
-from variegate.evaluation.offpolicy.user_log import Lesson, LoggedSlate, Obstacle, UserLog
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Gains
 from variegate.policies import Policy, PolicySpec, slate_propensities

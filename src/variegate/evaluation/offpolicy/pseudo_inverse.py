@@ -21,9 +21,8 @@ from scipy.linalg import solve
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_count, check_numbers
 from variegate.errors import InputError
-from variegate.evaluation.offpolicy.estimate import Estimate, Options, estimated
-from variegate.evaluation.offpolicy.log import SlateLog
-from variegate.evaluation.offpolicy.weights import checked_chances
+from variegate.evaluation.offpolicy.estimators import Estimate, Options, checked_chances, estimated
+from variegate.evaluation.offpolicy.logs import SlateLog
 from variegate.policies import Dial, Policy, choices_below
 
 #: Beginnings of a list (all positions but the last) that are enumerated at most: about a second.

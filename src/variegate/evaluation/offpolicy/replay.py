@@ -15,8 +15,8 @@ from variegate.arrays import (
     generator,
 )
 from variegate.errors import InputError
-from variegate.evaluation.offpolicy.estimate import Estimate, estimated
-from variegate.evaluation.offpolicy.log import SlateLog
+from variegate.evaluation.offpolicy.estimators import Estimate, estimated
+from variegate.evaluation.offpolicy.logs import SlateLog
 from variegate.policies import Policy
 
 

@@ -1,6 +1,6 @@
 """Settings are chosen on training users, and on nobody else."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,29 +9,35 @@ import numpy as np
 import pytest
 
 from tests.cli.running import archive
-from tests.evaluation.replaying import made_dataset, taste_pairs
+from tests.evaluation.replaying import drawn_task, made_dataset, ranked_task, taste_pairs
 from variegate.data.bpr import fit_bpr
 from variegate.data.dataset import Dataset
 from variegate.data.movielens import load_movielens_100k
 from variegate.data.splits import split_users
 from variegate.errors import InputError
-from variegate.evaluation.choosing import (
-    Chosen,
+from variegate.evaluation.metrics import scores_of
+from variegate.evaluation.replay import Protocol, Trace, replay
+from variegate.evaluation.tuning import (
+    LEAST_GAIN,
+    PENALTY,
     Constraints,
-    LearnerSettings,
-    choose_settings,
+    Measures,
+    averaged,
+    check_comparable,
+    coordinate_descent,
+    measures_of,
     training_part,
+    tune,
 )
-from variegate.evaluation.choosing.judging import PENALTY
-from variegate.evaluation.tasks import Protocol
-
-pytest.importorskip("cornac", reason="cornac is not installed")
+from variegate.evaluation.tuning_result import Candidate, Coordinate, LearnerSettings, TuningResult
+from variegate.policies import parse_policy
 
 SMALL: Mapping[str, Sequence[float]] = {"full": (0.4, 0.8, 2.0), "exploration": (0.0, 0.25)}
 
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("cornac", reason="cornac is not installed")
     return tmp_path_factory.mktemp("embeddings")
 
 
@@ -40,9 +46,9 @@ def dataset() -> Dataset:
     return made_dataset(taste_pairs(loners=10))
 
 
-def chosen(datasets: Mapping[str, Dataset], cache: Path, **options: Any) -> Chosen:
+def chosen(datasets: Mapping[str, Dataset], cache: Path, **options: Any) -> TuningResult:
     usual = {"protocol": Protocol(d=3), "rounds": 4, "k": 3, "space": SMALL, "cache": cache}
-    return choose_settings(datasets, **{**usual, **options})
+    return tune(datasets, **{**usual, **options})
 
 
 def with_other_likes_of_test_users(dataset: Dataset, split: int) -> Dataset:
@@ -193,9 +199,164 @@ def test_data_sets_with_other_distances_are_refused(dataset: Dataset, cache: Pat
 def test_on_movielens_the_choice_is_ahead_of_lmdh(cache: Path) -> None:
     films = load_movielens_100k(archive("ml-100k.zip"))
 
-    found = choose_settings(
+    found = tune(
         {"ml-100k": films}, split=0, users=60, space={"full": (0.4, 0.8, 1.0)}, cache=cache
     )
 
     assert found.candidates[0].objective > 1.02
     assert found.users == {"ml-100k": 60}
+
+
+def flat(recall: float, f1: float, f2: float, *, rounds: int = 30, distances: int = 1) -> Measures:
+    return Measures(
+        np.full(rounds, recall), np.full((distances, rounds), f1), np.full((distances, rounds), f2)
+    )
+
+
+def test_measures_are_those_of_the_scores_by_every_distance() -> None:
+    task = drawn_task()
+    scores = scores_of(replay(parse_policy("lmdh"), task, rounds=4, k=3), task)
+
+    found = measures_of(scores)
+
+    np.testing.assert_array_equal(found.recall, scores.mean_recall)
+    np.testing.assert_array_equal(found.f1[0], scores.f_score(1.0))
+    np.testing.assert_array_equal(found.f2[0], scores.f_score(2.0))
+    assert found.f1.shape == (2, 4)
+
+
+def test_worth_is_the_mean_over_rounds_and_then_over_distances() -> None:
+    ours = Measures(np.zeros(2), np.array([[1.0, 3.0], [2.0, 2.0]]), np.zeros((2, 2)))
+    theirs = Measures(np.zeros(2), np.array([[2.0, 2.0], [1.0, 1.0]]), np.zeros((2, 2)))
+
+    assert ours.relative_to(theirs) == pytest.approx((1.0 + 2.0) / 2)
+
+
+def test_promises_that_are_kept_cost_nothing() -> None:
+    short = Constraints().shortfalls(flat(0.5, 1.05, 1.0), flat(0.9, 1.0, 1.0), flat(0.5, 0.0, 0.0))
+
+    assert list(short) == []
+
+
+def test_each_promise_is_missed_by_its_share() -> None:
+    ours, lmdh, logrank = flat(0.35, 0.945, 0.5), flat(0.1, 1.0, 1.0), flat(0.5, 0.1, 0.1)
+
+    found = dict(Constraints(recall={1: 0.7, 5: 1.0}).shortfalls(ours, lmdh, logrank))
+
+    assert found["recall at 5 is 70.0% of LogRank's, not 100%"] == pytest.approx(0.3)
+    assert found["F1 at 1 is 94.5% of LMDH's, not 105%"] == pytest.approx(0.1)
+    assert found["F2 at 30 is 50.0% of LMDH's, not 100%"] == pytest.approx(0.5)
+    assert len(found) == 1 + 4 + 4
+
+
+def test_rounds_that_were_not_played_promise_nothing() -> None:
+    ours, theirs = flat(0.0, 0.0, 0.0, rounds=5), flat(1.0, 1.0, 1.0, rounds=5)
+
+    found = [words for words, _ in Constraints().shortfalls(ours, theirs, theirs)]
+
+    assert {words.split(" is ")[0] for words in found} == {
+        *("recall at 1", "recall at 5", "F1 at 1", "F1 at 5", "F2 at 1", "F2 at 5")
+    }
+
+
+def test_every_distance_has_its_promise() -> None:
+    ours, theirs = flat(1.0, 0.5, 1.0, distances=2), flat(1.0, 1.0, 1.0, distances=2)
+
+    found = [words for words, _ in Constraints().shortfalls(ours, theirs, theirs)]
+
+    assert len(found) == 8
+    assert "F1 at 30, distance 2 is 50.0% of LMDH's, not 105%" in found
+
+
+def test_folds_are_averaged() -> None:
+    found = averaged([flat(0.2, 0.4, 0.6), flat(0.4, 0.6, 1.0)])
+
+    assert found.recall[0] == pytest.approx(0.3)
+    assert found.f1[0, 3] == pytest.approx(0.5)
+    assert found.f2[0, 3] == pytest.approx(0.8)
+
+
+def test_nothing_can_be_held_against_lists_that_please_nobody() -> None:
+    task = ranked_task([6])
+    shown = Trace("made", np.array([[[0, 1]]]), np.zeros((1, 1, 2), dtype=bool))
+
+    with pytest.raises(
+        InputError, match=r"`datasets` 'made' .* the distance 'cosine': its F1 is 0"
+    ):
+        check_comparable("made", measures_of(scores_of(shown, task)), ["cosine"])
+
+
+#: Set out from, whatever the defaults are
+START = LearnerSettings(exploration=0.25, full=0.8)
+SEARCHED = (
+    Coordinate("full", (0.4, 0.8, 1.2)),
+    Coordinate("exploration", (0.0, 0.25, 0.5)),
+)
+
+
+class Judge:
+    """Scores settings by a function, and remembers what it was asked."""
+
+    def __init__(self, score: Callable[[LearnerSettings], float]) -> None:
+        self.score = score
+        self.asked: list[tuple[str, list[LearnerSettings]]] = []
+
+    def __call__(self, settings: Sequence[LearnerSettings], doing: str) -> list[Candidate]:
+        self.asked.append((doing, list(settings)))
+        return [Candidate(one, {"made": self.score(one)}, (), 0.0) for one in settings]
+
+
+def test_the_best_of_each_setting_is_kept_while_the_next_is_searched() -> None:
+    judge = Judge(lambda s: -abs(s.full - 1.2) - abs(s.exploration - 0.5) * s.full)
+
+    found = coordinate_descent(judge, START, SEARCHED, passes=3)
+
+    assert (found[0].settings.full, found[0].settings.exploration) == (1.2, 0.5)
+    assert judge.asked[0] == ("defaults", [START])
+    assert judge.asked[2][0] == "exploration"
+    assert {one.full for one in judge.asked[2][1]} == {1.2}
+
+
+def test_a_later_pass_goes_on_where_settings_depend_on_each_other() -> None:
+    # Only with exploration 0.5 is a floor of 1.2 any good.
+    judge = Judge(lambda s: s.exploration + (s.full == 1.2) * (2 * s.exploration - 0.6))
+
+    once = coordinate_descent(judge, START, SEARCHED, passes=1)
+    twice = coordinate_descent(judge, START, SEARCHED, passes=3)
+
+    assert (once[0].settings.full, once[0].settings.exploration) == (0.8, 0.5)
+    assert (twice[0].settings.full, twice[0].settings.exploration) == (1.2, 0.5)
+
+
+def test_nothing_is_tried_twice() -> None:
+    judge = Judge(lambda s: s.full)
+
+    found = coordinate_descent(judge, START, SEARCHED, passes=5)
+    asked = [one for _, batch in judge.asked for one in batch]
+
+    assert len(asked) == len(set(asked)) == len(found)
+    assert {one.settings for one in found} == set(asked)
+
+
+@pytest.mark.parametrize("gain", [0.0, LEAST_GAIN])
+def test_settings_stay_where_others_are_hardly_better(gain: float) -> None:
+    judge = Judge(lambda s: 1.0 + gain * (s != START))
+
+    found = coordinate_descent(judge, START, SEARCHED, passes=3)
+
+    assert found[0].settings == START
+
+
+def test_of_values_as_good_the_nearest_and_then_the_lower_wins() -> None:
+    searched = (Coordinate("full", (0.2, 0.4, 0.8, 1.2)),)
+    judge = Judge(lambda s: float(s.full != 0.8))
+
+    found = coordinate_descent(judge, START, searched, passes=3)
+
+    assert found[0].settings.full == 0.4
+
+
+def test_nothing_to_search_leaves_the_defaults() -> None:
+    (found,) = coordinate_descent(Judge(lambda _: 1.0), START, (), passes=3)
+
+    assert found.settings == START
