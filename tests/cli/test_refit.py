@@ -14,7 +14,7 @@ from variegate.store import Store
 @pytest.fixture
 def flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the flags that name a service of 45 users who gave feedback."""
-    monkeypatch.setenv("VARIEGATE_PRIOR_LEAST_USERS", "40")
+    monkeypatch.setenv("VARIEGATE_PRIOR_MIN_USERS", "40")
     kiosk().save(tmp_path / "kiosk.npz")
     url = f"sqlite:///{tmp_path}/kiosk.db"
     with Store.open(url) as store:

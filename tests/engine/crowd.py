@@ -23,7 +23,7 @@ def kiosk(items: int = 30) -> Catalogue:
 
 
 def kiosk_shop(store: Store, policies: dict[str, str] | None = None, **rules: Any) -> Shop:
-    return Shop(store, policies or LMDP, items=kiosk(), prior_least_users=40, **rules)
+    return Shop(store, policies or LMDP, items=kiosk(), prior_min_users=40, **rules)
 
 
 def answer(shop: Shop, user: str, taste: FloatArray, *, lists: int = 2) -> None:

@@ -149,7 +149,7 @@ def test_what_was_changed_at_run_time_goes_but_for_what_is_retired(any_store: St
 
 
 def test_priors_that_were_fitted_go(store: Store) -> None:
-    shop = Shop(store, {"lmdp": "lmdp"}, prior_least_users=3)
+    shop = Shop(store, {"lmdp": "lmdp"}, prior_min_users=3)
     for user in range(8):
         shop.click(f"u{user}")
     shop.engine.priors.fit("lmdp")

@@ -18,7 +18,7 @@ from variegate.engine.logs import (
     configure_logs,
     current_request,
     log_request,
-    without_secrets,
+    redact,
 )
 from variegate.service.keys import make_key
 from variegate.service.routing import client_router
@@ -200,7 +200,7 @@ def test_server_is_quiet_unless_debugging() -> None:
     ],
 )
 def test_secrets_are_starred(line: str, clean: str) -> None:
-    assert without_secrets(line) == clean
+    assert redact(line) == clean
 
 
 def test_times_are_iso_in_utc() -> None:

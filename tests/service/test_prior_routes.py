@@ -15,7 +15,7 @@ PATH = "/v1/policies/lmdp/prior"
 def caller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     policies = {"lmdp": "lmdp", "mmr": "mmr"}
     folder = tmp_path_factory.mktemp("priors")
-    with service(folder, policies=policies, split={"lmdp": 1}, prior_least_users=10) as whole:
+    with service(folder, policies=policies, split={"lmdp": 1}, prior_min_users=10) as whole:
         yield Caller(*whole)
 
 
@@ -64,7 +64,7 @@ def test_too_few_users_are_a_conflict(caller: Caller) -> None:
     fill(caller, 9)
     refused = error(caller.send("POST", PATH), 409)
     assert "at least 10 users with feedback, so that no one is shown" in refused
-    assert "has 9: wait for more, or set `prior_least_users`" in refused
+    assert "has 9: wait for more, or set `prior_min_users`" in refused
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])

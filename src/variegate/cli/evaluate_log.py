@@ -95,13 +95,13 @@ def _source(settings: "Settings", file: str | None, k: int | None) -> "Iterator[
     """Give the log of the file, or of the service's store if there is none."""
     from variegate.engine.log_reader import log_source
     from variegate.engine.opening import catalogue_of
-    from variegate.engine.settings import without_secrets
+    from variegate.engine.settings import mask_password
     from variegate.evaluation.offpolicy import LogSource, read_log, user_logs
     from variegate.policies import parse_policy
 
     if file is None:
         with served(settings) as executor:
-            yield log_source(executor, without_secrets(settings.store))
+            yield log_source(executor, mask_password(settings.store))
         return
     items = catalogue_of(settings)
     logs = user_logs(read_log(file, items, k=k), items)

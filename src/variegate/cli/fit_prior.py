@@ -70,7 +70,7 @@ def fit_prior(
     shows the prior again.
 
     With --store it is fitted to the users of a service, and kept there: its next lists begin
-    with it, also if it runs. They must be a hundred at least (`prior_least_users`), so that no
+    with it, also if it runs. They must be a hundred at least (`prior_min_users`), so that no
     one is shown. --out is not needed then; --catalogue is the service's.
 
     \b
@@ -262,7 +262,7 @@ def refit_store(
                 live,
                 experiment,
                 name,
-                least=settings.prior_least_users,
+                least=settings.prior_min_users,
                 now=current_time(),
             )
         with executor.store.reading() as reader:

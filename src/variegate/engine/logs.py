@@ -56,7 +56,7 @@ class JsonLines(logging.Formatter):
         line |= fields_of(record)
         if record.exc_info:
             line["stack"] = self.formatException(record.exc_info)
-        return without_secrets(json.dumps(line, separators=(",", ":"), default=str))
+        return redact(json.dumps(line, separators=(",", ":"), default=str))
 
     def of_request(self, answered: Answered, now: float) -> str:
         """Return the line of a request as `format` would, in a fraction of the time."""
@@ -87,7 +87,7 @@ class TextLines(logging.Formatter):
         line = f"{moment} {record.levelname.lower():<7} {message}{_recommend(fields)}"
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
-        return without_secrets(line)
+        return redact(line)
 
     def of_request(self, answered: Answered, now: float) -> str:
         """Return the line of a request."""
@@ -172,14 +172,14 @@ def fields_of(record: logging.LogRecord) -> Mapping[str, object]:
     return fields
 
 
-def without_secrets(line: str) -> str:
+def redact(line: str) -> str:
     """Return the line without the secret part of any key, and without passwords in URLs.
 
     Nothing logs them on purpose; a stack or another package's message might.
 
     Examples
     --------
-    >>> without_secrets("got vgk_1a2b_secret for postgresql://me:word@db")
+    >>> redact("got vgk_1a2b_secret for postgresql://me:word@db")
     'got vgk_1a2b_*** for postgresql://me:***@db'
     """
     if "vgk_" in line:

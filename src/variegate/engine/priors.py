@@ -64,7 +64,7 @@ def refit(
     if users < least:
         raise ConflictError(
             f"a prior is fitted to at least {least} users with feedback, so that no one is shown, "
-            f"and policy {name!r} has {users}: wait for more, or set `prior_least_users`"
+            f"and policy {name!r} has {users}: wait for more, or set `prior_min_users`"
         )
     found = fit_prior_from_sums(prior, sums, least_users=least)
     with store.batch() as batch:
@@ -208,7 +208,7 @@ class Priors:
         if not self._fitting.acquire(blocking=False):
             raise ConflictError("a prior is being fitted: ask again when that is done")
         try:
-            least, now = self._rules.prior_least_users, self._now()
+            least, now = self._rules.prior_min_users, self._now()
             refit(self._store, self._live, self._experiment, name, least=least, now=now)
         finally:
             self._fitting.release()

@@ -29,7 +29,7 @@ class Rules:
     late: Literal["drop", "learn"] = "drop"
     mix: float = 0.0
     seed: int = 0
-    prior_least_users: int = 100
+    prior_min_users: int = 100
     prior_every_hours: float = 0.0
 
 

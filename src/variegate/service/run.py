@@ -21,7 +21,7 @@ from uvicorn.supervisors import Multiprocess
 
 from variegate.engine.logs import configure_logs
 from variegate.engine.process import keep_for_good
-from variegate.engine.settings import Settings, without_secrets
+from variegate.engine.settings import Settings, mask_password
 from variegate.errors import InputError, StateError, VariegateError
 from variegate.service.app import build_app, check_startable
 from variegate.service.keys import list_keys
@@ -77,7 +77,7 @@ def check_exposure(settings: Settings) -> None:
     if is_open and not keys:
         raise InputError(
             "`cors_origins` must name its origins, such as https://shop.example, while no key is "
-            f"in {without_secrets(settings.store)}, got '*', by which every web page could read "
+            f"in {mask_password(settings.store)}, got '*', by which every web page could read "
             "and change everything: name them, or make a key with `variegate keys make --role "
             "admin --name me`"
         )
@@ -85,7 +85,7 @@ def check_exposure(settings: Settings) -> None:
         return
     raise InputError(
         f"`host` {settings.host} lets others reach the service, and no key is in "
-        f"{without_secrets(settings.store)}: make one with `variegate keys make --role admin "
+        f"{mask_password(settings.store)}: make one with `variegate keys make --role admin "
         "--name me`, or let everybody in with --allow-anonymous"
     )
 
