@@ -17,7 +17,7 @@ from variegate.demo import (
     typical_distances,
     varieties,
 )
-from variegate.demo.variety import contrast
+from variegate.demo.session import contrast
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ def test_all_that_it_does_can_be_awaited(any_store: Store, tmp_path: Path) -> No
     async def work(engine: Engine) -> list[Any]:
         given = await engine.recommend(RecommendRequest("ann"))
         learnt = await engine.feedback(Feedback(given["slate_id"], {given["items"][0]["id"]: 1.0}))
-        stocked = await engine.snapshot([new_item()])
-        retired = await engine.retire("i1")
+        stocked = await engine.upsert_items([new_item()])
+        retired = await engine.retire_item("i1")
         file = tmp_path / "lines"
         file.write_bytes(b"".join(engine.export_lines()))
         forgotten = await engine.forget("ann")
@@ -111,11 +111,11 @@ def test_operations_of_all_kinds_keep_their_order(store: Store) -> None:
     async def work(engine: Engine) -> list[Any]:
         return await asyncio.gather(
             engine.recommend(RecommendRequest("ann")),
-            engine.snapshot([new_item()]),
+            engine.upsert_items([new_item()]),
             engine.recommend(RecommendRequest("ann")),
             engine.forget("ann"),
             engine.recommend(RecommendRequest("ann")),
-            engine.retire("new"),
+            engine.retire_item("new"),
             engine.recommend(RecommendRequest("ann")),
         )
 

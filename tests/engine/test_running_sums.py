@@ -10,6 +10,7 @@ import pytest
 from tests.engine.scanning import Scan
 from tests.engine.shop import Shop
 from variegate.demo.overview import overview
+from variegate.demo.views import Demo
 from variegate.engine.replay import Recounting
 from variegate.errors import ConflictError, NotFoundError
 from variegate.store import Store
@@ -157,19 +158,20 @@ def test_an_imported_number_without_measure_leaves_reports_to_everyone(any_store
     report = shop.engine.comparison()
     assert report["policies"][0]["users"] == 2
     assert np.isfinite(list(report["policies"][0]["reward"].values())).all()
-    assert np.isfinite([one["reward"] for one in shop.engine.overview(15)["by_policy"]]).all()
+    assert np.isfinite([one["reward"] for one in Demo(shop.engine).overview(15)["by_policy"]]).all()
 
 
 def test_pages_that_ask_at_once_cost_one_overview(shop: Shop, monkeypatch: Any) -> None:
     shop.click()
     now = [100.0]
-    monkeypatch.setattr("variegate.engine.engine.monotonic", lambda: now[0])
-    first = shop.engine.overview(15)
+    monkeypatch.setattr("variegate.demo.views.monotonic", lambda: now[0])
+    demo = Demo(shop.engine)
+    first = demo.overview(15)
     shop.click()
-    assert shop.engine.overview(15) is first
-    assert shop.engine.overview(60)["counts"]["slates"] == 2
+    assert demo.overview(15) is first
+    assert demo.overview(60)["counts"]["slates"] == 2
     now[0] += 2.0
-    assert shop.engine.overview(15)["counts"]["slates"] == 2
+    assert demo.overview(15)["counts"]["slates"] == 2
 
 
 def test_reports_read_no_lists(shop: Shop) -> None:
@@ -179,5 +181,5 @@ def test_reports_read_no_lists(shop: Shop) -> None:
     with shop.store._database.changing_tables() as connection:
         connection.exec_driver_sql("ALTER TABLE slates RENAME TO hidden")
     assert shop.engine.comparison() == report
-    assert shop.engine.overview(60)["report"] == report
+    assert Demo(shop.engine).overview(60)["report"] == report
     assert shop.engine.counts()["slates"] == 2

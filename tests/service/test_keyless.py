@@ -89,7 +89,15 @@ def test_other_names_of_this_machine_are_refused(store: Store, host: str) -> Non
 
 @pytest.mark.parametrize(
     "path",
-    ["/v1/watch", "/v1/map", "/v1/overview", "/v1/report", "/v1/export", "/v1/items", "/metrics"],
+    [
+        "/v1/simulation",
+        "/v1/map",
+        "/v1/overview",
+        "/v1/report",
+        "/v1/export",
+        "/v1/items",
+        "/metrics",
+    ],
 )
 def test_image_on_another_site_runs_nothing(tmp_path: Path, path: str) -> None:
     with service(tmp_path) as (app, _):

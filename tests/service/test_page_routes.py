@@ -292,7 +292,7 @@ class TestBeside:
 
 def beside(page: TestClient, slate: dict[str, Any], policy: str, user: str = "ann") -> Any:
     asked = {"policy": policy, "slate": slate["slate_id"]}
-    return page.get(f"/v1/users/{user}/beside", params=asked)
+    return page.get(f"/v1/users/{user}/counterfactual", params=asked)
 
 
 class TestPolicies:
@@ -334,7 +334,7 @@ class TestMap:
 
 class TestWatch:
     def test_what_is_learnt_comes_near_the_truth(self, page: TestClient) -> None:
-        found = page.get("/v1/watch", params={"rounds": 1000, "seed": 1}).json()
+        found = page.get("/v1/simulation", params={"rounds": 1000, "seed": 1}).json()
 
         last = np.array([series[-1] for series in found["learnt"]])
         off = np.abs(last - found["beta"]).mean()
@@ -343,7 +343,7 @@ class TestWatch:
         assert found["distances"] == ["cosine", "kinds", "colour", "price"]
 
     def test_series_are_as_long_as_the_rounds_that_are_kept(self, page: TestClient) -> None:
-        found = page.get("/v1/watch", params={"rounds": 300}).json()
+        found = page.get("/v1/simulation", params={"rounds": 300}).json()
 
         assert len(found["at"]) == MOST_POINTS
         assert (found["at"][0], found["at"][-1]) == (1, 300)
@@ -356,14 +356,16 @@ class TestWatch:
         (tmp_path / "other").mkdir()
         with service(tmp_path / "other") as (app, _engine):
             other = TestClient(app, base_url="http://127.0.0.1")
-            ours, theirs = (one.get("/v1/watch?rounds=20&seed=4").json() for one in (page, other))
+            ours, theirs = (
+                one.get("/v1/simulation?rounds=20&seed=4").json() for one in (page, other)
+            )
 
         assert ours == theirs
-        assert ours["beta"] != page.get("/v1/watch?rounds=20&seed=5").json()["beta"]
+        assert ours["beta"] != page.get("/v1/simulation?rounds=20&seed=5").json()["beta"]
 
     @pytest.mark.parametrize("query", ["rounds=0", "rounds=1001", "seed=-1", "policy="])
     def test_what_cannot_be_played_is_refused(self, page: TestClient, query: str) -> None:
-        assert page.get(f"/v1/watch?{query}").status_code == 422
+        assert page.get(f"/v1/simulation?{query}").status_code == 422
 
     @pytest.mark.parametrize("normaliser", ["none", "fixed", "growing"])
     def test_a_person_wants_what_the_utility_says(self, normaliser: Any) -> None:

@@ -58,7 +58,7 @@ def test_user_is_found_under_any_id(port: int, user: str) -> None:
     assert ask(port, "GET", address)[1]["user"] == user
     history = ask(port, "GET", f"{address}/history")[1]
     assert (history["user"], [one["slate_id"] for one in history["slates"]]) == (user, [slate])
-    assert ask(port, "GET", f"{address}/beside?policy=mmr&slate={slate}")[0] == 200
+    assert ask(port, "GET", f"{address}/counterfactual?policy=mmr&slate={slate}")[0] == 200
     assert ask(port, "DELETE", address) == (200, {"user": user, "forgotten": True})
     assert ask(port, "GET", address)[0] == 404
 

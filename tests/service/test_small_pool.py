@@ -125,9 +125,9 @@ def test_probe_waits_for_no_pool(slow: Slow, port: int) -> None:
 
 def test_demonstrations_hold_up_nobody(tmp_path: Path) -> None:
     with service(tmp_path) as (app, _), listening(app) as port, ExitStack() as stack:
-        ask(port, "GET", "/v1/watch?rounds=1")  # the compiler's part
+        ask(port, "GET", "/v1/simulation?rounds=1")  # the compiler's part
         for seed in range(100):
-            question = head("GET", f"/v1/watch?rounds=1000&seed={seed}")
+            question = head("GET", f"/v1/simulation?rounds=1000&seed={seed}")
             stack.enter_context(connected(port, question))
         until(lambda: bool(counted(app, 429)))
 

@@ -19,7 +19,7 @@ from variegate.store import Reader, SlateRow
 _PAGE: Final = 100
 
 
-def beside_view(
+def counterfactual_view(
     reader: Reader, snapshot: CatalogueSnapshot, experiment: Experiment, asked: tuple[str, str, str]
 ) -> dict[str, Any]:
     """Return the list of a policy in place of one that was given.

@@ -1,74 +1,63 @@
-"""What the page asks beside lists and feedback. It is the page's own, and changes with it."""
+"""Private routes of the page, beside lists and feedback; they change with it."""
 
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
-from variegate.engine import Engine
-from variegate.service.metrics import Metrics
-from variegate.service.responses import SmallPool, worked_out
-from variegate.service.routing import admin_router, client_router
-from variegate.service.schemas import UserId
+from variegate.demo.views import Demo
+from variegate.engine.codecs import LONGEST, PATTERN
 
 PolicyName = Annotated[str, Query(min_length=1, max_length=64)]
+#: Computes a view for a request in a thread pool, once for all requests with an equal key.
+Compute = Callable[[Request, Hashable, Callable[[], Any]], Awaitable[Response]]
 
 
-def page_routes(engine: Engine, pool: SmallPool) -> list[APIRouter]:
-    """Return the routes of the page."""
-    return [_client_routes(engine, pool), _admin_routes(engine, pool)]
+def add_page_routes(client: APIRouter, admin: APIRouter, demo: Demo, compute: Compute) -> None:
+    """Add the page's routes to a router for clients and to one for admins."""
 
-
-def _client_routes(engine: Engine, pool: SmallPool) -> APIRouter:
-    router = client_router(tags=["page"])
-
-    @router.get("/users/{user}/beside", include_in_schema=False)
-    async def beside(
+    @client.get("/users/{user}/counterfactual", include_in_schema=False)
+    async def counterfactual(
         request: Request,
-        user: UserId,
+        user: Annotated[str, Path(min_length=1, max_length=LONGEST, pattern=PATTERN)],
         policy: PolicyName,
         slate: Annotated[str, Query(pattern=r"^[0-9A-Za-z_-]{1,64}$")],
     ) -> Response:
-        """Return what another policy, taught by the same answers, would have shown."""
-        asked = (user, slate, policy)
-        return await worked_out(pool, request, ("beside", asked), lambda: engine.beside(*asked))
+        """Return what another policy, taught by the same feedback, would have shown."""
+        key = (user, slate, policy)
+        return await compute(
+            request, ("counterfactual", key), lambda: demo.counterfactual(user, slate, policy)
+        )
 
-    @router.get("/policies", include_in_schema=False)
+    @client.get("/policies", include_in_schema=False)
     async def policies(request: Request) -> Response:
         """Return the policies that can work on this catalogue."""
-        return await worked_out(pool, request, "policies", engine.policies)
+        return await compute(request, "policies", demo.policies)
 
-    @router.get("/map", include_in_schema=False)
+    @client.get("/map", include_in_schema=False)
     async def map_(request: Request) -> Response:
         """Return the items in two dimensions."""
-        return await worked_out(pool, request, "map", engine.map)
+        return await compute(request, "map", demo.map)
 
-    @router.get("/watch", include_in_schema=False)
-    async def watch(
+    @client.get("/simulation", include_in_schema=False)
+    async def simulation(
         request: Request,
         seed: Annotated[int, Query(ge=0, lt=2**31)] = 0,
         rounds: Annotated[int, Query(ge=1, le=1000)] = 300,
         policy: PolicyName | None = None,
     ) -> Response:
-        """Let a policy learn what a simulated person wants."""
-        asked = (policy, rounds, seed)
-        return await worked_out(pool, request, ("watch", asked), lambda: engine.watch(*asked))
+        """Let a policy learn what a simulated user wants."""
+        key = (policy, rounds, seed)
+        return await compute(request, ("simulation", key), lambda: demo.simulation(*key))
 
-    return router
-
-
-def _admin_routes(engine: Engine, pool: SmallPool) -> APIRouter:
-    router = admin_router(tags=["page"])
-
-    @router.get("/overview", include_in_schema=False)
+    @admin.get("/overview", include_in_schema=False)
     async def overview(
         request: Request, minutes: Annotated[int, Query(ge=1, le=7 * 24 * 60)] = 60
     ) -> Response:
-        """Return what an operator wants to see of the last minutes."""
-        metrics: Metrics = request.app.state.metrics
+        """Return traffic, rewards and learnt weights of the last minutes."""
+        metrics = request.app.state.metrics
 
         def work() -> dict[str, Any]:
-            return {**engine.overview(minutes), "slowest": metrics.slowest()}
+            return {**demo.overview(minutes), "slowest": metrics.slowest()}
 
-        return await worked_out(pool, request, ("overview", minutes), work)
-
-    return router
+        return await compute(request, ("overview", minutes), work)

@@ -60,7 +60,7 @@ class Person:
         return chosen
 
 
-def watch_view(
+def simulation_view(
     snapshot: CatalogueSnapshot, experiment: Experiment, name: str, rounds: int, seed: int
 ) -> dict[str, Any]:
     """Return how a policy learns what one simulated person wants.

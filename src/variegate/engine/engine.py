@@ -2,15 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from time import monotonic
 from typing import Any, Final, TypeVar
 
-from variegate.demo.counterfactual import beside_view
-from variegate.demo.map import map_view
-from variegate.demo.overview import overview
-from variegate.demo.simulation import watch_view
 from variegate.engine.catalogue import (
     CatalogueSnapshot,
     LiveCatalogue,
@@ -19,7 +14,7 @@ from variegate.engine.catalogue import (
 )
 from variegate.engine.changed_settings import note_settings
 from variegate.engine.executor import Executor, ForgetUser, Observe
-from variegate.engine.experiment import Experiment, policies_view
+from variegate.engine.experiment import Experiment
 from variegate.engine.export import export_lines
 from variegate.engine.export_schema import ImportFile
 from variegate.engine.feedback import Feedback, check_rewards
@@ -30,7 +25,6 @@ from variegate.engine.priors import Priors
 from variegate.engine.queries import comparison, known_user, slate_view, titles_of, user_view
 from variegate.engine.queue import MAX_BATCH, BatchLoop, CommandQueue, EngineThread, Worker
 from variegate.engine.recommend import RecommendRequest
-from variegate.engine.remembered import LruCache
 from variegate.engine.replicas import Replica
 from variegate.engine.terms import Rules
 from variegate.engine.unit_of_work import Clock
@@ -40,8 +34,6 @@ from variegate.store import Reader, Store
 
 Answer = dict[str, Any]
 _T = TypeVar("_T")
-#: How old an overview may be: pages that ask every few seconds cost one between them.
-OVERVIEW_SECONDS: Final = 2.0
 _log = logging.getLogger(__name__)
 
 
@@ -94,8 +86,6 @@ class Engine:
             store, self.live, experiment, rules, clock=clock, observe=observe, replica=replica
         )
         self.priors: Final = Priors(store, self.live, experiment, rules, clock=clock)
-        self._policies, self._map, self._stories = LruCache(1), LruCache(1), LruCache(32)
-        self._overviews = LruCache(4)
         self._thread: EngineThread | None = None
         if worker is None:
             loop = BatchLoop(self._executor, self._close_some, timeout=timeout)
@@ -141,11 +131,11 @@ class Engine:
         """Delete all that is known of a user."""
         return await self._done(ForgetUser(user))
 
-    async def snapshot(self, items: Sequence[Mapping[str, Any]]) -> Answer:
+    async def upsert_items(self, items: Sequence[Mapping[str, Any]]) -> Answer:
         """Add or change items."""
         return await self._done(UpsertItems(items))
 
-    async def retire(self, item: str) -> Answer:
+    async def retire_item(self, item: str) -> Answer:
         """Take an item off the shelf."""
         return await self._done(RetireItem(item))
 
@@ -191,7 +181,7 @@ class Engine:
 
     def items(self, search: str, limit: int, after: int) -> Answer:
         """Return items whose title or id has `search` in it, from the row `after` on."""
-        snapshot, wanted = self._snapshot(), search.casefold()
+        snapshot, wanted = self.snapshot(), search.casefold()
         catalogue = snapshot.catalogue
         found = []
         for row in range(after, len(catalogue)):
@@ -211,7 +201,7 @@ class Engine:
 
     def item(self, item: str) -> Answer:
         """Return all that is known of an item."""
-        snapshot = self._snapshot()
+        snapshot = self.snapshot()
         row = snapshot.row_of(item)
         if row is None:
             raise NotFoundError(f"no item {item!r}")
@@ -221,43 +211,6 @@ class Engine:
         """Return the policies side by side."""
         with self.store.reading() as reader:
             return comparison(reader, self.experiment)
-
-    def beside(self, user: str, slate: str, policy: str) -> Answer:
-        """Return what another policy would have shown in place of a list."""
-        with self.store.reading() as reader:
-            snapshot = self.live.as_of(reader)
-            experiment = self.experiment.as_of(snapshot)
-            return beside_view(reader, snapshot, experiment, (user, slate, policy))
-
-    def policies(self) -> list[Answer]:
-        """Return the policies that can work on these items."""
-        snapshot = self._snapshot()
-        asked = ("policies", snapshot.revision)
-        found: list[Answer] = self._policies.get(
-            asked, lambda: policies_view(snapshot.catalogue, self.experiment)
-        )
-        return found
-
-    def map(self) -> Answer:
-        """Return the items in two dimensions."""
-        snapshot = self._snapshot()
-        found: Answer = self._map.get(("map", snapshot.revision), lambda: map_view(snapshot))
-        return found
-
-    def watch(self, policy: str | None, rounds: int, seed: int) -> Answer:
-        """Return how a policy, the first if none is named, learns what a simulated person wants."""
-        snapshot, name = self._snapshot(), policy or self.experiment.names[0]
-        asked = ("watch", seed, rounds, name, snapshot.revision)
-        found: Answer = self._stories.get(
-            asked, lambda: watch_view(snapshot, self.experiment.as_of(snapshot), name, rounds, seed)
-        )
-        return found
-
-    def overview(self, minutes: int) -> Answer:
-        """Return what an operator wants to see of the last minutes."""
-        asked = (minutes, monotonic() // OVERVIEW_SECONDS)
-        found: Answer = self._overviews.get(asked, lambda: self._overview(minutes))
-        return found
 
     def counts(self) -> dict[str, int]:
         """Return how much there is of everything."""
@@ -270,7 +223,7 @@ class Engine:
 
     def catalogue(self) -> Answer:
         """Return what items are described by."""
-        snapshot = self._snapshot()
+        snapshot = self.snapshot()
         catalogue = snapshot.catalogue
         return {
             "items": int(snapshot.open.sum()),
@@ -281,25 +234,18 @@ class Engine:
             "k": self.rules.k,
         }
 
-    def reading(self, ask: Callable[[Reader], _T]) -> _T:
-        """Return what `ask` finds in the store."""
+    def snapshot(self) -> CatalogueSnapshot:
+        """Return the items as they are now."""
         with self.store.reading() as reader:
-            return ask(reader)
+            return self.live.as_of(reader)
+
+    def now(self, reader: Reader) -> float:
+        """Return the time of a transaction."""
+        return self._executor.now(reader)
 
     async def _done(self, operation: Any) -> Answer:
         answer: Answer = await self._queue.submit(operation)
         return answer
-
-    def _snapshot(self) -> CatalogueSnapshot:
-        with self.store.reading() as reader:
-            return self.live.as_of(reader)
-
-    def _overview(self, minutes: int) -> Answer:
-        with self.store.reading() as reader:
-            snapshot = self.live.as_of(reader)
-            experiment = self.experiment.as_of(snapshot)
-            now = self._executor.now(reader)
-            return overview(reader, snapshot, experiment, now=now, minutes=minutes)
 
     def _close_some(self) -> bool:
         return self._executor.close_due(MAX_BATCH) == MAX_BATCH

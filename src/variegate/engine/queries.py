@@ -5,14 +5,19 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from variegate.demo.beliefs import Belief, taste_of, variety_of
-from variegate.demo.words import likes_in_words, variety_in_words
 from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.experiment import Experiment
 from variegate.engine.replay import served_user
 from variegate.errors import NotFoundError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import Policy
+from variegate.policies.beliefs import (
+    Belief,
+    likes_in_words,
+    taste_of,
+    variety_in_words,
+    variety_of,
+)
 from variegate.store import Moments, PolicySums, Reader, SlateRow, UserRow
 
 

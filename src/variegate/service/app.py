@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Final, Protocol
 
@@ -10,8 +11,9 @@ from fastapi import APIRouter, FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.middleware.cors import CORSMiddleware
 
-from variegate.demo.routes import page_routes
+from variegate.demo.routes import add_page_routes
 from variegate.demo.static import add_page
+from variegate.demo.views import Demo
 from variegate.engine import Engine
 from variegate.engine.opening import (
     catalogue_of,
@@ -31,7 +33,7 @@ from variegate.service.errors import add_error_handlers
 from variegate.service.keys import KeyRing, KeyStore
 from variegate.service.metrics import ERROR_KINDS, Metrics
 from variegate.service.middleware import Guard
-from variegate.service.responses import SmallPool
+from variegate.service.responses import SmallPool, worked_out
 from variegate.service.routes.admin import prior_routes, report_routes
 from variegate.service.routes.health import PROBES, health_routes
 from variegate.service.routes.items import item_routes
@@ -41,6 +43,8 @@ from variegate.service.routing import (
     SECURITY_SCHEMES,
     ClientRoute,
     Shortcut,
+    admin_router,
+    client_router,
 )
 from variegate.store import Store
 
@@ -208,13 +212,16 @@ def build_app(settings: Settings) -> FastAPI:
 def api_routes(engine: Engine) -> list[APIRouter]:
     """Return every route of the service that is about its work."""
     pool = SmallPool()
+    page, page_admin = client_router(tags=["page"]), admin_router(tags=["page"])
+    add_page_routes(page, page_admin, Demo(engine), partial(worked_out, pool))
     return [
         *slate_routes(engine),
         *user_routes(engine),
         *item_routes(engine),
         *report_routes(engine, pool),
         *prior_routes(engine, pool),
-        *page_routes(engine, pool),
+        page,
+        page_admin,
     ]
 
 

@@ -20,7 +20,7 @@ export async function pastLists() {
 
 /** Return the list that another policy would have shown, taught by the same picks. */
 export const besideList = (slate, policy) =>
-  get(`/users/${part(now().user)}/beside?policy=${part(policy)}&slate=${part(slate)}`, { seconds: 60 });
+  get(`/users/${part(now().user)}/counterfactual?policy=${part(policy)}&slate=${part(slate)}`, { seconds: 60 });
 
 /** Return the policies that can work on this catalogue. */
 export async function allPolicies() {

@@ -44,7 +44,7 @@ async function load(host) {
 async function run(body, person) {
   player?.pause();
   body.setAttribute("aria-busy", "true");
-  const story = await get(`/watch?seed=${asked.seed}&rounds=${ROUNDS}&policy=${part(asked.policy)}`, { seconds: 120 });
+  const story = await get(`/simulation?seed=${asked.seed}&rounds=${ROUNDS}&policy=${part(asked.policy)}`, { seconds: 120 });
   body.removeAttribute("aria-busy");
   const state = { last: story.at.length - 1 };
   const wishes = story.distances.map((name, index) => betaPanel(story, state, name, index));

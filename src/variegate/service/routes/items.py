@@ -72,7 +72,7 @@ def _admin_routes(engine: Engine) -> APIRouter:
     async def snapshot(body: ItemsBody) -> Response:
         """Add items, or change known ones: all of them, or none. The next list knows them."""
         wishes = [one.model_dump(exclude_none=True) for one in body.items]
-        return answered(await engine.snapshot(wishes))
+        return answered(await engine.upsert_items(wishes))
 
     @router.put(
         "/items/{item:path}",
@@ -81,7 +81,9 @@ def _admin_routes(engine: Engine) -> APIRouter:
     )
     async def put(item: ItemId, body: ItemBody) -> Response:
         """Add or change one item; a retired one comes back."""
-        return answered(await engine.snapshot([{"id": item, **body.model_dump(exclude_none=True)}]))
+        return answered(
+            await engine.upsert_items([{"id": item, **body.model_dump(exclude_none=True)}])
+        )
 
     @router.delete(
         "/items/{item:path}",
@@ -90,6 +92,6 @@ def _admin_routes(engine: Engine) -> APIRouter:
     )
     async def retire(item: ItemId) -> Response:
         """Retire an item: it is in no list any more. What was learnt from it stays learnt."""
-        return answered(await engine.retire(item))
+        return answered(await engine.retire_item(item))
 
     return router
