@@ -32,9 +32,15 @@ def proxy(address: str) -> Iterator[Stumbling]:
         yield made
 
 
+@pytest.fixture
+def ask(address: str) -> Asking:
+    """Return what calls the service through a client."""
+    return Asking("sync", address)
+
+
 @pytest.fixture(params=["sync", "async"])
-def ask(request: pytest.FixtureRequest, address: str) -> Asking:
-    """Return what asks the service through one of the clients."""
+def both(request: pytest.FixtureRequest, address: str) -> Asking:
+    """Return what calls the service through each of the clients."""
     return Asking(request.param, address)
 
 

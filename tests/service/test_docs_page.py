@@ -96,7 +96,7 @@ def test_every_operation_declares_the_errors_and_the_keys(client: TestClient) ->
         for method, operation in methods.items()
     }
     assert ("/v1/ping", "get") in operations
-    shape = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}}
+    shape = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorResponse"}}}
     for operation in operations.values():
         assert operation["responses"]["4XX"]["content"] == shape
         assert operation["responses"]["5XX"]["content"] == shape

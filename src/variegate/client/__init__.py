@@ -1,51 +1,55 @@
-"""The service from Python: a client that waits, and one for asyncio.
+"""Clients of the service: a blocking one, and one for asyncio.
 
-They need nothing else of this package: what the service answers comes as frozen dataclasses
-(`variegate.client.answers`), what it refuses as the package's errors.
+They need nothing else of this package. Responses are the models of `variegate.schemas`; errors are
+those of `variegate.errors`.
 """
 
-from variegate.client.answers import (
-    Belief,
-    CatalogueFacts,
+from variegate.client.async_client import AsyncClient
+from variegate.client.client import Client
+from variegate.schemas import (
+    CatalogueInfo,
     Difference,
+    Diversity,
     Explanation,
-    Feedback,
+    FeedbackResult,
     Interval,
     Item,
+    ItemDetails,
     Learnt,
     PastItem,
     PastSlate,
     PolicyReport,
+    Prior,
+    PriorWeight,
     Report,
     ShownItem,
     Slate,
     User,
-    WholeItem,
+    WeightEstimate,
     Words,
 )
-from variegate.client.async_client import AsyncClient
-from variegate.client.client import Client
-from variegate.client.routes import Diversity
 
 __all__ = [
     "AsyncClient",
-    "Belief",
-    "CatalogueFacts",
+    "CatalogueInfo",
     "Client",
     "Difference",
     "Diversity",
     "Explanation",
-    "Feedback",
+    "FeedbackResult",
     "Interval",
     "Item",
+    "ItemDetails",
     "Learnt",
     "PastItem",
     "PastSlate",
     "PolicyReport",
+    "Prior",
+    "PriorWeight",
     "Report",
     "ShownItem",
     "Slate",
     "User",
-    "WholeItem",
+    "WeightEstimate",
     "Words",
 ]

@@ -1,26 +1,26 @@
-"""Sending calls from asyncio."""
+"""The client for asyncio."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from variegate.client import routes
-from variegate.client.retry import Attempts, Patience
+from variegate.client.retry import Attempts, RetryPolicy
 from variegate.client.transport import (
     Call,
-    Lines,
+    LineBuffer,
+    NoReply,
     Outcome,
     Page,
     Reply,
-    Silence,
-    broken,
     check_installed,
-    checked_url,
-    headers_for,
-    headers_of,
+    check_url,
+    cut_off,
+    default_headers,
+    make_no_reply,
+    make_reply,
     method,
-    reply_of,
-    silence_of,
+    request_headers,
 )
 from variegate.errors import StoreError
 
@@ -31,9 +31,9 @@ T = TypeVar("T")
 
 
 class AsyncClient:
-    """Asks the service from asyncio: as `Client`, with `await` and `async for`.
+    """A client of the service for asyncio: as `Client`, with `await` and `async for`.
 
-    Parameters are those of `Client`; `http` is an `httpx2.AsyncClient`.
+    The parameters are those of `Client`; `http` is an `httpx2.AsyncClient`.
 
     Examples
     --------
@@ -55,12 +55,12 @@ class AsyncClient:
         backoff: float = 0.1,
         http: "httpx2.AsyncClient | None" = None,
     ) -> None:
-        self._patience = Patience(timeout, retries, deadline, backoff)
-        self._url, self._headers = checked_url(url), headers_for(key)
+        self._policy = RetryPolicy(timeout, retries, deadline, backoff)
+        self._url, self._headers = check_url(url), default_headers(key)
         check_installed()
         import httpx2
 
-        self._is_own = http is None
+        self._owns_http = http is None
         self._http = httpx2.AsyncClient() if http is None else http
 
     async def __aenter__(self) -> Self:
@@ -73,58 +73,53 @@ class AsyncClient:
         return f"{type(self).__name__}({self._url!r})"
 
     async def close(self) -> None:
-        """Close the connections, unless they are another's."""
-        if self._is_own:
+        """Close the connections, unless `http` was passed."""
+        if self._owns_http:
             await self._http.aclose()
 
-    async def ask(self, call: Call[T]) -> T:
-        """Return what came of a call."""
-        return call.read((await self._exchange(call)).body)
+    async def _result(self, call: Call[T]) -> T:
+        return call.parse((await self._send(call)).body)
 
-    async def probe(self, call: Call[None]) -> bool:
-        """Return whether the service says yes."""
+    async def _is_ok(self, call: Call[None]) -> bool:
         try:
-            await self.ask(call)
+            await self._result(call)
         except StoreError:
             return False
         return True
 
-    async def total(self, calls: Iterable[Call[int]]) -> int:
-        """Return the sum of what came of calls, made one after the other."""
-        return sum([await self.ask(call) for call in calls])
+    async def _total(self, calls: Iterable[Call[int]]) -> int:
+        return sum([await self._result(call) for call in calls])
 
-    async def pages(self, call: Call[Page[T]]) -> AsyncIterator[T]:
-        """Give the things of all pages, each fetched when it is needed."""
-        more: Call[Page[T]] | None = call
-        while more is not None:
-            page = await self.ask(more)
+    async def _all_pages(self, call: Call[Page[T]]) -> AsyncIterator[T]:
+        following: Call[Page[T]] | None = call
+        while following is not None:
+            page = await self._result(following)
             for item in page.items:
                 yield item
-            more = page.more
+            following = page.next
 
-    async def lines(self, call: Call[T]) -> AsyncIterator[T]:
-        """Give what each line of an answer stands for, as it comes."""
+    async def _lines(self, call: Call[T]) -> AsyncIterator[T]:
         import httpx2
 
-        lines = Lines()
-        response = (await self._exchange(call, is_streamed=True)).rest
+        buffer = LineBuffer()
+        response = (await self._send(call, is_streamed=True)).stream
         try:
             async for piece in response.aiter_bytes():
-                for line in lines.of(piece):
-                    yield call.read(line)
+                for line in buffer.feed(piece):
+                    yield call.parse(line)
         except httpx2.RequestError as error:
-            raise broken(error) from None
+            raise cut_off(error) from None
         finally:
             await response.aclose()
-        lines.check_ended()
+        buffer.check_complete()
 
-    async def _exchange(self, call: Call[T], *, is_streamed: bool = False) -> Reply:
-        attempts = Attempts(call, self._patience)
+    async def _send(self, call: Call[T], *, is_streamed: bool = False) -> Reply:
+        attempts = Attempts(call, self._policy)
         while True:
-            judged = attempts.judge(await self._attempt(call, attempts, is_streamed))
-            if isinstance(judged, Reply):
-                return judged
-            await asyncio.sleep(judged)
+            result = attempts.evaluate(await self._attempt(call, attempts, is_streamed))
+            if isinstance(result, Reply):
+                return result
+            await asyncio.sleep(result)
 
     async def _attempt(self, call: Call[T], attempts: Attempts, is_streamed: bool) -> Outcome:
         import httpx2
@@ -132,42 +127,42 @@ class AsyncClient:
         request = self._http.build_request(
             call.method,
             self._url + call.path,
-            headers=headers_of(self._headers, call),
+            headers=request_headers(self._headers, call),
             content=call.body,
             timeout=attempts.timeout,
         )
         try:
-            async with asyncio.timeout(attempts.left):
+            async with asyncio.timeout(attempts.remaining):
                 response = await self._http.send(request, stream=True)
                 if is_streamed and response.status_code == 200:
-                    return Reply(200, b"", rest=response)
+                    return Reply(200, b"", stream=response)
                 try:
-                    return reply_of(response, await response.aread())
+                    return make_reply(response, await response.aread())
                 finally:
                     await response.aclose()
         except TimeoutError:
-            return Silence("it took longer than the deadline", unsent=False)
+            return NoReply("the deadline passed", unsent=False)
         except httpx2.RequestError as error:
-            return silence_of(error)
+            return make_no_reply(error)
 
-    recommend = method(routes.recommend, ask)
-    feedback = method(routes.feedback, ask)
-    user = method(routes.user, ask)
-    history = method(routes.history, pages)
-    forget = method(routes.forget, ask)
-    export_users = method(routes.export_users, lines)
-    import_users = method(routes.import_users, total)
-    catalogue = method(routes.catalogue, ask)
-    items = method(routes.items, pages)
-    item = method(routes.item, ask)
-    add_items = method(routes.add_items, ask)
-    change_item = method(routes.change_item, ask)
-    retire_item = method(routes.retire_item, ask)
-    report = method(routes.report, ask)
-    prior = method(routes.prior, ask)
-    fit_prior = method(routes.fit_prior, ask)
-    drop_prior = method(routes.drop_prior, ask)
-    metrics = method(routes.metrics, ask)
-    ping = method(routes.ping, ask)
-    alive = method(routes.alive, probe)
-    ready = method(routes.ready, probe)
+    recommend = method(routes.recommend, _result)
+    feedback = method(routes.feedback, _result)
+    user = method(routes.user, _result)
+    history = method(routes.history, _all_pages)
+    forget = method(routes.forget, _result)
+    export_users = method(routes.export_users, _lines)
+    import_users = method(routes.import_users, _total)
+    catalogue = method(routes.catalogue, _result)
+    items = method(routes.items, _all_pages)
+    item = method(routes.item, _result)
+    add_items = method(routes.add_items, _result)
+    change_item = method(routes.change_item, _result)
+    retire_item = method(routes.retire_item, _result)
+    report = method(routes.report, _result)
+    prior = method(routes.prior, _result)
+    fit_prior = method(routes.fit_prior, _result)
+    drop_prior = method(routes.drop_prior, _result)
+    metrics = method(routes.metrics, _result)
+    ping = method(routes.ping, _result)
+    alive = method(routes.alive, _is_ok)
+    ready = method(routes.ready, _is_ok)

@@ -1,4 +1,4 @@
-"""Sending calls, and waiting for their answers."""
+"""The blocking client."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -6,22 +6,22 @@ from time import sleep
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from variegate.client import routes
-from variegate.client.retry import Attempts, Patience
+from variegate.client.retry import Attempts, RetryPolicy
 from variegate.client.transport import (
     Call,
-    Lines,
+    LineBuffer,
+    NoReply,
     Outcome,
     Page,
     Reply,
-    Silence,
-    broken,
     check_installed,
-    checked_url,
-    headers_for,
-    headers_of,
+    check_url,
+    cut_off,
+    default_headers,
+    make_no_reply,
+    make_reply,
     method,
-    reply_of,
-    silence_of,
+    request_headers,
 )
 from variegate.errors import StoreError
 
@@ -32,11 +32,11 @@ T = TypeVar("T")
 
 
 class Client:
-    """Asks the service, and waits for its answer; usable from several threads.
+    """A client of the service; one can be used from several threads.
 
-    Connection errors, time-outs, 429 and 503 are tried again, after growing pauses drawn at
-    random, wherever a call made twice is the same as once; `recommend` only where the service
-    surely did not take it in. What is never answered raises StoreError.
+    Connection errors, timeouts and the statuses 429 and 503 are retried with exponential backoff
+    and jitter, where a retry cannot do anything twice. After the last attempt, StoreError is
+    raised.
 
     Parameters
     ----------
@@ -45,15 +45,15 @@ class Client:
     key
         As `variegate keys make` printed it; None for a service without keys.
     timeout
-        Seconds that the service may be silent.
+        Seconds to wait for the service to send anything.
     retries
         Attempts after the first.
     deadline
-        Seconds for a call with all its attempts and pauses. An export, once begun, has none.
+        Seconds for a call with all its attempts and pauses. An export has none once it has begun.
     backoff
-        Seconds of the first pause, at most; it doubles with each attempt.
+        Maximum seconds of the first pause; it doubles with each attempt.
     http
-        An `httpx2.Client` of yours, for certificates or proxies; you close it.
+        Your own `httpx2.Client`, for certificates or proxies; you close it.
 
     Examples
     --------
@@ -75,12 +75,12 @@ class Client:
         backoff: float = 0.1,
         http: "httpx2.Client | None" = None,
     ) -> None:
-        self._patience = Patience(timeout, retries, deadline, backoff)
-        self._url, self._headers = checked_url(url), headers_for(key)
+        self._policy = RetryPolicy(timeout, retries, deadline, backoff)
+        self._url, self._headers = check_url(url), default_headers(key)
         check_installed()
         import httpx2
 
-        self._is_own = http is None
+        self._owns_http = http is None
         self._http = httpx2.Client() if http is None else http
 
     def __enter__(self) -> Self:
@@ -93,54 +93,49 @@ class Client:
         return f"{type(self).__name__}({self._url!r})"
 
     def close(self) -> None:
-        """Close the connections, unless they are another's."""
-        if self._is_own:
+        """Close the connections, unless `http` was passed."""
+        if self._owns_http:
             self._http.close()
 
-    def ask(self, call: Call[T]) -> T:
-        """Return what came of a call."""
-        return call.read(self._exchange(call).body)
+    def _result(self, call: Call[T]) -> T:
+        return call.parse(self._send(call).body)
 
-    def probe(self, call: Call[None]) -> bool:
-        """Return whether the service says yes."""
+    def _is_ok(self, call: Call[None]) -> bool:
         try:
-            self.ask(call)
+            self._result(call)
         except StoreError:
             return False
         return True
 
-    def total(self, calls: Iterable[Call[int]]) -> int:
-        """Return the sum of what came of calls, made one after the other."""
-        return sum(map(self.ask, calls))
+    def _total(self, calls: Iterable[Call[int]]) -> int:
+        return sum(map(self._result, calls))
 
-    def pages(self, call: Call[Page[T]]) -> Iterator[T]:
-        """Give the things of all pages, each fetched when it is needed."""
-        more: Call[Page[T]] | None = call
-        while more is not None:
-            page = self.ask(more)
+    def _all_pages(self, call: Call[Page[T]]) -> Iterator[T]:
+        following: Call[Page[T]] | None = call
+        while following is not None:
+            page = self._result(following)
             yield from page.items
-            more = page.more
+            following = page.next
 
-    def lines(self, call: Call[T]) -> Iterator[T]:
-        """Give what each line of an answer stands for, as it comes."""
+    def _lines(self, call: Call[T]) -> Iterator[T]:
         import httpx2
 
-        lines = Lines()
-        with closing(self._exchange(call, is_streamed=True).rest) as response:
+        buffer = LineBuffer()
+        with closing(self._send(call, is_streamed=True).stream) as response:
             try:
                 for piece in response.iter_bytes():
-                    yield from map(call.read, lines.of(piece))
+                    yield from map(call.parse, buffer.feed(piece))
             except httpx2.RequestError as error:
-                raise broken(error) from None
-        lines.check_ended()
+                raise cut_off(error) from None
+        buffer.check_complete()
 
-    def _exchange(self, call: Call[T], *, is_streamed: bool = False) -> Reply:
-        attempts = Attempts(call, self._patience)
+    def _send(self, call: Call[T], *, is_streamed: bool = False) -> Reply:
+        attempts = Attempts(call, self._policy)
         while True:
-            judged = attempts.judge(self._attempt(call, attempts, is_streamed))
-            if isinstance(judged, Reply):
-                return judged
-            sleep(judged)
+            result = attempts.evaluate(self._attempt(call, attempts, is_streamed))
+            if isinstance(result, Reply):
+                return result
+            sleep(result)
 
     def _attempt(self, call: Call[T], attempts: Attempts, is_streamed: bool) -> Outcome:
         import httpx2
@@ -148,42 +143,42 @@ class Client:
         request = self._http.build_request(
             call.method,
             self._url + call.path,
-            headers=headers_of(self._headers, call),
+            headers=request_headers(self._headers, call),
             content=call.body,
             timeout=attempts.timeout,
         )
         try:
             response = self._http.send(request, stream=True)
             if is_streamed and response.status_code == 200:
-                return Reply(200, b"", rest=response)
+                return Reply(200, b"", stream=response)
             with closing(response):
                 body = b""
                 for piece in response.iter_bytes():
                     body += piece
-                    if attempts.left <= 0:
-                        return Silence("it took longer than the deadline", unsent=False)
-                return reply_of(response, body)
+                    if attempts.remaining <= 0:
+                        return NoReply("the deadline passed", unsent=False)
+                return make_reply(response, body)
         except httpx2.RequestError as error:
-            return silence_of(error)
+            return make_no_reply(error)
 
-    recommend = method(routes.recommend, ask)
-    feedback = method(routes.feedback, ask)
-    user = method(routes.user, ask)
-    history = method(routes.history, pages)
-    forget = method(routes.forget, ask)
-    export_users = method(routes.export_users, lines)
-    import_users = method(routes.import_users, total)
-    catalogue = method(routes.catalogue, ask)
-    items = method(routes.items, pages)
-    item = method(routes.item, ask)
-    add_items = method(routes.add_items, ask)
-    change_item = method(routes.change_item, ask)
-    retire_item = method(routes.retire_item, ask)
-    report = method(routes.report, ask)
-    prior = method(routes.prior, ask)
-    fit_prior = method(routes.fit_prior, ask)
-    drop_prior = method(routes.drop_prior, ask)
-    metrics = method(routes.metrics, ask)
-    ping = method(routes.ping, ask)
-    alive = method(routes.alive, probe)
-    ready = method(routes.ready, probe)
+    recommend = method(routes.recommend, _result)
+    feedback = method(routes.feedback, _result)
+    user = method(routes.user, _result)
+    history = method(routes.history, _all_pages)
+    forget = method(routes.forget, _result)
+    export_users = method(routes.export_users, _lines)
+    import_users = method(routes.import_users, _total)
+    catalogue = method(routes.catalogue, _result)
+    items = method(routes.items, _all_pages)
+    item = method(routes.item, _result)
+    add_items = method(routes.add_items, _result)
+    change_item = method(routes.change_item, _result)
+    retire_item = method(routes.retire_item, _result)
+    report = method(routes.report, _result)
+    prior = method(routes.prior, _result)
+    fit_prior = method(routes.fit_prior, _result)
+    drop_prior = method(routes.drop_prior, _result)
+    metrics = method(routes.metrics, _result)
+    ping = method(routes.ping, _result)
+    alive = method(routes.alive, _is_ok)
+    ready = method(routes.ready, _is_ok)

@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from variegate.demo.views import Demo
-from variegate.engine.codecs import LONGEST, PATTERN
+from variegate.schemas import Id
 
 PolicyName = Annotated[str, Query(min_length=1, max_length=64)]
 #: Computes a view for a request in a thread pool, once for all requests with an equal key.
@@ -19,7 +19,7 @@ def add_page_routes(client: APIRouter, admin: APIRouter, demo: Demo, compute: Co
     @client.get("/users/{user}/counterfactual", include_in_schema=False)
     async def counterfactual(
         request: Request,
-        user: Annotated[str, Path(min_length=1, max_length=LONGEST, pattern=PATTERN)],
+        user: Id,
         policy: PolicyName,
         slate: Annotated[str, Query(pattern=r"^[0-9A-Za-z_-]{1,64}$")],
     ) -> Response:

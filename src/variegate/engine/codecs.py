@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from variegate.arrays import FloatArray, IndexArray
 from variegate.errors import InputError, StateError
 from variegate.model.slate import Slate
+from variegate.schemas import MAX_ID_LENGTH
 from variegate.store import SlateRow
 
 #: All numbers, one after another: what was written before, and is read for ever.
@@ -236,9 +237,6 @@ def sendable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-LONGEST: Final = 200
-#: No control characters: ids stand in logs and URLs.
-PATTERN: Final = r"^[^\x00-\x1f\x7f]+$"
 _ALLOWED: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,200}")
 
 
@@ -257,7 +255,7 @@ def check_id(name: str, text: object) -> str:
     """
     if not isinstance(text, str) or not _ALLOWED.fullmatch(text):
         raise InputError(
-            f"`{name}` must be text of 1 to {LONGEST} characters without control characters, "
+            f"`{name}` must be text of 1 to {MAX_ID_LENGTH} characters without control characters, "
             f"got {shown(text)}"
         )
     return text

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from variegate.engine.codecs import sendable, shown
@@ -23,6 +22,7 @@ from variegate.errors import (
     StoreError,
     VariegateError,
 )
+from variegate.schemas import ErrorResponse
 
 log = logging.getLogger(__name__)
 
@@ -60,27 +60,10 @@ _UNAVAILABLE: Final = "the service cannot use its store now: try again in a mome
 _UNKNOWN: Final = "the store did not answer: the change may have been made, or not"
 
 
-class Problem(BaseModel):
-    """What went wrong."""
-
-    code: str = Field(
-        description="For programs, such as not_found. A 503 is `unavailable` where nothing was "
-        "changed, `outcome_unknown` where the change may have been made."
-    )
-    message: str = Field(description="For people: what was wrong and what would do.")
-    request_id: str = Field(description="Stands in the service's log and in X-Request-ID.")
-
-
-class ErrorAnswer(BaseModel):
-    """The body of every answer whose status is 400 or above."""
-
-    error: Problem
-
-
 #: For the `responses` of routers: OpenAPI's ranges stand for all statuses of a kind.
 ERROR_ANSWERS: Final[Mapping[int | str, dict[str, Any]]] = {
-    "4XX": {"model": ErrorAnswer, "description": "The request will not do."},
-    "5XX": {"model": ErrorAnswer, "description": "The service cannot answer now; try again."},
+    "4XX": {"model": ErrorResponse, "description": "The request will not do."},
+    "5XX": {"model": ErrorResponse, "description": "The service cannot answer now; try again."},
 }
 
 

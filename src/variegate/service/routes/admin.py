@@ -3,9 +3,9 @@
 from fastapi import APIRouter, Request, Response
 
 from variegate.engine import Engine
+from variegate.schemas import PolicyName, Prior, Report
 from variegate.service.responses import SmallPool, answer_of, answered, worked_out
 from variegate.service.routing import admin_router
-from variegate.service.schemas import PolicyName, PriorAnswer, ReportAnswer
 
 
 def prior_routes(engine: Engine, pool: SmallPool) -> list[APIRouter]:
@@ -15,7 +15,7 @@ def prior_routes(engine: Engine, pool: SmallPool) -> list[APIRouter]:
     @router.get(
         "/policies/{policy}/prior",
         response_class=Response,
-        responses=answer_of(PriorAnswer, "What users of the policy begin with."),
+        responses=answer_of(Prior, "What users of the policy begin with."),
     )
     def prior(policy: PolicyName) -> Response:
         """Return what new users of a policy are believed to want, in words and numbers."""
@@ -24,7 +24,7 @@ def prior_routes(engine: Engine, pool: SmallPool) -> list[APIRouter]:
     @router.post(
         "/policies/{policy}/prior",
         response_class=Response,
-        responses=answer_of(PriorAnswer, "What users begin with from here on."),
+        responses=answer_of(Prior, "What users begin with from here on."),
     )
     async def fit_prior(request: Request, policy: PolicyName) -> Response:
         """Fit what users begin with to the users that there are; 409 where they are too few."""
@@ -33,7 +33,7 @@ def prior_routes(engine: Engine, pool: SmallPool) -> list[APIRouter]:
     @router.delete(
         "/policies/{policy}/prior",
         response_class=Response,
-        responses=answer_of(PriorAnswer, "What users begin with from here on."),
+        responses=answer_of(Prior, "What users begin with from here on."),
     )
     def drop_prior(policy: PolicyName) -> Response:
         """Go back to what the policy's line says of its prior."""
@@ -49,7 +49,7 @@ def report_routes(engine: Engine, pool: SmallPool) -> list[APIRouter]:
     @router.get(
         "/report",
         response_class=Response,
-        responses=answer_of(ReportAnswer, "The policies side by side."),
+        responses=answer_of(Report, "The policies side by side."),
     )
     async def report(request: Request) -> Response:
         """Compare the policies on the users they got: rewards and diversity, with intervals."""

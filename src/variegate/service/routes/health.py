@@ -10,11 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from fastapi import APIRouter, HTTPException, Response
-from pydantic import BaseModel
 
+from variegate.schemas import Status
 from variegate.service.metrics import CONTENT_TYPE, Metrics
 from variegate.service.routing import client_router, open_router
 
@@ -37,12 +37,6 @@ _METRICS_ANSWER: Final[dict[str, Any]] = {
 }
 
 
-class Fine(BaseModel):
-    """All is well."""
-
-    status: Literal["ok"] = "ok"
-
-
 def health_routes(checks: Sequence[Callable[[], None]], metrics: Metrics) -> APIRouter:
     """Return the routes that need no engine: probes, metrics, and a ping."""
     router = open_router(tags=["operation"])
@@ -50,18 +44,18 @@ def health_routes(checks: Sequence[Callable[[], None]], metrics: Metrics) -> API
 
     @router.head("/healthz", include_in_schema=False)
     @router.get("/healthz")
-    async def healthz() -> Fine:
+    async def healthz() -> Status:
         """Say that the process is alive."""
-        return Fine()
+        return Status()
 
     @router.head("/readyz", include_in_schema=False)
     @router.get("/readyz")
-    async def readyz() -> Fine:
+    async def readyz() -> Status:
         """Say that the store can be reached; 503 while it cannot."""
         if not await readiness.is_ready():
             # Anybody may ask: where the store is and what is wrong with it is in the log alone.
             raise HTTPException(503, "the service is not ready: its log says why", _SOON)
-        return Fine()
+        return Status()
 
     closed = client_router(prefix="", tags=["operation"])
 
@@ -80,9 +74,9 @@ def _ping_route() -> APIRouter:
     router = client_router(tags=["operation"])
 
     @router.get("/ping")
-    async def ping() -> Fine:
+    async def ping() -> Status:
         """Do nothing: a way to try a key, and what the load test compares with."""
-        return Fine()
+        return Status()
 
     return router
 

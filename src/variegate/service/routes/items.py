@@ -2,23 +2,21 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Query, Response
 
 from variegate.engine import Engine
-from variegate.engine.codecs import LONGEST, PATTERN
+from variegate.schemas import (
+    CatalogueInfo,
+    Id,
+    ItemData,
+    ItemDetails,
+    ItemPage,
+    ItemsRequest,
+    RetiredItem,
+    UpsertedItems,
+)
 from variegate.service.responses import answer_of, answered
 from variegate.service.routing import admin_router, client_router
-from variegate.service.schemas import (
-    CatalogueAnswer,
-    ItemBody,
-    ItemsAnswer,
-    ItemsBody,
-    RetiredAnswer,
-    StockedAnswer,
-    WholeItemAnswer,
-)
-
-ItemId = Annotated[str, Path(min_length=1, max_length=LONGEST, pattern=PATTERN)]
 
 
 def item_routes(engine: Engine) -> list[APIRouter]:
@@ -32,7 +30,7 @@ def _client_routes(engine: Engine) -> APIRouter:
     @router.get(
         "/catalogue",
         response_class=Response,
-        responses=answer_of(CatalogueAnswer, "What items are described by."),
+        responses=answer_of(CatalogueInfo, "What items are described by."),
     )
     def catalogue() -> Response:
         """Return the names of features, distances and attributes, and the policies."""
@@ -41,7 +39,7 @@ def _client_routes(engine: Engine) -> APIRouter:
     @router.get(
         "/items",
         response_class=Response,
-        responses=answer_of(ItemsAnswer, "Items that were found."),
+        responses=answer_of(ItemPage, "Items that were found."),
     )
     def items(
         search: Annotated[str, Query(max_length=200)] = "",
@@ -54,9 +52,9 @@ def _client_routes(engine: Engine) -> APIRouter:
     @router.get(
         "/items/{item:path}",
         response_class=Response,
-        responses=answer_of(WholeItemAnswer, "The item."),
+        responses=answer_of(ItemDetails, "The item."),
     )
-    def item(item: ItemId) -> Response:
+    def item(item: Id) -> Response:
         """Return all that is known of an item."""
         return answered(engine.item(item))
 
@@ -67,9 +65,9 @@ def _admin_routes(engine: Engine) -> APIRouter:
     router = admin_router(tags=["items"])
 
     @router.post(
-        "/items", response_class=Response, responses=answer_of(StockedAnswer, "They are there.")
+        "/items", response_class=Response, responses=answer_of(UpsertedItems, "They are there.")
     )
-    async def snapshot(body: ItemsBody) -> Response:
+    async def snapshot(body: ItemsRequest) -> Response:
         """Add items, or change known ones: all of them, or none. The next list knows them."""
         wishes = [one.model_dump(exclude_none=True) for one in body.items]
         return answered(await engine.upsert_items(wishes))
@@ -77,9 +75,9 @@ def _admin_routes(engine: Engine) -> APIRouter:
     @router.put(
         "/items/{item:path}",
         response_class=Response,
-        responses=answer_of(StockedAnswer, "It is there."),
+        responses=answer_of(UpsertedItems, "It is there."),
     )
-    async def put(item: ItemId, body: ItemBody) -> Response:
+    async def put(item: Id, body: ItemData) -> Response:
         """Add or change one item; a retired one comes back."""
         return answered(
             await engine.upsert_items([{"id": item, **body.model_dump(exclude_none=True)}])
@@ -88,9 +86,9 @@ def _admin_routes(engine: Engine) -> APIRouter:
     @router.delete(
         "/items/{item:path}",
         response_class=Response,
-        responses=answer_of(RetiredAnswer, "It is gone."),
+        responses=answer_of(RetiredItem, "It is gone."),
     )
-    async def retire(item: ItemId) -> Response:
+    async def retire(item: Id) -> Response:
         """Retire an item: it is in no list any more. What was learnt from it stays learnt."""
         return answered(await engine.retire_item(item))
 

@@ -2,23 +2,23 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Header, Path, Response
+from fastapi import APIRouter, Body, Header, Response
 
 from variegate.engine import Engine, Feedback, RecommendRequest
 from variegate.policies import Dial
+from variegate.schemas import (
+    Diversity,
+    FeedbackRequest,
+    FeedbackResult,
+    Id,
+    Slate,
+    SlateId,
+    SlateRequest,
+)
 from variegate.service.responses import answer_of, answered
 from variegate.service.routing import lean_router
-from variegate.service.schemas import (
-    DialBody,
-    FeedbackAnswer,
-    FeedbackBody,
-    SlateAnswer,
-    SlateBody,
-    UserId,
-)
 
-_NOTHING_SAID = SlateBody.model_validate({})
-SlateId = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[0-9A-Za-z_-]+$")]
+_NOTHING_SAID = SlateRequest.model_validate({})
 
 IdempotencyKey = Annotated[
     str | None,
@@ -41,11 +41,11 @@ def slate_routes(engine: Engine) -> list[APIRouter]:
         "/users/{user}/slates",
         response_class=Response,
         status_code=201,
-        responses=answer_of(SlateAnswer, "The list.", 201),
+        responses=answer_of(Slate, "The list.", 201),
     )
     async def recommend(
-        user: UserId,
-        body: Annotated[SlateBody | None, Body()] = None,
+        user: Id,
+        body: Annotated[SlateRequest | None, Body()] = None,
         idempotency_key: IdempotencyKey = None,
     ) -> Response:
         """Give a user a list of items; a user need not be known before."""
@@ -55,9 +55,9 @@ def slate_routes(engine: Engine) -> list[APIRouter]:
     @router.post(
         "/slates/{slate}/feedback",
         response_class=Response,
-        responses=answer_of(FeedbackAnswer, "What became of it."),
+        responses=answer_of(FeedbackResult, "What became of it."),
     )
-    async def feedback(slate: SlateId, body: FeedbackBody) -> Response:
+    async def feedback(slate: SlateId, body: FeedbackRequest) -> Response:
         """Learn what the user made of a list. Sent again, it changes nothing."""
         seen = None if body.seen is None else tuple(body.seen)
         return answered(await engine.feedback(Feedback(slate, body.rewards, seen, body.event)))
@@ -65,7 +65,7 @@ def slate_routes(engine: Engine) -> list[APIRouter]:
     return [router]
 
 
-def wish_of(user: str, body: SlateBody, request: str | None = None) -> RecommendRequest:
+def wish_of(user: str, body: SlateRequest, request: str | None = None) -> RecommendRequest:
     """Return what a body asks for."""
     return RecommendRequest(
         user=user,
@@ -81,6 +81,6 @@ def wish_of(user: str, body: SlateBody, request: str | None = None) -> Recommend
     )
 
 
-def dial_of(body: DialBody) -> Dial:
+def dial_of(body: Diversity) -> Dial:
     """Return the dial that a body turns."""
     return Dial(body.scale, body.floor, body.ceiling)

@@ -13,15 +13,15 @@ from starlette.responses import Response, StreamingResponse
 
 from variegate.engine import Engine
 from variegate.errors import StoreError
+from variegate.schemas import (
+    ForgottenUser,
+    History,
+    Id,
+    ImportResult,
+    User,
+)
 from variegate.service.responses import answer_of, answered
 from variegate.service.routing import admin_router, call_of, client_router
-from variegate.service.schemas import (
-    ForgottenAnswer,
-    HistoryAnswer,
-    ImportedAnswer,
-    UserAnswer,
-    UserId,
-)
 
 LINES: Final = "application/x-ndjson"
 #: Bytes of one import; more users go in several.
@@ -51,19 +51,19 @@ def _client_routes(engine: Engine) -> APIRouter:
     @router.get(
         "/users/{user}",
         response_class=Response,
-        responses=answer_of(UserAnswer, "The user."),
+        responses=answer_of(User, "The user."),
     )
-    def user(user: UserId) -> Response:
+    def user(user: Id) -> Response:
         """Say what was learnt of a user, in words and in numbers with intervals."""
         return answered(engine.user(user))
 
     @router.get(
         "/users/{user}/history",
         response_class=Response,
-        responses=answer_of(HistoryAnswer, "The user's lists."),
+        responses=answer_of(History, "The user's lists."),
     )
     def history(
-        user: UserId,
+        user: Id,
         limit: Annotated[int, Query(ge=1, le=1000)] = 20,
         before: Annotated[str | None, Query(min_length=1, max_length=64)] = None,
     ) -> Response:
@@ -79,9 +79,9 @@ def _admin_routes(engine: Engine) -> APIRouter:
     @router.delete(
         "/users/{user}",
         response_class=Response,
-        responses=answer_of(ForgottenAnswer, "The user is forgotten."),
+        responses=answer_of(ForgottenUser, "The user is forgotten."),
     )
-    async def forget(user: UserId) -> Response:
+    async def forget(user: Id) -> Response:
         """Forget a user wholly: what was learnt, shown and answered."""
         return answered(await engine.forget(user))
 
@@ -95,7 +95,7 @@ def _admin_routes(engine: Engine) -> APIRouter:
     @router.post(
         "/import",
         response_class=Response,
-        responses=answer_of(ImportedAnswer, "The lines were taken in."),
+        responses=answer_of(ImportResult, "The lines were taken in."),
         openapi_extra=_LINES_BODY,
     )
     async def import_(request: Request, replace: bool = False) -> Response:

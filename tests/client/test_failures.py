@@ -1,5 +1,6 @@
-"""An answer that is lost is never done twice: every call, by both clients."""
+"""Calls that fail on the way: retried where that is safe, and never executed twice."""
 
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +71,6 @@ READS = {name for name, calling in CALLS.items() if calling.done is nothing} | {
 #: Tested one by one below, or never tried again
 OTHERS = {"export_users", "fit_prior", "alive", "ready", "close", "add_items", "change_item"}
 OTHERS |= {"retire_item"}
-PLUMBING = {"ask", "probe", "total", "pages", "lines"}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_an_answer_that_is_lost_is_never_done_twice(
 def test_every_call_of_the_clients_is_tested_here() -> None:
     for kind in (Client, AsyncClient):
         public = {name for name in dir(kind) if not name.startswith("_")}
-        assert public - PLUMBING == CALLS.keys() | OTHERS
+        assert public == CALLS.keys() | OTHERS
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -180,3 +180,86 @@ def test_the_last_error_says_whether_the_outcome_is_known(
     with pytest.raises(StoreError) as raised:
         ask.at(proxy.url, retries=2)("recommend", user, 1)
     assert type(raised.value) is kind
+
+
+@pytest.mark.parametrize(
+    "stumbles",
+    [
+        ["drop"],
+        ["503"],
+        ["429"],
+        ["cut", "503", "drop", "cut short"],
+    ],
+    ids=lambda stumbles: ", ".join(stumbles),
+)
+def test_feedback_through_stumbles_is_applied_once(
+    both: Asking, proxy: Stumbling, user: str, stumbles: list[str]
+) -> None:
+    slate = both("recommend", user, 3)
+    twin = both("recommend", f"{user}, undisturbed", 3)
+    both("feedback", twin, {twin.ids[0]: 1})
+    proxy.script = list(stumbles)
+
+    told = both.at(proxy.url)("feedback", slate, {slate.ids[0]: 1})
+
+    assert (told.status, told.learnt) == ("learnt", slate.ids)
+    assert len(proxy.asked) == len(stumbles) + 1
+    assert both("user", user).learnt == both("user", f"{user}, undisturbed").learnt
+    (line,) = [one for one in both("export_users") if one.get("user") == user]
+    assert sum(event["kind"] == "feedback" for event in line["events"]) == 1
+
+
+def test_nobody_at_the_address_is_told_after_all_attempts(both: Asking, user: str) -> None:
+    with socket.socket() as taken:  # bound and not listening: nothing answers there
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+        with pytest.raises(StoreError, match=r"no response to POST .*Connect.* \(3 attempts\)$"):
+            both.at(url, retries=2)("recommend", user)
+
+
+def test_a_service_that_stays_away_is_told_in_its_own_words(both: Asking, proxy: Stumbling) -> None:
+    proxy.script = ["503"] * 3
+
+    with pytest.raises(StoreError, match=r"^not now \(request r-1\) \(3 attempts\)$"):
+        both.at(proxy.url, retries=2)("ping")
+
+
+def test_a_mute_service_is_given_up_after_the_timeout(both: Asking, proxy: Stumbling) -> None:
+    proxy.script = ["mute"] * 2
+
+    with pytest.raises(StoreError, match=r"no response to GET /v1/ping: .* \(2 attempts\)$"):
+        both.at(proxy.url, timeout=0.1, retries=1)("ping")
+
+
+def test_a_mute_service_is_asked_again(both: Asking, proxy: Stumbling) -> None:
+    proxy.script = ["mute"]
+
+    assert both.at(proxy.url, timeout=0.2)("catalogue").k == 10
+    assert proxy.asked == ["GET /v1/catalogue"] * 2
+
+
+def test_the_deadline_ends_attempts_that_are_left(both: Asking, proxy: Stumbling) -> None:
+    proxy.script = ["mute"] * 5
+
+    with pytest.raises(StoreError, match="no response"):
+        both.at(proxy.url, timeout=20.0, deadline=0.2, retries=50)("ping")
+    assert len(proxy.asked) == 1
+
+
+def test_an_export_that_breaks_off_says_so(both: Asking, proxy: Stumbling, user: str) -> None:
+    both("recommend", user, 1)
+    proxy.script = ["503", "cut short"]
+
+    with pytest.raises(StoreError, match="the response was cut off"):
+        both.at(proxy.url)("export_users")
+    assert len(proxy.asked) == 2
+
+
+@pytest.mark.parametrize("stumble", ["503", "drop"])
+def test_probes_answer_no_at_once(both: Asking, proxy: Stumbling, stumble: str) -> None:
+    proxy.script = [stumble] * 2
+
+    assert both.at(proxy.url)("ready") is False
+    assert both.at(proxy.url)("alive") is False
+    assert proxy.asked == ["GET /readyz", "GET /healthz"]

@@ -1,0 +1,406 @@
+"""Requests and responses of the HTTP API, for the service, its OpenAPI and the clients.
+
+The service validates requests with these models and documents responses with them; it writes
+responses without validating them again. The clients parse responses with them.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final, Literal
+
+from variegate.errors import MissingExtraError
+
+try:
+    from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
+except ImportError:
+    raise MissingExtraError(
+        "the HTTP API needs pydantic: pip install 'variegate[client]' or 'variegate[service]'"
+    ) from None
+
+MAX_ID_LENGTH: Final = 200
+#: No control characters: ids are written to logs and URLs.
+ID_PATTERN: Final = r"^[^\x00-\x1f\x7f]+$"
+
+Id = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID_LENGTH, pattern=ID_PATTERN)]
+SlateId = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z_-]{1,64}$")]
+PolicyName = Annotated[
+    str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
+]
+Number = Annotated[FiniteFloat, Field(ge=-1e6, le=1e6)]
+#: The limit makes pydantic check that UTF-8 can encode it.
+Text = Annotated[str, StringConstraints(max_length=10_000)]
+_Scalar = Text | Annotated[int, Field(ge=-(2**63), lt=2**63)] | FiniteFloat | bool | None
+#: The value of an attribute or a distance in a request.
+Value = _Scalar | list[_Scalar]
+#: The same in a response: a catalogue file has other limits.
+StoredValue = str | int | float | bool | None | list[str | int | float | bool | None]
+
+_REQUEST: Final = ConfigDict(extra="forbid", strict=True)
+
+
+class RequestModel(BaseModel):
+    """A request body: unknown fields are refused, and text is not converted to numbers."""
+
+    model_config = _REQUEST
+
+
+class ResponseModel(BaseModel):
+    """A response body: fields that a newer service adds are ignored."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+# A dataclass: callers of the clients make it themselves, and its limits are the service's to check.
+@dataclass(frozen=True, slots=True)
+class Diversity:
+    """The diversity dial: how diverse one slate is, relative to what was learnt."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _REQUEST
+
+    scale: Annotated[
+        FiniteFloat,
+        Field(
+            ge=0,
+            le=1e6,
+            description="Multiplies the learnt weights of diversity: 0 for none, 1 as learnt, "
+            "2 for double.",
+        ),
+    ] = 1.0
+    floor: Annotated[
+        Number | dict[Text, Number] | None,
+        Field(description="Minimum weight of diversity, for all distances or by distance name."),
+    ] = None
+    ceiling: Annotated[
+        Number | dict[Text, Number] | None,
+        Field(description="Maximum weight of diversity, for all distances or by distance name."),
+    ] = None
+
+
+class SlateRequest(RequestModel):
+    """A request for a slate. Every field is optional."""
+
+    k: int | None = Field(
+        None, ge=1, le=10_000, description="Maximum number of items.", examples=[5]
+    )
+    candidates: list[Id] | None = Field(
+        None, description="Ids to choose from; by default all items."
+    )
+    exclude: list[Id] = Field([], description="Ids to leave out.")
+    diversity: Diversity | None = Field(None, description="The diversity dial.")
+    explain: bool = Field(False, description="Whether to return the parts of each item's score.")
+    allow_repeats: bool = Field(
+        False, description="Whether to include items that the user has been shown before."
+    )
+    details: bool = Field(False, description="Whether to return each item's attributes.")
+    instead_of: SlateId | None = Field(
+        None,
+        description="Id of a slate of this user without feedback. It is withdrawn, as if it had "
+        "not been shown, and replaced by the new one.",
+    )
+
+
+class FeedbackRequest(RequestModel):
+    """Feedback of a user on a slate."""
+
+    rewards: dict[Id, Annotated[FiniteFloat, Field(ge=0, le=1)]] = Field(
+        {}, description="Rewards from 0 to 1, by item id.", examples=[{}]
+    )
+    seen: list[Id] | None = Field(
+        None,
+        description="Ids of the items that the user looked at; by default all. An item that was "
+        "seen and has no reward counts as 0.",
+    )
+    event: Id | None = Field(
+        None, description="Id of this report: a report with the same id is counted once."
+    )
+
+
+class ItemData(RequestModel):
+    """The data of an item. Fields that are left out keep their value in an existing item."""
+
+    title: Annotated[str, StringConstraints(max_length=1000)] | None = None
+    attributes: dict[Id, Value] | None = None
+    features: (
+        Annotated[list[Number], Field(max_length=100_000)]
+        | Annotated[dict[Text, Number], Field(max_length=100_000)]
+        | None
+    ) = Field(None, description="All features in order, or by name, where the others are 0.")
+    distances: dict[Text, Value] | None = Field(
+        None, description="A value for each distance that has its own data."
+    )
+
+
+class NewItem(ItemData):
+    """An item with its id."""
+
+    id: Id
+
+
+class ItemsRequest(RequestModel):
+    """Items to add or change: all of them, or none."""
+
+    items: Annotated[list[NewItem], Field(min_length=1, max_length=10_000)]
+
+
+class Explanation(ResponseModel):
+    """The parts of an item's score."""
+
+    relevance: float = Field(description="Estimated relevance of the item by itself.")
+    diversity: dict[str, float] = Field(
+        description="What it adds to the diversity of the items above it, by distance."
+    )
+    exploration: float = Field(description="Bonus for the uncertainty of the estimate.")
+
+
+class ShownItem(ResponseModel):
+    """An item of a slate."""
+
+    id: str
+    title: str
+    score: float
+    shown_before: bool
+    explanation: Explanation | None = Field(None, description="With `explain` only.")
+    attributes: dict[str, StoredValue] | None = Field(None, description="With `details` only.")
+
+
+class Slate(ResponseModel):
+    """A slate: a list of items, from the top down."""
+
+    slate_id: str
+    user: str
+    policy: str
+    items: tuple[ShownItem, ...]
+    diversity: dict[str, float] = Field(
+        description="Mean distance of the slate's pairs of items, by distance."
+    )
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The items' ids, in order."""
+        return tuple(item.id for item in self.items)
+
+
+class FeedbackResult(ResponseModel):
+    """The result of feedback. The same report again has the same result."""
+
+    slate_id: str
+    status: Literal["learnt", "pending", "duplicate", "late"] = Field(
+        description="learnt; pending until the slate closes; duplicate: all of it was reported "
+        "before; or late, so that it does not count."
+    )
+    learnt: tuple[str, ...] = Field(description="Ids of the items that the policy learnt from.")
+
+
+class WeightEstimate(ResponseModel):
+    """A weight with its 95% interval."""
+
+    name: str
+    weight: float
+    low: float
+    high: float
+
+
+class Words(ResponseModel):
+    """What was learnt, in words."""
+
+    likes: str
+    variety: str
+
+
+class Learnt(ResponseModel):
+    """What was learnt about a user."""
+
+    words: Words
+    relevance: tuple[WeightEstimate, ...]
+    diversity: tuple[WeightEstimate, ...]
+    floor: float = Field(
+        description="Minimum weight of each distance in a slate, whatever was learnt."
+    )
+
+
+class User(ResponseModel):
+    """A user, under the policy of the next slate. Times are in seconds since 1970."""
+
+    user: str
+    policy: str
+    slates: int
+    created: float
+    changed: float
+    learnt: Learnt
+
+
+class PastItem(ResponseModel):
+    """An item of a past slate; its reward is null while there is no feedback on it."""
+
+    id: str
+    title: str
+    reward: float | None
+    learnt: bool
+
+
+class PastSlate(ResponseModel):
+    """A past slate and its feedback. Times are in seconds since 1970."""
+
+    slate_id: str
+    policy: str
+    created: float
+    deadline: float | None
+    closed: bool
+    answered: bool
+    earned: float = Field(description="Sum of the rewards.")
+    diversity: dict[str, float] = Field(
+        description="Mean distance of the slate's pairs of items, by distance."
+    )
+    items: tuple[PastItem, ...]
+
+
+class History(ResponseModel):
+    """A page of a user's slates, newest first; pass `next` as `before` for older ones."""
+
+    user: str
+    slates: tuple[PastSlate, ...]
+    next: str | None
+
+
+class Item(ResponseModel):
+    """An item without its vectors."""
+
+    id: str
+    title: str
+    attributes: dict[str, StoredValue]
+    retired: bool
+
+
+class ItemDetails(Item):
+    """An item with all its data."""
+
+    features: tuple[float, ...]
+    distances: dict[str, StoredValue]
+
+
+class ItemPage(ResponseModel):
+    """A page of items; pass `next` as `after` for more."""
+
+    items: tuple[Item, ...]
+    total: int
+    next: int | None
+
+
+class CatalogueInfo(ResponseModel):
+    """The names of features, distances and attributes, and the policies by name."""
+
+    items: int
+    features: tuple[str, ...]
+    distances: tuple[str, ...]
+    attributes: tuple[str, ...]
+    policies: dict[str, str]
+    k: int
+
+
+class Interval(ResponseModel):
+    """A mean over users with its 95% interval; null where there are too few users."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+
+
+class PolicyReport(ResponseModel):
+    """The results of one policy, over its users."""
+
+    policy: str
+    line: str | None
+    users: int
+    answered_slates: int
+    reward: Interval = Field(description="Mean reward per position with feedback.")
+    diversity: dict[str, Interval] = Field(
+        description="Mean distance of a slate's pairs of items, by distance."
+    )
+
+
+class Difference(ResponseModel):
+    """The reward per position of one policy minus that of another."""
+
+    policy: str
+    against: str
+    reward: Interval
+
+
+class Report(ResponseModel):
+    """A comparison of the policies."""
+
+    policies: tuple[PolicyReport, ...]
+    differences: tuple[Difference, ...]
+
+
+class PriorWeight(ResponseModel):
+    """The distribution of a weight over users."""
+
+    name: str
+    mean: float
+    deviation: float = Field(description="Standard deviation over users.")
+
+
+class Prior(ResponseModel):
+    """The prior of a policy's new users. It describes all users together, and no single one."""
+
+    policy: str
+    version: int = Field(description="Grows with every change; 0 before the first one.")
+    fitted: float | None = Field(
+        description="When it was fitted to the users of this service, in seconds since 1970; null "
+        "for the prior of the policy's spec."
+    )
+    users: int = Field(description="Number of users that it was fitted to; 0 for a default prior.")
+    words: tuple[str, ...]
+    relevance: tuple[PriorWeight, ...]
+    diversity: tuple[PriorWeight, ...]
+    noise: float = Field(description="Variance of a reward around the model's prediction.")
+
+
+class ForgottenUser(ResponseModel):
+    """All data about the user was deleted."""
+
+    user: str
+    forgotten: bool
+
+
+class UpsertedItems(ResponseModel):
+    """Ids of the items that were added or changed."""
+
+    items: tuple[str, ...]
+
+
+class RetiredItem(ResponseModel):
+    """The item is no longer recommended."""
+
+    id: str
+    retired: bool
+
+
+class ImportResult(ResponseModel):
+    """Numbers of users, and of items and priors, that now match the import."""
+
+    imported: int
+    items: int
+
+
+class Status(ResponseModel):
+    """The service works."""
+
+    status: Literal["ok"] = "ok"
+
+
+class ErrorDetail(ResponseModel):
+    """What went wrong."""
+
+    code: str = Field(
+        description="For programs, such as not_found. A 503 is `unavailable` where nothing was "
+        "changed, and `outcome_unknown` where the change may have been made."
+    )
+    message: str = Field(description="For people: what is wrong, and what is expected.")
+    request_id: str = Field(description="Also in the service's log and in X-Request-ID.")
+
+
+class ErrorResponse(ResponseModel):
+    """The body of every response with a status of 400 or above."""
+
+    error: ErrorDetail
