@@ -1,12 +1,16 @@
 """Lists follow the settings that they were given under; a start says what others change."""
 
+import io
 import logging
+from collections.abc import Mapping
 from itertools import permutations
 from typing import Any
 
 import pytest
 
-from tests.engine.shop import LMDH, Clock, Shop
+from tests.engine.shop import LMDH, Clock, Shop, catalogue
+from variegate.engine import Engine, Experiment, Rules
+from variegate.engine.replicas import Replica, configuration_of
 from variegate.store import Store
 
 WAIT = 60.0
@@ -128,54 +132,53 @@ def test_terms_say_what_a_list_could_be_chosen_from(any_store: Store) -> None:
     } | ({"displaced": full.terms["displaced"]} if "displaced" in full.terms else {})
 
 
-@pytest.fixture
-def said(caplog: pytest.LogCaptureFixture) -> Any:
-    caplog.set_level(logging.WARNING, "variegate.engine")
-    return lambda: [record.getMessage() for record in caplog.records]
+def start(store: Store, policies: Mapping[str, str] = LMDH, **settings: Any) -> list[str]:
+    """Start a service and end it; return what its start logs."""
+    split = settings.pop("split", {})
+    rules, experiment = Rules(**settings), Experiment(policies, split)
+    logged = io.StringIO()
+    handler = logging.StreamHandler(logged)
+    logging.getLogger("variegate.engine").addHandler(handler)
+    try:
+        with Replica(store, configuration_of(experiment, rules)) as replica:
+            Engine(catalogue(), store, experiment, rules, replica=replica)
+    finally:
+        logging.getLogger("variegate.engine").removeHandler(handler)
+    return logged.getvalue().splitlines()
 
 
-def test_first_start_and_the_same_settings_say_nothing(any_store: Store, said: Any) -> None:
-    Shop(any_store)
-    Shop(any_store)
-
-    assert said() == []
+def test_first_start_and_the_same_settings_log_nothing(any_store: Store) -> None:
+    assert start(any_store) == start(any_store) == []
 
 
-def test_start_says_what_a_changed_setting_does(any_store: Store, said: Any) -> None:
-    clock = Clock()
-    shop = opened(any_store, "sum", clock)
+def test_start_logs_what_a_changed_setting_does(any_store: Store) -> None:
+    start(any_store, aggregation="sum")
+    shop = Shop(any_store, aggregation="sum")
     for _ in range(3):
         shop.give()
 
-    opened(any_store, "silence", clock)
-    Shop(any_store, clock=clock, k=2, wait_seconds=WAIT, default_reward=0.25, memory=9)
-
-    kept = (
-        ": it holds for lists that are given from now on; lists of before keep the terms they were "
-        "given under, and 3 of them close by themselves when their time is over"
-    )
-    assert said() == [
-        f"setting `aggregation` changed from 'sum' to 'first'{kept}",
-        f"setting `default_reward` changed from None to 0.25{kept}",
-        "setting `memory` changed from 1000 to 9: it holds for lists that are given from now on",
+    older = "; 3 older lists will close under the terms they were given under"
+    assert start(any_store, default_reward=0.25, memory=9) == [
+        f"setting `aggregation` changed from 'sum' to 'first': it applies to new lists{older}",
+        f"setting `default_reward` changed from None to 0.25: it applies to new lists{older}",
+        "setting `memory` changed from 1000 to 9: it applies to new lists",
     ]
 
 
-def test_start_says_what_becomes_of_a_policys_users(any_store: Store, said: Any) -> None:
+def test_start_logs_the_effect_of_changed_policies_on_users(any_store: Store) -> None:
     lines = {**LMDH, "gone": "mmr", "kind": "lmdh"}
+    start(any_store, lines, split={"gone": 1.0})
     shop = Shop(any_store, lines, split={"gone": 1.0})
     shop.give("ann")
     shop.give("bob")
 
-    Shop(any_store, {"lmdh": "lmdh:ridge=2", "kind": "mmr", "more": "mmr"})
-
-    assert said() == [
-        "policy `lmdh` changed from 'lmdh:ridge=1,exploration=0.3' to 'lmdh:ridge=2': its 0 users "
-        "go on with what they have learnt",
-        "policy `gone` is no longer served: its 2 users get another of the policies with their "
-        "next list, and relearn from the log",
+    assert start(any_store, {"lmdh": "lmdh:ridge=2", "kind": "mmr", "more": "mmr"}) == [
+        "policy `gone` is no longer served: its 2 users get another with their next list, and "
+        "relearn from the log",
         "policy `kind` changed from 'lmdh' to 'mmr': its 0 users relearn from the log with their "
         "next list",
+        "policy `lmdh` changed from 'lmdh:ridge=1,exploration=0.3' to 'lmdh:ridge=2': its 0 users "
+        "keep their state",
         "policy `more` is new: new users may get it",
-        "setting `split` changed from {'gone': 1.0} to {}: it holds for users who are new",
+        "setting `split` changed from {'gone': 1.0} to {}: it applies to new users",
     ]

@@ -10,7 +10,7 @@ from tools.screenshots.browser import find_chromium, open_browser
 from tools.screenshots.service import Service
 from tools.screenshots.simulated_users import simulate_hour
 from tools.screenshots.take import take_screenshots
-from variegate.engine.opening import catalogue_of
+from variegate.engine.factory import load_catalogue
 from variegate.engine.settings import Settings
 from variegate.errors import VariegateError
 from variegate.store import Store
@@ -40,7 +40,7 @@ def main(out: Path, catalogue: str | None) -> None:
         with tempfile.TemporaryDirectory(prefix="variegate-") as folder:
             url = f"sqlite:///{folder}/screenshots.db"
             with Store.open(url) as store:
-                items = catalogue_of(Settings(store=url, catalogue=catalogue))
+                items = load_catalogue(Settings(store=url, catalogue=catalogue))
                 simulate_hour(store, items, _POLICIES)
             flags = ["--store", url, *(["--catalogue", catalogue] if catalogue else [])]
             with Service(*flags) as service, open_browser() as browser:

@@ -14,7 +14,7 @@ from tools.soak.clients import crowd_of, loaded
 from tools.soak.process import Process, started
 from tools.soak.results import Kill, Plan, Soak
 from variegate.engine import LiveCatalogue
-from variegate.engine.opening import catalogue_of, experiment_of
+from variegate.engine.factory import create_experiment, load_catalogue
 from variegate.engine.settings import Settings
 from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
@@ -82,8 +82,8 @@ class Looking:
     """Audits a service's store, without the service."""
 
     def __init__(self, settings: Settings) -> None:
-        self._url, self._experiment = settings.store, experiment_of(settings)
-        self._catalogue = catalogue_of(settings)
+        self._url, self._experiment = settings.store, create_experiment(settings)
+        self._catalogue = load_catalogue(settings)
 
     def __call__(self, notebook: Notebook) -> Audit:
         """Hold the store against what clients were told."""

@@ -93,8 +93,8 @@ def evaluate_log(
 @contextmanager
 def _source(settings: "Settings", file: str | None, k: int | None) -> "Iterator[LogSource]":
     """Give the log of the file, or of the service's store if there is none."""
+    from variegate.engine.factory import load_catalogue
     from variegate.engine.log_reader import log_source
-    from variegate.engine.opening import catalogue_of
     from variegate.engine.settings import mask_password
     from variegate.evaluation.offpolicy import LogSource, read_log, user_logs
     from variegate.policies import parse_policy
@@ -103,7 +103,7 @@ def _source(settings: "Settings", file: str | None, k: int | None) -> "Iterator[
         with served(settings) as executor:
             yield log_source(executor, mask_password(settings.store))
         return
-    items = catalogue_of(settings)
+    items = load_catalogue(settings)
     logs = user_logs(read_log(file, items, k=k), items)
     logging = {name: parse_policy(line) for name, line in settings.policies.items()}
     yield LogSource(file, lambda: iter(logs), logging)

@@ -50,14 +50,14 @@ def served(settings: "Settings", *, create: bool = False, tie: bool = True) -> "
     """
     from variegate.engine import LiveCatalogue
     from variegate.engine.executor import Executor
-    from variegate.engine.opening import catalogue_of, experiment_of, rules_of
+    from variegate.engine.factory import create_experiment, create_rules, load_catalogue
     from variegate.store import CATALOGUE, Store
 
-    live = LiveCatalogue(catalogue_of(settings))
+    live = LiveCatalogue(load_catalogue(settings))
     with Store.open(settings.store, create=create) as opened:
         with opened.reading() as reader:
             is_tied = reader.meta(CATALOGUE) is not None
         if tie and (is_tied or create):
             with opened.batch() as batch:
                 live.tie(batch)
-        yield Executor(opened, live, experiment_of(settings), rules_of(settings))
+        yield Executor(opened, live, create_experiment(settings), create_rules(settings))

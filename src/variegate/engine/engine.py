@@ -12,7 +12,6 @@ from variegate.engine.catalogue import (
     item_values,
     plain_attributes,
 )
-from variegate.engine.changed_settings import note_settings
 from variegate.engine.executor import Executor, ForgetUser, Observe
 from variegate.engine.experiment import Experiment
 from variegate.engine.export import export_lines
@@ -79,8 +78,8 @@ class Engine:
             snapshot = self.live.as_of(batch)
         for name in experiment.names:  # a policy that does not fit is found here, not later
             experiment.as_of(snapshot).new_policy(name, snapshot.catalogue)
-        for change in note_settings(store, rules, experiment, snapshot.catalogue):
-            _log.warning("%s", change)
+        if replica is not None:
+            replica.log_changes(experiment, snapshot.catalogue)
         self._replica = replica
         self._executor: Final = Executor(
             store, self.live, experiment, rules, clock=clock, observe=observe, replica=replica

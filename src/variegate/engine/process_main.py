@@ -19,15 +19,15 @@ from typing import Any, Final
 
 from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.executor import Executor
-from variegate.engine.logs import configure_logs
-from variegate.engine.opening import (
-    catalogue_of,
-    experiment_of,
+from variegate.engine.factory import (
+    create_experiment,
+    create_replica,
+    create_rules,
+    load_catalogue,
     open_store,
-    replica_of,
-    rules_of,
     warm_policies,
 )
+from variegate.engine.logs import configure_logs
 from variegate.engine.process import BEAT, Frames, framed, keep_for_good
 from variegate.engine.queue import MAX_BATCH, BatchLoop, Outcome, Progress, QueuedCommand
 from variegate.engine.replicas import Replica
@@ -109,7 +109,7 @@ def main() -> None:
         try:
             with (
                 open_store(settings, metrics.observe) as store,
-                replica_of(settings, store) as replica,
+                create_replica(settings, store) as replica,
             ):
                 loop = _loop(settings, store, replica, progress, metrics.observe)
                 keep_for_good()
@@ -128,13 +128,13 @@ def _loop(
     progress: Progress,
     observe: Callable[[str, float], None],
 ) -> BatchLoop:
-    catalogue, experiment = catalogue_of(settings), experiment_of(settings)
+    catalogue, experiment = load_catalogue(settings), create_experiment(settings)
     warm_policies(experiment, catalogue)
     live = LiveCatalogue(catalogue)
     with store.batch() as batch:
         live.tie(batch)
         live.as_of(batch)
-    rules = rules_of(settings)
+    rules = create_rules(settings)
     executor = Executor(store, live, experiment, rules, observe=observe, replica=replica)
     return BatchLoop(
         executor,

@@ -11,20 +11,33 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from secrets import token_hex
-from typing import Final
+from typing import Any, Final
 
 from variegate.engine.experiment import Experiment
 from variegate.engine.terms import Rules
-from variegate.errors import ConflictError, StoreError
-from variegate.store import CONFIGURATION, Batch, Head, ReplicaRow, Store
+from variegate.errors import ConflictError, StoreError, VariegateError
+from variegate.model.catalogue import Catalogue
+from variegate.store import CONFIGURATION, Batch, Head, Reader, ReplicaRow, Store
 
 #: Seconds between two heartbeats.
 BEAT_SECONDS: Final = 2.0
 #: A process without a heartbeat for so long has ended.
 EXPIRY_SECONDS: Final = 10.0
+#: Settings that are stored with every list, and whether older lists can still close under them.
+_LIST_SETTINGS: Final = {
+    "aggregation": True,
+    "default_reward": True,
+    "late": True,
+    "wait_seconds": True,
+    "memory": False,
+    "memory_days": False,
+    "mix": False,
+}
+#: Open lists are counted up to this number.
+_MAX_COUNTED: Final = 10_000
 #: A machine whose clock is further from the database's than this is named in the log.
 MAX_SKEW_SECONDS: Final = 2.0
 
@@ -65,6 +78,8 @@ class Replica:
     def __init__(self, store: Store, configuration: str, *, replace: bool = False) -> None:
         self._store, self._configuration, self._replace = store, configuration, replace
         self._id, self._host = token_hex(8), _host()
+        #: The settings of the store before this process joined; None for a new store
+        self._previous: str | None = None
         self._last_beat = float("-inf")
         self._is_skewed = False
 
@@ -100,6 +115,15 @@ class Replica:
             self.leave()
         except StoreError as error:
             _log.warning("this replica could not be signed off: %s", error)
+
+    def log_changes(self, experiment: Experiment, catalogue: Catalogue) -> None:
+        """Log what this start changes for lists and users, compared with the settings before."""
+        if self._previous in (None, self._configuration):
+            return
+        with self._store.reading() as reader:
+            before, after = json.loads(self._previous or "{}"), json.loads(self._configuration)
+            for change in describe_changes(reader, before, after, experiment, catalogue):
+                _log.warning("%s", change)
 
     def check(self, head: Head) -> None:
         """Raise StoreError where this process must not write any more."""
@@ -149,6 +173,7 @@ class Replica:
                     batch.set_meta(CONFIGURATION, known)
                     return other
             batch.save_replica(self._row(head.now))
+        self._previous = known
         self._last_beat = time.monotonic()
         self._compare_clocks(head.now)
         return None
@@ -197,6 +222,67 @@ class Replica:
                 skew,
             )
         self._is_skewed = is_skewed
+
+
+def describe_changes(
+    reader: Reader,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    experiment: Experiment,
+    catalogue: Catalogue,
+) -> list[str]:
+    """Return a sentence for each changed setting that concerns lists or users."""
+    changed = {name for name in before.keys() & after.keys() if before[name] != after[name]}
+    changes = []
+    for name in [name for name in _LIST_SETTINGS if name in changed]:
+        change = f"setting `{name}` changed from {before[name]!r} to {after[name]!r}"
+        changes.append(f"{change}: it applies to new lists")
+        if _LIST_SETTINGS[name]:
+            count = reader.count_closing(_MAX_COUNTED + 1)
+            many = f"more than {_MAX_COUNTED}" if count > _MAX_COUNTED else str(count)
+            changes[-1] += f"; {many} older lists will close under the terms they were given under"
+    if "policies" in changed:
+        changes += _policy_changes(reader, before["policies"], experiment, catalogue)
+    if "split" in changed:
+        changes.append(
+            f"setting `split` changed from {before['split']!r} to {after['split']!r}: "
+            "it applies to new users"
+        )
+    return changes
+
+
+def _policy_changes(
+    reader: Reader, before: Mapping[str, str], experiment: Experiment, catalogue: Catalogue
+) -> Iterator[str]:
+    for name, line in before.items():
+        if experiment.lines.get(name) == line:
+            continue
+        users = f"its {reader.count_users(name)} users"
+        if name not in experiment.lines:
+            yield (
+                f"policy `{name}` is no longer served: {users} get another with their next list, "
+                "and relearn from the log"
+            )
+            continue
+        effect = "relearn from the log with their next list"
+        if _can_restore(name, line, experiment, catalogue):
+            effect = "keep their state"
+        yield (
+            f"policy `{name}` changed from {line!r} to {experiment.lines[name]!r}: {users} {effect}"
+        )
+    for name in experiment.names:
+        if name not in before:
+            yield f"policy `{name}` is new: new users may get it"
+
+
+def _can_restore(name: str, line: str, experiment: Experiment, catalogue: Catalogue) -> bool:
+    """Return whether a policy can be restored from the state of one of another line."""
+    try:
+        state = Experiment({name: line}).new_policy(name, catalogue).state()
+        experiment.new_policy(name, catalogue).restore(state)
+    except VariegateError:
+        return False
+    return True
 
 
 def _host() -> str:

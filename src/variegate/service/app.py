@@ -15,12 +15,12 @@ from variegate.demo.routes import add_page_routes
 from variegate.demo.static import add_page
 from variegate.demo.views import Demo
 from variegate.engine import Engine
-from variegate.engine.opening import (
-    catalogue_of,
-    experiment_of,
+from variegate.engine.factory import (
+    create_experiment,
+    create_replica,
+    create_rules,
+    load_catalogue,
     open_store,
-    replica_of,
-    rules_of,
     warm_policies,
 )
 from variegate.engine.process import EngineProxy, has_process
@@ -181,16 +181,16 @@ def build_app(settings: Settings) -> FastAPI:
     observe = observer(metrics)
     store, process = open_store(settings, observe), None
     try:
-        replica = replica_of(settings, store)
+        replica = create_replica(settings, store)
         replica.join()
         if has_process(settings):
             process = EngineProxy(settings, observe, metrics.engine_restart)
             process.begin()
-        catalogue = catalogue_of(settings)
+        catalogue = load_catalogue(settings)
         engine = create_engine(
             settings, catalogue, store, metrics, process=process, replica=replica
         )
-        warm_policies(experiment_of(settings), catalogue)
+        warm_policies(create_experiment(settings), catalogue)
     except BaseException:
         if process is not None:
             process.abandon()
@@ -251,8 +251,9 @@ def _lifespan(
 
 def check_startable(settings: Settings) -> None:
     """Raise what would keep every process of the service from starting."""
-    with Store.open(settings.store) as store, replica_of(settings, store):
-        create_engine(settings, catalogue_of(settings), store, Metrics())
+    catalogue = load_catalogue(settings)
+    with Store.open(settings.store) as store, create_replica(settings, store) as replica:
+        create_engine(settings, catalogue, store, Metrics(), replica=replica)
 
 
 def create_engine(
@@ -268,8 +269,8 @@ def create_engine(
     return Engine(
         catalogue,
         store,
-        experiment_of(settings),
-        rules_of(settings),
+        create_experiment(settings),
+        create_rules(settings),
         timeout=settings.timeout_seconds,
         observe=observer(metrics),
         replica=replica,

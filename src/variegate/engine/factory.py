@@ -1,0 +1,64 @@
+"""The parts of an engine that settings describe: catalogue, policies, rules, replica, store."""
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Final
+
+from variegate.engine import Experiment, Rules
+from variegate.engine.codecs import check_id
+from variegate.engine.replicas import Replica, configuration_of
+from variegate.engine.settings import Settings
+from variegate.errors import DataError, InputError
+from variegate.model.catalogue import Catalogue
+from variegate.policies.warmup import warm_policy
+from variegate.store import Store
+
+#: The share of `timeout_seconds` for one statement, so that a request which waits for a
+#: connection, opens one and sends a statement is answered in time.
+_STATEMENT_SHARE: Final = 0.4
+
+
+def load_catalogue(settings: Settings) -> Catalogue:
+    """Return the catalogue of the settings, or the bundled films."""
+    if settings.catalogue is None:
+        from variegate.data.films import film_catalogue
+
+        return film_catalogue()
+    catalogue = Catalogue.load(settings.catalogue)
+    for item in catalogue.ids:  # an id that no request could contain
+        try:
+            check_id("id", item)
+        except InputError as error:
+            raise DataError(f"{settings.catalogue}: {error}") from None
+    return catalogue
+
+
+def create_experiment(settings: Settings) -> Experiment:
+    """Return the policies of the settings."""
+    return Experiment(settings.policies, settings.split, settings.seed)
+
+
+def create_rules(settings: Settings) -> Rules:
+    """Return the settings for lists and feedback."""
+    return Rules(**{field.name: getattr(settings, field.name) for field in fields(Rules)})
+
+
+def create_replica(settings: Settings, store: Store) -> Replica:
+    """Return this process as one of those that write to the store."""
+    configuration = configuration_of(create_experiment(settings), create_rules(settings))
+    return Replica(store, configuration, replace=settings.replace_configuration)
+
+
+def open_store(settings: Settings, observe: Callable[[str, float], None]) -> Store:
+    """Return the store of the settings, with their deadlines; `observe` counts its failures."""
+    return Store.open(
+        settings.store,
+        timeout=_STATEMENT_SHARE * settings.timeout_seconds,
+        count=lambda kind: observe(f"store_error {kind}", 1),
+    )
+
+
+def warm_policies(experiment: Experiment, catalogue: Catalogue) -> None:
+    """Let every policy make a list, so that no user waits for the compiler."""
+    for name in experiment.names:
+        warm_policy(experiment.new_policy(name, catalogue))
