@@ -34,13 +34,13 @@ def _compare(part: Part, name: str, policy: Policy, shape: Shape, budget: float)
     times = alternated(
         {
             "ours": lambda: policy._recommend(free, k, 0),
-            "reference": lambda: Policy._recommend(policy, free, k, 0),
+            "reference": lambda: policy._search_slate(free, k, 0),
         },
         budget=budget,
     )
-    ours, reference = policy._recommend(free, k, 0), Policy._recommend(policy, free, k, 0)
+    ours, reference = policy._recommend(free, k, 0), policy._search_slate(free, k, 0)
     job = SAME if np.array_equal(ours.items, reference.items) else OTHER
-    if type(policy)._recommend is Policy._recommend:
+    if type(policy)._compiled_slate is Policy._compiled_slate:
         job = NONE
     part.comparisons.append(compared(name, job, shape, times["reference"], times["ours"]))
 

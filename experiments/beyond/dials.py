@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from inspect import signature
 from types import MappingProxyType
 from typing import Any, Final
 
 from experiments.beyond.methods import C2UCB_WITH_PRIOR, OURS, PAPERS, Method, ours
-from variegate.policies import POLICIES, PolicySpec
+from variegate.policies import PolicySpec, policy_options
 
 FLOORS: Final = (0.0, 0.2, 0.35, 0.5, 0.8, 1.2, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 #: Our own default, whose floor rises as a user is learnt.
@@ -45,7 +44,7 @@ def _ours() -> tuple[Method, ...]:
 
 def _turned(name: str, option: str, values: tuple[float, ...], **others: Any) -> tuple[Method, ...]:
     """Return a method of the paper at each value of an option."""
-    default = signature(POLICIES[name]).parameters[option].default
+    default = policy_options(name)[option]
     found = []
     for value in values:
         # Left unsaid, it is the replay that the paper's own chapter has.
@@ -55,7 +54,7 @@ def _turned(name: str, option: str, values: tuple[float, ...], **others: Any) ->
 
 
 def _helped(weight: float) -> Method:
-    if weight == signature(POLICIES["c2ucb"]).parameters["entropy_weight"].default:
+    if weight == policy_options("c2ucb")["entropy_weight"]:
         return replace(C2UCB_WITH_PRIOR, title=f"entropy weight {weight:g}")
     policy = PolicySpec("c2ucb", {**C2UCB_WITH_PRIOR.policy.options, "entropy_weight": weight})
     title = f"entropy weight {weight:g}"

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any, Final, Literal, TypeAlias
 
 from experiments.names import method_title
 from variegate.model.catalogue import Catalogue
-from variegate.policies import POLICIES, Policy, PolicySpec, parse_policy
+from variegate.policies import POLICIES, Policy, PolicySpec, parse_policy, policy_options
+from variegate.policies.lmdp import FLOOR
 from variegate.prior import Prior, fit_prior
 from variegate.prior.fit import BETA
 
@@ -64,8 +64,10 @@ class PriorPolicy:
 
 def with_defaults(name: str, **changes: Any) -> PolicySpec:
     """Return a policy with its exploration and floor said, so that no default goes unnoticed."""
-    takes = signature(POLICIES[name]).parameters
-    said = {option: takes[option].default for option in ("exploration", "floor") if option in takes}
+    takes = policy_options(name)
+    said = {option: takes[option] for option in ("exploration", "floor") if option in takes}
+    if said.get("floor") == "auto":
+        said["floor"] = FLOOR  # every method here that has a floor has a prior too
     return PolicySpec(name, {**said, **changes})
 
 

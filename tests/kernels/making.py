@@ -14,7 +14,7 @@ D = 5
 #: Every policy whose list is compiled, with options that change how: name, options.
 POLICIES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "MMR": ("mmr", {}),
-    "MMR, max": ("mmr", {"likeness": "max", "trade_off": 0.5}),
+    "MMR, max": ("mmr", {"similarity": "max", "trade_off": 0.5}),
     "MMR, likeness alone": ("mmr", {"trade_off": 0.0}),
     "C2UCB": ("c2ucb", {}),
     "C2UCB, much entropy": ("c2ucb", {"entropy_weight": 2.0, "ridge": 1.0, "prior_variance": 9.0}),
@@ -90,7 +90,7 @@ def played(policy: Policy, rounds: int, k: int) -> Policy:
 
 def reference_list(policy: Policy, free: MaskArray, k: int, seed: int) -> Slate:
     """Return the list of the NumPy reference: greedy search over the policy's scorer."""
-    return Policy._recommend(policy, free, k, seed)
+    return policy._search_slate(free, k, seed)
 
 
 def assert_greedy(policy: Policy, slate: Slate, free: MaskArray, seed: int) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.kernels.making import assert_same, catalogue_of, played
-from variegate import LMDH, Dial, Policy
+from variegate import LMDH, Dial
 from variegate.kernels import lmdh
 from variegate.model.distances import difference, jaccard
 
@@ -36,4 +36,4 @@ def test_the_list_is_the_references(
 
     found = policy.recommend(8, candidates=free, dial=dial)
 
-    assert_same(found, Policy._recommend(policy._under(dial), free, 8, None))
+    assert_same(found, policy._under_dial(dial)._search_slate(free, 8, None))

@@ -53,7 +53,7 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 
 def reference(policy: Policy, k: int, free: MaskArray) -> Slate:
-    return Policy._recommend(policy, free, k, None)
+    return policy._search_slate(free, k, None)
 
 
 def taught(policy: LMDH, rounds: int) -> LMDH:

@@ -70,7 +70,7 @@ def assert_same_lists(one: Catalogue, other: Catalogue, name: str) -> None:
     assert found.ids == expected.ids
     np.testing.assert_array_equal(found.scores, expected.scores)
     np.testing.assert_array_equal(found.diversity, expected.diversity)
-    reference = Policy._recommend(first, free, k, None)
+    reference = first._search_slate(free, k, None)
     np.testing.assert_allclose(found.scores, reference.scores, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(np.sort(found.items), np.sort(reference.items))
 

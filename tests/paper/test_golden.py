@@ -18,7 +18,7 @@ from variegate.model.search import greedy
 from variegate.model.utility import Utility
 from variegate.policies import C2UCB, LMDH, LSB, Policy
 from variegate.policies.dpp import Determinant, similarity_root
-from variegate.policies.logistic import Belief, learnt
+from variegate.policies.logistic import Posterior, update_posterior
 from variegate.policies.mmr import MarginalRelevance
 
 ITEMS = np.array([[0.9, 0.1], [0.8, 0.3], [0.1, 0.9], [-0.5, 0.6], [0.4, -0.7]])
@@ -203,9 +203,9 @@ def test_determinantal_point_process() -> None:
 
 
 def test_jaakkola_jordan() -> None:
-    start = Belief(np.eye(2), np.zeros(2))
-    belief, xi = learnt(
-        start, ITEMS[[0, 2]], np.array([1.0, 0.0]), most_iterations=1000, tolerance=1e-12
+    start = Posterior(np.eye(2), np.zeros(2))
+    belief, xi = update_posterior(
+        start, ITEMS[[0, 2]], np.array([1.0, 0.0]), max_iterations=1000, tolerance=1e-12
     )
     assert_digits(belief.mean, [0.34765103, -0.34765103])
     assert_digits(belief.covariance, [[0.83933040, -0.02979719], [-0.02979719, 0.83933040]])

@@ -13,7 +13,7 @@ from variegate.model.catalogue import Catalogue
 from variegate.model.search import greedy
 from variegate.policies import C2UCB, POLICIES
 from variegate.policies.dpp import Determinant, similarity_root
-from variegate.policies.logistic import Belief, evidence_bound, learnt
+from variegate.policies.logistic import Posterior, evidence_bound, update_posterior
 from variegate.policies.lsb import coverage_gains
 
 seeds = st.integers(0, 2**32 - 1)
@@ -76,10 +76,10 @@ def test_no_iteration_lowers_the_evidence_bound(
     features, clicks = scale * rng.normal(size=(n, size)), rng.integers(0, 2, n).astype(float)
     half = rng.normal(size=(size, size))
     precision = half @ half.T + 0.2 * np.eye(size)
-    before = Belief(precision, precision @ (prior_length * rng.normal(size=size)))
+    before = Posterior(precision, precision @ (prior_length * rng.normal(size=size)))
 
     rounds = [
-        learnt(before, features, clicks, most_iterations=most, tolerance=0.0)
+        update_posterior(before, features, clicks, max_iterations=most, tolerance=0.0)
         for most in range(1, 16)
     ]
     bounds = np.array([evidence_bound(before, after, xi) for after, xi in rounds])
@@ -89,8 +89,8 @@ def test_no_iteration_lowers_the_evidence_bound(
 
 def test_evidence_bound_lies_below_the_evidence() -> None:
     # One click on one weight with prior N(0, 1): by symmetry the evidence is a half.
-    start = Belief(np.eye(1), np.zeros(1))
-    after, xi = learnt(start, np.ones((1, 1)), np.ones(1))
+    start = Posterior(np.eye(1), np.zeros(1))
+    after, xi = update_posterior(start, np.ones((1, 1)), np.ones(1))
     assert log(0.5) - 0.02 < evidence_bound(start, after, xi) < log(0.5)
 
 

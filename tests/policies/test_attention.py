@@ -28,7 +28,7 @@ def sums(policy: LMDH) -> dict[str, FloatArray]:
 def test_all_that_was_seen_teaches_by_default() -> None:
     rewards = np.array([0.0, 1.0, 0.0, 1.0])
 
-    rows, answers = FullAttention().taught(FEATURES, rewards, np.array([1, 2]))
+    rows, answers = FullAttention().observations(FEATURES, rewards, np.array([1, 2]))
 
     assert rows.tolist() == [[3.0, 4.0], [5.0, 6.0]]
     assert answers.tolist() == [1.0, 0.0]
@@ -44,7 +44,7 @@ def test_all_that_was_seen_teaches_by_default() -> None:
     ],
 )
 def test_a_cascade_ends_at_the_first_click(rewards: list[float], looked: int) -> None:
-    rows, answers = Cascade().taught(FEATURES, np.array(rewards), ALL)
+    rows, answers = Cascade().observations(FEATURES, np.array(rewards), ALL)
 
     assert rows.tolist() == FEATURES[:looked].tolist()
     assert answers.tolist() == rewards[:looked]
@@ -53,14 +53,14 @@ def test_a_cascade_ends_at_the_first_click(rewards: list[float], looked: int) ->
 def test_a_cascade_goes_by_the_positions_said_to_be_seen() -> None:
     rewards = np.array([1.0, 0.0, 1.0, 0.0])
 
-    rows, answers = Cascade().taught(FEATURES, rewards, np.array([1, 2, 3]))
+    rows, answers = Cascade().observations(FEATURES, rewards, np.array([1, 2, 3]))
 
     assert rows.tolist() == FEATURES[1:3].tolist()
     assert answers.tolist() == [0.0, 1.0]
 
 
 def test_a_cascade_of_nothing_seen_is_nothing() -> None:
-    rows, answers = Cascade().taught(FEATURES, np.ones(4), np.array([], dtype=np.intp))
+    rows, answers = Cascade().observations(FEATURES, np.ones(4), np.array([], dtype=np.intp))
 
     assert rows.shape == (0, 2)
     assert answers.shape == (0,)
@@ -69,7 +69,7 @@ def test_a_cascade_of_nothing_seen_is_nothing() -> None:
 def test_examination_scales_the_features_and_leaves_the_clicks() -> None:
     looks = PositionBased(np.array([1.0, 0.5, 0.25, 0.125, 0.1]))
 
-    rows, answers = looks.taught(FEATURES, np.array([0.0, 1.0, 0.0, 1.0]), np.array([0, 3]))
+    rows, answers = looks.observations(FEATURES, np.array([0.0, 1.0, 0.0, 1.0]), np.array([0, 3]))
 
     assert rows.tolist() == [[1.0, 2.0], [7.0 / 8, 1.0]]
     assert answers.tolist() == [0.0, 1.0]
@@ -131,7 +131,7 @@ def test_a_list_longer_than_the_chances_teaches_nothing() -> None:
     before, slate = policy.state(), policy.recommend(3)
 
     with pytest.raises(
-        InputError, match=r"`attention` has chances for 2 positions, and the list has 3"
+        InputError, match=r"`attention` has probabilities for 2 positions, and the list has 3"
     ):
         policy.update(slate, [1, 0, 0])
 
@@ -154,11 +154,14 @@ def test_any_number_of_distances(m: int, attention: Any) -> None:
     [
         (
             "everything",
-            r"`attention` must be \"all\", \"cascade\" or a chance .*, got 'everything'",
+            r"`attention` must be \"all\", \"cascade\" or a probability .*, got 'everything'",
         ),
-        ([], r"`attention` must have chances above 0, at most 1, got \[\]"),
-        ([1.0, 0.0], r"`attention` must have chances above 0, at most 1, got \[1\.0, 0\.0\]"),
-        ([1.5], r"`attention` must have chances above 0, at most 1, got \[1\.5\]"),
+        ([], r"`attention` must hold probabilities above 0 and at most 1, got \[\]"),
+        (
+            [1.0, 0.0],
+            r"`attention` must hold probabilities above 0 and at most 1, got \[1\.0, 0\.0\]",
+        ),
+        ([1.5], r"`attention` must hold probabilities above 0 and at most 1, got \[1\.5\]"),
         ([0.5, np.nan], r"`attention` must be finite, got nan at \[1\]"),
         (0.5, r"`attention` must have 1 axes, got shape \(\)"),
         (None, r"`attention` must have 1 axes, got shape \(\)"),
@@ -184,5 +187,5 @@ def test_chances_cannot_be_changed_from_outside() -> None:
     chances[:] = 0.1
 
     assert isinstance(looks, PositionBased)
-    assert looks.chances.tolist() == [1.0, 0.5]
-    assert not looks.chances.flags.writeable
+    assert looks.probabilities.tolist() == [1.0, 0.5]
+    assert not looks.probabilities.flags.writeable

@@ -41,7 +41,9 @@ def test_weights_under_a_dial(dial: Dial, expected: list[float]) -> None:
 
 def test_names_are_needed_only_where_bounds_are_by_name() -> None:
     assert Dial(scale=2.0, floor=0.5).applied([0.1]).tolist() == [0.5]
-    with pytest.raises(InputError, match=r"`names` must name the distances where `ceiling` is by"):
+    with pytest.raises(
+        InputError, match=r"`names` must name the distances if `ceiling` is a mapping"
+    ):
         Dial(ceiling={"genres": 0.5}).applied([0.1])
 
 
@@ -204,7 +206,7 @@ def test_a_shortlist_is_made_under_the_dial_too() -> None:
     policy = fan_of_one_cluster(catalogue, shortlist=shortlist)
     plain, varied = policy.recommend(8), policy.recommend(8, dial=Dial(floor=10.0))
 
-    assert len(shortlist) > 2 * len(policy._choices(np.ones(4_000, dtype=bool), 8))
+    assert len(shortlist) > 2 * len(policy._candidates(np.ones(4_000, dtype=bool), 8))
     assert shown(policy.recommend(8, dial=Dial())) == shown(plain)
     assert spread(varied, catalogue) > 2.0 * spread(plain, catalogue)
     exact = fan_of_one_cluster(catalogue)

@@ -1,5 +1,6 @@
 """The least variety that an operator promises."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from variegate import LMDH, Catalogue, Dial
+from variegate import LMDH, LMDP, LMDT, Catalogue, Dial, default_prior
 from variegate.errors import InputError
 from variegate.policies.floor import Floor, checked_floor
+from variegate.policies.lmdp import DEFAULT_PRIOR_FLOOR, FLOOR
 
 ANY = st.floats(0.0, 5.0)
 
@@ -74,6 +76,23 @@ def test_what_an_option_can_say(option: Any, expected: Floor | None) -> None:
 def test_a_floor_that_makes_no_sense(option: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         LMDH(items(), floor=option)
+
+
+@pytest.mark.parametrize("policy", [LMDP, LMDT])
+def test_a_given_floor_is_kept_whichever_object_it_is(policy: type[LMDP]) -> None:
+    # It was compared by identity: the constant itself meant "not given", an equal tuple did not.
+    same = pickle.loads(pickle.dumps(FLOOR))  # noqa: S301 - made on this line
+
+    assert policy(items(), floor=FLOOR).floor == Floor(*FLOOR)
+    assert policy(items(), floor=same).floor == Floor(*FLOOR)
+
+
+def test_the_automatic_floor_depends_on_the_prior() -> None:
+    without, fitted = LMDP(items()), LMDP(items(), prior=default_prior(items()))
+
+    assert without.floor == LMDP(items(), floor="auto").floor == Floor(*DEFAULT_PRIOR_FLOOR)
+    assert fitted.floor == Floor(*FLOOR)
+    assert LMDP(items(), floor=None).floor is None
 
 
 def test_lists_under_a_floor_are_those_of_one_who_cares() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.policies.making import catalogue_of, played, shown
-from variegate import LMDP, LMDT, Catalogue, Dial, Policy, default_prior
+from variegate import LMDP, LMDT, Catalogue, Dial, default_prior
 from variegate.arrays import FloatArray
 from variegate.errors import InputError
 from variegate.evaluation.simulation import Simulation
@@ -24,7 +24,7 @@ def taught(m: int = 1, **options: Any) -> LMDT:
 
 def draws_of(policy: LMDT, count: int) -> FloatArray:
     rng = np.random.default_rng(4)
-    return np.array([policy._drawn(3, rng) for _ in range(count)])
+    return np.array([policy._sampled(3, rng) for _ in range(count)])
 
 
 def test_draws_are_spread_as_the_belief_is() -> None:
@@ -68,7 +68,7 @@ def test_without_deviation_it_is_lmdp_without_exploration() -> None:
 
 def test_the_list_is_the_best_for_what_was_drawn() -> None:
     policy = taught(exploration=3.0)
-    eta = policy._drawn(5, np.random.default_rng(8))
+    eta = policy._sampled(5, np.random.default_rng(8))
 
     slate = policy.recommend(5, rng=8)
 
@@ -82,7 +82,7 @@ def test_compiled_loops_and_the_reference_choose_the_same(m: int, seed: int) -> 
     policy, free = taught(m, exploration=2.0), np.ones(12, dtype=bool)
     assert policy.catalogue.layout is not None
 
-    compiled, reference = policy._recommend(free, 6, seed), Policy._recommend(policy, free, 6, seed)
+    compiled, reference = policy._recommend(free, 6, seed), policy._search_slate(free, 6, seed)
 
     assert compiled.ids == reference.ids
     np.testing.assert_allclose(compiled.scores, reference.scores, rtol=1e-10, atol=1e-13)
@@ -104,7 +104,7 @@ def test_without_a_layout_the_same_draws_give_the_same_list() -> None:
 @pytest.mark.parametrize("search", SEARCHES)
 def test_any_search_is_for_what_was_drawn(search: str) -> None:
     policy = taught(exploration=3.0, search=search)
-    eta = policy._drawn(3, np.random.default_rng(8))
+    eta = policy._sampled(3, np.random.default_rng(8))
 
     slate = policy.recommend(3, rng=8)
 
@@ -114,7 +114,7 @@ def test_any_search_is_for_what_was_drawn(search: str) -> None:
 
 def test_exploration_is_what_the_draw_added() -> None:
     policy = taught(exploration=2.0)
-    slate, mean = policy.recommend(5, rng=3), policy._belief().mean
+    slate, mean = policy.recommend(5, rng=3), policy._estimate().mean
 
     parts = policy.explain(slate)
 
@@ -172,10 +172,10 @@ def test_regret_is_far_below_that_of_chance() -> None:
 @pytest.mark.parametrize(
     ("draws", "words"),
     [
-        (0, r"`draws_logged` must be from 1 to 10000 \(the most that make sense\), got 0"),
-        (2.5, r"`draws_logged` must be a whole number, got 2\.5"),
+        (0, r"`n_samples` must be from 1 to 10000 \(the maximum\), got 0"),
+        (2.5, r"`n_samples` must be a whole number, got 2\.5"),
     ],
 )
 def test_a_wrong_number_of_draws(draws: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        LMDT(catalogue_of(1), draws_logged=draws)
+        LMDT(catalogue_of(1), n_samples=draws)

@@ -11,7 +11,7 @@ from variegate.errors import InputError
 from variegate.model.shortlist import Shortlist
 from variegate.policies import explore_slate, slate_propensities
 
-STEADY = [name for name in POLICIES if not make_policy(name, catalogue_of(1)).draws]
+STEADY = [name for name in POLICIES if not make_policy(name, catalogue_of(1)).is_stochastic]
 each_steady = pytest.mark.parametrize("name", STEADY)
 
 
@@ -62,7 +62,7 @@ def test_items_beyond_a_shortlist_are_as_likely_as_chance_makes_them() -> None:
     rng = np.random.default_rng(2)
     items = Catalogue(range(3_000), rng.normal(size=(3_000, 4)), "cosine")
     policy = LMDH(items, shortlist=Shortlist.build(items, cells=50, effort=0.01))
-    choices = policy._choices(np.ones(3_000, dtype=bool), 3)
+    choices = policy._candidates(np.ones(3_000, dtype=bool), 3)
     outside = np.setdiff1d(np.arange(3_000), choices)[:3]
 
     chances, _ = slate_propensities(policy, outside, 0.6)
@@ -74,7 +74,7 @@ def test_items_beyond_a_shortlist_are_as_likely_as_chance_makes_them() -> None:
     ("name", "items", "chance", "message"),
     [
         ("uniform", [0], 0.5, "must choose the same list every time, got uniform"),
-        ("lmdh", [0], 1.5, "`chance` must"),
+        ("lmdh", [0], 1.5, "`epsilon` must"),
         ("lmdh", [0, 1, 2], 0.5, "`k` must be from 1 to 2"),
     ],
 )

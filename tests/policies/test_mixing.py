@@ -16,7 +16,7 @@ from variegate.model.shortlist import Shortlist
 from variegate.policies import explore_slate
 from variegate.policies.propensities import GreedyPath
 
-STEADY = [name for name in POLICIES if not make_policy(name, catalogue_of(1)).draws]
+STEADY = [name for name in POLICIES if not make_policy(name, catalogue_of(1)).is_stochastic]
 each_steady = pytest.mark.parametrize("name", STEADY)
 
 
@@ -182,7 +182,7 @@ def two_stages() -> LMDH:
 
 def test_behind_a_shortlist_chance_still_takes_any_item() -> None:
     policy = two_stages()
-    choices = set(policy._choices(np.ones(3_000, dtype=bool), 5).tolist())
+    choices = set(policy._candidates(np.ones(3_000, dtype=bool), 5).tolist())
 
     slate, propensities = explore_slate(policy, 5, 1.0, rng=1)
 
@@ -194,7 +194,7 @@ def test_behind_a_shortlist_chance_still_takes_any_item() -> None:
 def test_behind_a_shortlist_the_choice_depends_on_the_items_above_alone() -> None:
     policy, free = two_stages(), np.ones(3_000, dtype=bool)
     plain = policy.recommend(5)
-    choices = policy._choices(free, 5)
+    choices = policy._candidates(free, 5)
     outside = int(np.setdiff1d(np.arange(3_000), choices)[7])
 
     def choice_below(*items: int) -> int:
@@ -211,7 +211,9 @@ def test_behind_a_shortlist_the_choice_depends_on_the_items_above_alone() -> Non
 
 @pytest.mark.parametrize("name", sorted(set(POLICIES) - {*STEADY, "lmdt"}))
 def test_a_policy_that_draws(name: str) -> None:
-    with pytest.raises(InputError, match=rf"`policy` must choose .* got {name}, which draws"):
+    with pytest.raises(
+        InputError, match=rf"`policy` must choose .* got {name}, which is stochastic"
+    ):
         explore_slate(make_policy(name, catalogue_of(1)), 3, 0.1)
 
 
@@ -224,9 +226,9 @@ def test_a_search_that_is_not_item_by_item(search: str) -> None:
 @pytest.mark.parametrize(
     ("k", "chance", "words"),
     [
-        (3, -0.1, r"`chance` must be a number from 0 to 1, got -0\.1"),
-        (3, 1.5, r"`chance` must be a number from 0 to 1, got 1\.5"),
-        (3, np.nan, r"`chance` must be a number from 0 to 1, got nan"),
+        (3, -0.1, r"`epsilon` must be a number from 0 to 1, got -0\.1"),
+        (3, 1.5, r"`epsilon` must be a number from 0 to 1, got 1\.5"),
+        (3, np.nan, r"`epsilon` must be a number from 0 to 1, got nan"),
         (13, 0.1, r"`k` must be from 1 to 12 \(the candidates\), got 13"),
         (0, 0.1, r"`k` must be from 1 to 12 \(the candidates\), got 0"),
     ],

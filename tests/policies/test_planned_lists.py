@@ -32,12 +32,12 @@ def taught(m: int = 1, *, items: int = 12, **options: Any) -> LMDT:
 class SamePlans(LMDT):
     """Draws the same plans for every list, so that the chances of all lists are known."""
 
-    def _plans(self, k: int, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
-        return super()._plans(k, np.random.default_rng(6))
+    def _sample_weights(self, k: int, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
+        return super()._sample_weights(k, np.random.default_rng(6))
 
 
 def with_same_plans(items: int = 4, draws: int = 5) -> SamePlans:
-    policy = SamePlans(catalogue_of(1, items=items), exploration=3.0, draws_logged=draws)
+    policy = SamePlans(catalogue_of(1, items=items), exploration=3.0, n_samples=draws)
     policy.update(policy.recommend(3, rng=0), [1, 0, 1])
     return policy
 
@@ -66,7 +66,12 @@ def test_propensities_are_those_of_the_definition(m: int, chance: float) -> None
     drawn = [explore_slate(policy, 4, chance, rng=seed) for seed in range(30)]
 
     expected = [
-        chance_of(policy, policy._plans(4, np.random.default_rng(seed)), tuple(slate.items), chance)
+        chance_of(
+            policy,
+            policy._sample_weights(4, np.random.default_rng(seed)),
+            tuple(slate.items),
+            chance,
+        )
         for seed, (slate, _) in enumerate(drawn)
     ]
     found = [propensities.prod() for _, propensities in drawn]
@@ -129,7 +134,7 @@ def test_the_lists_logged_are_those_of_plain_thompson_sampling() -> None:
 
 
 def test_the_mean_chance_over_plans_is_how_often_a_list_comes() -> None:
-    policy, draws = taught(items=4, draws_logged=4), 3_000
+    policy, draws = taught(items=4, n_samples=4), 3_000
     rng = np.random.default_rng(2)
     often = Counter(tuple(policy.recommend(2, rng=rng).items.tolist()) for _ in range(draws))
     items, count = often.most_common(1)[0]
@@ -144,7 +149,7 @@ def test_the_mean_chance_over_plans_is_how_often_a_list_comes() -> None:
 
 @SIZES
 def test_one_plan_without_chance_is_the_plain_list_for_sure(m: int) -> None:
-    policy = taught(m, draws_logged=1)
+    policy = taught(m, n_samples=1)
 
     slate, propensities = explore_slate(policy, 5, 0.0, rng=3)
 
@@ -188,7 +193,7 @@ def test_the_slate_is_made_as_the_policy_makes_its_own(m: int) -> None:
 
 
 def test_the_dial_is_that_of_recommend() -> None:
-    policy, dial = taught(4, draws_logged=1), Dial(floor=5.0)
+    policy, dial = taught(4, n_samples=1), Dial(floor=5.0)
 
     slate, _ = explore_slate(policy, 5, 0.0, rng=2, dial=dial)
 
@@ -207,7 +212,7 @@ def test_a_mixed_list_is_seeded() -> None:
 def test_choices_are_of_plans_that_fit_the_items_above() -> None:
     # By two plans: one likes the first feature alone, the other the second alone.
     class Two(LMDT):
-        def _plans(self, k: int, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
+        def _sample_weights(self, k: int, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
             return np.eye(2)
 
     policy = Two(Catalogue(range(4), [[9, 0], [8, 0], [0, 9], [0, 8]], []))
@@ -243,7 +248,7 @@ def test_custom_distances_are_walked_too() -> None:
 
     slate, propensities = explore_slate(policy, 3, 0.5, rng=0)
 
-    plans = policy._plans(3, np.random.default_rng(0))
+    plans = policy._sample_weights(3, np.random.default_rng(0))
     expected = chance_of(policy, plans, tuple(slate.items), 0.5)
     np.testing.assert_allclose(propensities.prod(), expected, rtol=1e-11)
 
@@ -252,13 +257,13 @@ def two_stages() -> LMDT:
     rng = np.random.default_rng(2)
     catalogue = Catalogue(range(3_000), rng.normal(size=(3_000, 4)), "cosine")
     shortlist = Shortlist.build(catalogue, cells=50, effort=0.01)
-    return LMDT(catalogue, shortlist=shortlist, draws_logged=4)
+    return LMDT(catalogue, shortlist=shortlist, n_samples=4)
 
 
 def test_behind_a_shortlist_chance_still_takes_any_item() -> None:
     policy, free = two_stages(), np.ones(3_000, dtype=bool)
-    plans = policy._plans(5, np.random.default_rng(1))
-    found = policy._planned_rows(plans, free, 5)
+    plans = policy._sample_weights(5, np.random.default_rng(1))
+    found = policy._candidates_of(plans, free, 5)
 
     slate, propensities = explore_slate(policy, 5, 1.0, rng=1)
 
@@ -273,8 +278,8 @@ def test_behind_a_shortlist_the_plans_choose_from_what_it_finds_for_them() -> No
 
     slate, propensities = explore_slate(policy, 5, 0.0, rng=1)
 
-    plans = policy._plans(5, np.random.default_rng(1))
-    assert set(slate.items) <= set(policy._planned_rows(plans, free, 5))
+    plans = policy._sample_weights(5, np.random.default_rng(1))
+    assert set(slate.items) <= set(policy._candidates_of(plans, free, 5))
     np.testing.assert_allclose(
         slate_propensities(policy, slate.items, 0.0, rng=1)[0], propensities, rtol=1e-12
     )

@@ -1,10 +1,13 @@
 """What every policy in the registry promises of its lists."""
 
+import pickle
+from copy import copy
+
 import numpy as np
 import pytest
 
 from tests.policies.making import Make, catalogue_of, played, shown
-from variegate import POLICIES, Catalogue, Dial
+from variegate import POLICIES, Catalogue, Dial, make_policy
 from variegate.model.gains import Normaliser, normalising_factor
 
 #: Policies that draw; the others give one list whatever the seed.
@@ -103,7 +106,28 @@ def test_with_draws_some_seed_gives_another_list(make: Make, catalogue: Catalogu
 
 
 def test_it_says_whether_it_draws(make: Make, catalogue: Catalogue, name: str) -> None:
-    assert make(catalogue).draws == (name in DRAWING)
+    assert make(catalogue).is_stochastic == (name in DRAWING)
+
+
+def test_its_repr_shows_the_catalogue_and_the_options_given(
+    make: Make, catalogue: Catalogue, name: str
+) -> None:
+    policy = make(catalogue, normaliser="none")
+    preset = "exploration=0.0, " if name == "lmdh-greedy" else ""
+
+    expected = f"{type(policy).__name__}({catalogue!r}, {preset}normaliser='none')"
+    pickled = pickle.loads(pickle.dumps(policy))  # noqa: S301 - made on this line
+    assert repr(policy) == repr(copy(policy)) == repr(pickled) == expected
+
+
+def test_the_repr_of_a_policy_is_short(catalogue: Catalogue) -> None:
+    topics, many = np.ones((12, 3)), [0.1] * 4
+
+    assert repr(make_policy("uniform", catalogue)) == f"Uniform({catalogue!r})"
+    assert "topics=array of shape (12, 3))" in repr(make_policy("lsb", catalogue, topics=topics))
+    assert "mean_user=[0.1, 0.1, 0.1, 0.1])" in repr(make_policy("mmr", catalogue, mean_user=many))
+    long = repr(make_policy("popular", catalogue, popularity=[0.123456] * 12))
+    assert long.endswith("0.123456, 0.1234...)")
 
 
 def test_it_says_whether_it_takes_a_dial(make: Make, catalogue: Catalogue, name: str) -> None:

@@ -112,7 +112,7 @@ def test_wrong_positions_seen(make: Make, catalogue: Catalogue, seen: Any, words
     [
         (
             catalogue_of(1, called="film"),
-            r"`slate` has 'film \d+' in row \d+, and Catalogue\(12 items.* of another catalogue",
+            r"`slate` has 'film \d+' in row \d+, and Catalogue\(12 items.* from another catalogue",
         ),
         (catalogue_of(1, d=5), r"`slate` must have features .* got \(12, 5\) and \(12, 1\): it is"),
         (catalogue_of(0), r"`slate` must have features .* got \(12, 4\) and \(12, 0\): it is"),
@@ -145,7 +145,7 @@ def test_an_rng_that_is_none(make: Make, catalogue: Catalogue) -> None:
 @pytest.mark.parametrize("name", sorted(set(POLICIES) - WITH_DIAL))
 def test_a_dial_for_a_policy_that_takes_none(make: Make, catalogue: Catalogue) -> None:
     policy = played(make(catalogue))
-    words = rf"`dial` must be None for {policy.name}, .*: lmdp, lmdt, lmdh, lmdh-greedy take one"
+    words = rf"`dial` must be None for {policy.name}, .*: lmdp, lmdt, lmdh, lmdh-greedy accept one"
 
     with pytest.raises(InputError, match=words):
         policy.recommend(2, rng=0, dial=Dial())

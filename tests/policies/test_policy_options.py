@@ -58,7 +58,7 @@ def test_a_value_that_makes_no_sense(name: str, options: dict[str, Any], words: 
         ("dc2b", {"quality": "logit"}),
         ("dc2b", {"similarity": "angular"}),
         ("dc2b", {"beyond_rank": "stop"}),
-        ("mmr", {"likeness": "median"}),
+        ("mmr", {"similarity": "median"}),
     ],
 )
 def test_a_choice_that_there_is_not(name: str, options: dict[str, Any]) -> None:
@@ -101,7 +101,7 @@ def test_lsb_learns_from_its_own_slates_only() -> None:
         ("dc2b", {"intercept": True, "hyperprior": (1.0, 1.0)}),
         ("dc2b", {"beyond_rank": "jitter", "prior_mean": [0.5, 0.5]}),
         ("lsb", {"topics": [[1.0], [0.0], [0.5]]}),
-        ("mmr", {"likeness": "max"}),
+        ("mmr", {"similarity": "max"}),
         ("c2ucb", {"exploration": "theory", "condition_on_history": True}),
         ("lmdh", {"exploration": "theory"}),
     ],

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from variegate import LMDH, POLICIES, Catalogue, make_policy
 from variegate.errors import InputError, NotFoundError
-from variegate.policies import PolicySpec, parse_policy
+from variegate.policies import PolicySpec, parse_policy, policy_options
 from variegate.policies.registry import split_values
 
 ITEMS = Catalogue(list("abcd"), [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 0.2]], "cosine")
@@ -108,6 +108,37 @@ def test_options_reach_the_policy() -> None:
     assert policy.width(2) == 0.25
 
 
+def test_a_policy_is_made_from_text_and_options() -> None:
+    policy = make_policy("lmdh:exploration=0.25,ridge=2", ITEMS, exploration=0.5)
+
+    assert repr(policy) == f"LMDH({ITEMS!r}, exploration=0.5, ridge=2)"
+
+
+def test_options_and_their_defaults_are_known() -> None:
+    assert policy_options("lmdh")["ridge"] == 50.0
+    assert policy_options("lmdh-greedy")["exploration"] == 0.0
+    assert policy_options("uniform") == {"normaliser": "growing"}
+    assert policy_options("lmdp") == {
+        "prior": None,
+        "exploration": 0.25,
+        "floor": "auto",
+        "normaliser": "growing",
+        "search": "greedy",
+        "shortlist": None,
+        "forgetting": 1.0,
+        "attention": "all",
+    }
+    assert policy_options("lmdt") == {"n_samples": 32, **policy_options("lmdp")}
+
+
+@pytest.mark.parametrize("name", ["lmdp", "lmdt"])
+def test_a_policy_with_a_prior_has_no_ridge(name: str) -> None:
+    with pytest.raises(NotFoundError, match=rf"`option of {name}` must be one of .*, got 'ridge'"):
+        make_policy(name, ITEMS, ridge=2.0)
+    with pytest.raises(TypeError, match="ridge"):
+        POLICIES[name](ITEMS, ridge=2.0)
+
+
 @given(options=st.dictionaries(st.sampled_from(["ridge", "exploration", "normaliser"]), values))
 def test_what_is_written_is_read_back(options: dict[str, Any]) -> None:
     spec = PolicySpec("lmdh", options)
@@ -143,7 +174,7 @@ def test_each_call_makes_a_policy_of_its_own() -> None:
         (".mine:X", r"`policy` must be one of .* got '\.mine'$"),
         ("lmdh:rigde=1", r"`option of lmdh` must be one of .* got 'rigde': did you mean 'ridge'\?"),
         ("lmdh:catalogue=1", r"`option of lmdh` must be one of .* got 'catalogue'"),
-        ("no_such_module:Policy", r"'no_such_module:Policy' names no policy and no module: No "),
+        ("no_such_module:Policy", r"'no_such_module:Policy' is neither a policy nor a module: No "),
     ],
 )
 def test_unknown_names_are_told_with_the_nearest(text: str, words: str) -> None:
@@ -174,8 +205,8 @@ def test_own_class_is_found_with_its_options(own: str) -> None:
         ("Strict:depth=3", NotFoundError, r"`option of own_policies:Strict` must be one of ridge,"),
         ("Backward", NotFoundError, r"own_policies has no 'Backward': did you mean 'Backwards'\?"),
         ("Zebra", NotFoundError, r"own_policies has no 'Zebra'$"),
-        ("Elephant", InputError, r"'own_policies:Elephant' must be a class made from "),
-        ("HalfDone", InputError, r"must have the methods _explain, _scorer$"),
+        ("Elephant", InputError, r"'own_policies:Elephant' must be a subclass of "),
+        ("HalfDone", InputError, r"must define the methods _explain, _scorer$"),
     ],
 )
 def test_own_class_that_will_not_do_is_told(

@@ -79,7 +79,7 @@ def test_the_state_of_another_policy(make: Make, catalogue: Catalogue) -> None:
 
     words = refusal(policy, replace(policy.state(), policy="oracle"))
 
-    assert words == f"`state` is one of 'oracle', not of {policy.name!r}"
+    assert words == f"`state` belongs to 'oracle', not to {policy.name!r}"
 
 
 def test_the_state_of_another_version(make: Make, catalogue: Catalogue) -> None:
@@ -87,7 +87,7 @@ def test_the_state_of_another_version(make: Make, catalogue: Catalogue) -> None:
 
     words = refusal(policy, replace(policy.state(), version=2))
 
-    assert words.startswith("`state` has version 2, and this variegate reads 1: learn it anew")
+    assert words.startswith("`state` has version 2, and this variegate reads 1: learn it again")
 
 
 def test_the_bytes_of_another_version(make: Make, catalogue: Catalogue) -> None:
@@ -199,7 +199,7 @@ def test_check_state_is_what_restore_asks_and_changes_nothing(
     policy.check_state(learnt)
 
     assert policy.state() == before
-    with pytest.raises(StateError, match="is one of 'somebody'"):
+    with pytest.raises(StateError, match="belongs to 'somebody'"):
         policy.check_state(replace(learnt, policy="somebody"))
 
 
@@ -222,7 +222,7 @@ def test_linucb_refuses_items_that_the_catalogue_has_not(catalogue: Catalogue, r
     state = policy.state()
     state.arrays["items"][0] = row
 
-    assert "`state` has items that Catalogue(12 items" in refusal(policy, state)
+    assert "`state` has items that are not in Catalogue(12 items" in refusal(policy, state)
 
 
 def test_bytes_cut_off_anywhere_are_no_state(make: Make, catalogue: Catalogue) -> None:

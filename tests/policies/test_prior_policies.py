@@ -167,7 +167,7 @@ def test_a_prior_of_other_distances_is_refused(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["lmdh", "c2ucb"])
 @pytest.mark.parametrize("exploration", ["theory", Confidence()])
 def test_theory_says_nothing_of_priors(name: str, exploration: Any) -> None:
-    with pytest.raises(InputError, match="`exploration` must be a number where there is a `prior`"):
+    with pytest.raises(InputError, match="`exploration` must be a number if there is a `prior`"):
         make_policy(name, items(), prior=drawn_prior(items()), exploration=exploration)
 
 

@@ -84,12 +84,10 @@ def try_(
 
 
 def _policy(text: str, items: "Catalogue", given: dict[str, float]) -> "Policy":
-    from inspect import signature
-
-    from variegate.policies import POLICIES, PolicySpec, parse_policy
+    from variegate.policies import POLICIES, PolicySpec, parse_policy, policy_options
 
     spec = parse_policy(text)
-    known = signature(POLICIES[spec.name]).parameters if spec.name in POLICIES else {}
+    known = policy_options(spec.name) if spec.name in POLICIES else {}
     own: dict[str, Any] = {"ridge": RIDGE} if "ridge" in known else {}
     if spec.name == "lmdh":
         own["exploration"] = EXPLORATION

@@ -12,7 +12,7 @@ from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.errors import InputError, NotFoundError, VariegateError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import LMDH, POLICIES, Policy, State
-from variegate.policies.propensities import Planning
+from variegate.policies.propensities import has_propensities
 from variegate.policies.registry import PolicySpec, parse_policy
 from variegate.prior import Prior
 from variegate.store import UserRow
@@ -153,7 +153,7 @@ def check_mixable(policies: Mapping[str, str]) -> None:
     """Raise ValueError if a policy draws so that the chances of its lists are not known."""
     for name, line in policies.items():
         policy = made(name, line)
-        if policy is not None and policy.draws and not isinstance(policy, Planning):
+        if policy is not None and not has_propensities(policy):
             raise ValueError(
                 f"`mix` must be 0 for policies that draw by themselves, as {name!r} ({line}) "
                 "does: the chances of its lists are not known"

@@ -263,7 +263,7 @@ def _chosen(
     mix: float,
     seeds: tuple[int, ...],
 ) -> tuple[Slate, FloatArray | None]:
-    rng = np.random.default_rng(seeds) if policy.draws or mix > 0.0 else None
+    rng = np.random.default_rng(seeds) if policy.is_stochastic or mix > 0.0 else None
     if mix > 0.0:
         return explore_slate(policy, k, mix, candidates=free, rng=rng, dial=dial)
     return policy.recommend(k, candidates=free, rng=rng, dial=dial), None

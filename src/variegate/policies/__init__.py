@@ -1,4 +1,4 @@
-"""Who recommends: LMDH, its baselines and its relatives, one light object a user."""
+"""Policies: LMDH, its variants and the baselines, one lightweight object per user."""
 
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.c2ucb import C2UCB
@@ -15,8 +15,20 @@ from variegate.policies.logrank import LogRank
 from variegate.policies.lsb import LSB
 from variegate.policies.mmr import MMR
 from variegate.policies.popular import Popular
-from variegate.policies.propensities import choices_below, explore_slate, slate_propensities
-from variegate.policies.registry import POLICIES, PolicySpec, make_policy, parse_policy
+from variegate.policies.propensities import (
+    choices_below,
+    explore_slate,
+    has_propensities,
+    slate_propensities,
+)
+from variegate.policies.registry import (
+    POLICIES,
+    PolicySpec,
+    make_policy,
+    parse_policy,
+    policy_options,
+)
+from variegate.policies.ridge_policy import RidgePolicy
 from variegate.policies.state import STATE_VERSION, State
 from variegate.policies.uniform import Uniform
 
@@ -41,11 +53,14 @@ __all__ = [
     "Policy",
     "PolicySpec",
     "Popular",
+    "RidgePolicy",
     "State",
     "Uniform",
     "choices_below",
     "explore_slate",
+    "has_propensities",
     "make_policy",
     "parse_policy",
+    "policy_options",
     "slate_propensities",
 ]

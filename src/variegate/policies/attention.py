@@ -1,4 +1,4 @@
-"""Which positions of a list a user looked at, where only the clicks are known."""
+"""Attention models: which positions of a list the policy learns from."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,79 +12,87 @@ from variegate.errors import InputError
 
 
 class Attention(ABC):
-    """How observations are weighed by what is known of where users look."""
+    """Turns feedback on a list into observations for the regression."""
 
     @abstractmethod
-    def taught(
+    def observations(
         self, features: FloatArray, rewards: FloatArray, seen: IndexArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the rows to learn from, of a whole list and the positions said to be seen."""
+        """Return features (n, p) and rewards (n,) to learn from.
+
+        Parameters
+        ----------
+        features, rewards
+            Those of the whole list, (K, p) and (K,).
+        seen
+            The positions reported as seen, sorted.
+        """
 
 
 class FullAttention(Attention):
-    """Every position that was seen teaches, as in the paper."""
+    """Every position that was seen is an observation, as in the paper."""
 
-    def taught(
+    def observations(
         self, features: FloatArray, rewards: FloatArray, seen: IndexArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the rows seen."""
         if len(seen) == len(features):
             return features, rewards
         return features[seen], rewards[seen]
 
 
 class Cascade(Attention):
-    """The user goes down the list and stops at the first click: what follows teaches nothing."""
+    """The user goes down the list and stops at the first click; the rest is not observed."""
 
-    def taught(
+    def observations(
         self, features: FloatArray, rewards: FloatArray, seen: IndexArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the rows down to the first click, all of them where there is none."""
         clicked = np.flatnonzero(rewards[seen] > 0.0)
-        looked = seen[: clicked[0] + 1] if len(clicked) else seen
-        return features[looked], rewards[looked]
+        examined = seen[: clicked[0] + 1] if len(clicked) else seen
+        return features[examined], rewards[examined]
 
 
 @dataclass(frozen=True, eq=False)
 class PositionBased(Attention):
-    """Position i is looked at with a known chance e_i: clicks there are e_i times as likely.
+    """The user examines position i with a known probability e_i.
 
-    E[w] = e_i (eta . zeta): least squares on e_i zeta estimates the same eta without a bias.
+    E[w] = e_i (eta . zeta), so least squares on e_i zeta estimates the same eta without bias.
     """
 
-    chances: FloatArray
+    #: (K,)
+    probabilities: FloatArray
 
-    def taught(
+    def observations(
         self, features: FloatArray, rewards: FloatArray, seen: IndexArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the rows seen, each times its chance."""
-        if len(features) > len(self.chances):
+        if len(features) > len(self.probabilities):
             raise InputError(
-                f"`attention` has chances for {len(self.chances)} positions, and the list has "
-                f"{len(features)}"
+                f"`attention` has probabilities for {len(self.probabilities)} positions, and the "
+                f"list has {len(features)}"
             )
-        return self.chances[seen, None] * features[seen], rewards[seen]
+        return self.probabilities[seen, None] * features[seen], rewards[seen]
 
 
-#: ``"all"``, ``"cascade"``, or the chance that each position is looked at.
+#: ``"all"``, ``"cascade"``, or the probability that each position is examined.
 AttentionLike: TypeAlias = str | Sequence[float] | Attention
 
 
 def checked_attention(attention: Any) -> Attention:
-    """Return what an option says, or raise InputError."""
+    """Return the model that an option describes, or raise InputError."""
     if isinstance(attention, Attention):
         return attention
     if isinstance(attention, str):
         named = {"all": FullAttention, "cascade": Cascade}
         if attention not in named:
             raise InputError(
-                '`attention` must be "all", "cascade" or a chance for each position, '
+                '`attention` must be "all", "cascade" or a probability for each position, '
                 f"got {attention!r}"
             )
         return named[attention]()
-    chances = check_numbers("attention", attention, ndim=1)
-    if not (len(chances) and (chances > 0.0).all() and (chances <= 1.0).all()):
+    probabilities = check_numbers("attention", attention, ndim=1)
+    is_valid = (probabilities > 0.0).all() and (probabilities <= 1.0).all()
+    if not (len(probabilities) and is_valid):
         raise InputError(
-            f"`attention` must have chances above 0, at most 1, got {chances.tolist()}"
+            "`attention` must hold probabilities above 0 and at most 1, "
+            f"got {probabilities.tolist()}"
         )
-    return PositionBased(frozen(chances))
+    return PositionBased(frozen(probabilities))

@@ -1,10 +1,11 @@
-"""What every policy promises."""
+"""The interface that every policy implements."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, ClassVar, Final
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,48 +19,65 @@ from variegate.arrays import (
     check_numbers,
 )
 from variegate.errors import InputError, StateError
+from variegate.kernels.baselines import Linear, gains_of
+from variegate.kernels.layout import Layout
 from variegate.model.catalogue import Catalogue
-from variegate.model.gains import NORMALISERS, Normaliser
+from variegate.model.gains import NORMALISERS, Normaliser, normalising_factors
 from variegate.model.search import Scorer, Search, greedy
 from variegate.model.slate import Slate, slate_of
 from variegate.model.utility import Preferences, known_preferences
 from variegate.policies.dial import Dial
 from variegate.policies.state import STATE_VERSION, State
 
-#: Why a result can be no number, though all that it is made from are.
-TOO_LARGE: Final = "what was learnt, the features or the options are too large to multiply"
+#: Why a result can overflow although every input is finite.
+TOO_LARGE: Final = "the learnt weights, the features or the options are too large to multiply"
+#: Longer values of options are cut in a `repr`.
+_REPR_LENGTH: Final = 60
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Why each item of a slate is there: the parts that its score is the sum of."""
+    """The parts that the score of each item of a slate is the sum of."""
 
-    #: What the item is worth by itself, (K,)
+    #: Estimated reward of the item on its own, (K,)
     relevance: FloatArray
-    #: What it adds to the items above, a column for each kind of diversity, (K, kinds)
+    #: What the item adds to the items above it, one column per kind of diversity, (K, kinds)
     diversity: FloatArray
-    #: What it got because too little is known of it, (K,)
+    #: Exploration bonus, (K,)
     exploration: FloatArray
-    #: What the columns of `diversity` are: the distances, or the policy's own measure
+    #: Names of the columns of `diversity`: the distances, or the policy's own measure
     diversity_names: tuple[str, ...]
 
 
-class Policy(ABC):
-    """One user's recommender over a shared catalogue: `recommend`, then `update`.
+class _KeepsOptions:
+    """Stores the options that a policy was created with, for its `repr`."""
+
+    _options: Mapping[str, Any] = MappingProxyType({})
+
+    # Apart from `Policy`, so that `inspect.signature` finds the policy's `__init__` first.
+    def __new__(cls, *_catalogue: Any, **options: Any) -> Self:
+        policy = super().__new__(cls)
+        if options:
+            policy._options = options
+        return policy
+
+
+class Policy(_KeepsOptions, ABC):
+    """Recommends to one user from a shared catalogue: `recommend`, then `update`.
 
     Parameters
     ----------
     catalogue
-        The items; shared, never changed.
+        The items; shared and never changed.
     normaliser
         How the diversity gains of a slate are scaled: ``none``, ``fixed`` or ``growing``.
     """
 
     #: Name in the registry and in states.
     name: ClassVar[str]
-    #: Whether it draws: then two lists may differ though nothing was learnt in between.
-    draws: ClassVar[bool] = False
-    #: Whether lists and explanations can be had under a `Dial`.
+    #: Whether it samples: two lists can differ although nothing was learnt in between.
+    is_stochastic: ClassVar[bool] = False
+    #: Whether `recommend` and `explain` accept a `Dial`.
     takes_dial: ClassVar[bool] = False
 
     def __init__(self, catalogue: Catalogue, *, normaliser: Normaliser = "growing") -> None:
@@ -67,22 +85,26 @@ class Policy(ABC):
         self.catalogue = catalogue
         self.normaliser: Normaliser = normaliser
 
+    def __repr__(self) -> str:
+        options = [f"{name}={_short_repr(value)}" for name, value in self._options.items()]
+        return f"{type(self).__name__}({', '.join([repr(self.catalogue), *options])})"
+
     @property
     def label(self) -> str:
-        """What tables and plots call it, with the choices that a reader must know of."""
+        """Name for tables and plots, with the choices that a reader must know."""
         return type(self).__name__
 
     @property
     def preferences(self) -> Preferences:
-        """What it believes of the user: theta, beta and their intervals.
+        """Estimates of the user's theta and beta with their intervals.
 
-        A policy that learns neither says zero.
+        They are zero for a policy that learns neither.
         """
         return known_preferences(np.zeros(self.catalogue.d), np.zeros(self.catalogue.m))
 
     @property
     def diversity_floor(self) -> float:
-        """The least that each distance counts for in the next list, whatever was learnt."""
+        """Minimum weight of each distance in the next list, whatever was learnt."""
         return 0.0
 
     def recommend(
@@ -94,62 +116,61 @@ class Policy(ABC):
         *,
         dial: Dial | None = None,
     ) -> Slate:
-        """Return a list of `k` items for this user. Nothing is learnt from that.
+        """Return a list of `k` items for this user. The policy does not change.
 
         Parameters
         ----------
         k
-            How many, from 1 to the number of candidates.
+            Number of items, from 1 to the number of candidates.
         candidates
-            Rows to choose from, or a mask over the catalogue; all, if not given.
+            Rows to choose from, or a mask over the catalogue; all by default.
         exclude
             Rows, or a mask, that must not be chosen.
         rng
-            A NumPy generator or a seed, for policies that draw.
+            A NumPy generator or a seed, for policies that sample.
         dial
-            How varied this list shall be, beside what was learnt; see `takes_dial`.
+            Changes the learnt weights of the distances for this list; see `takes_dial`.
         """
         free = self.catalogue.candidate_mask(candidates, exclude)
         count = check_count(k, int(np.count_nonzero(free)))
-        policy = self if dial is None else self._under(dial)
-        return finite_slate(policy._recommend(free, count, rng))
+        return finite_slate(self._under_dial(dial)._recommend(free, count, rng))
 
     def as_slate(self, items: IndexArray, scores: FloatArray) -> Slate:
-        """Return rows of the catalogue, in their order, as a list that this policy learns from."""
+        """Return rows of the catalogue, in this order, as a slate that this policy learns from."""
         return self._slate(items, scores)
 
     def update(self, slate: Slate, rewards: ArrayLike, seen: ArrayLike | None = None) -> None:
-        """Learn from what the user made of a slate; after an error nothing has changed.
+        """Learn from the user's feedback on a slate. An error leaves the policy unchanged.
 
         Parameters
         ----------
         slate
-            What `recommend` gave, of this catalogue or a smaller one it grew from.
+            A result of `recommend`, from this catalogue or a smaller one that it extends.
         rewards
             A number from 0 to 1 for each position.
         seen
-            The positions that the user looked at, as a mask or by number (from 0); all, if
-            not given. The others teach nothing.
+            The positions that the user saw, as a mask or as numbers from 0; all by default.
+            The policy learns nothing from the others.
         """
         self._check_slate(slate)
-        earned = checked_rewards(rewards, len(slate))
-        self._learn(slate, earned, seen_positions(seen, len(slate)))
+        checked = checked_rewards(rewards, len(slate))
+        self._learn(slate, checked, seen_positions(seen, len(slate)))
 
     def explain(self, slate: Slate, *, dial: Dial | None = None) -> Explanation:
-        """Return the parts of each item's score, by what the policy believes now.
+        """Return the parts of each item's score, by the current estimates.
 
-        `dial` is the one that the list was made under.
+        Pass the `dial` that the list was made with.
         """
         self._check_slate(slate)
-        policy = self if dial is None else self._under(dial)
+        policy = self._under_dial(dial)
         with np.errstate(over="ignore", invalid="ignore"):
-            found = policy._explain(slate)
-        for part in (found.relevance, found.diversity, found.exploration):
+            explanation = policy._explain(slate)
+        for part in (explanation.relevance, explanation.diversity, explanation.exploration):
             if not np.isfinite(part).all():
                 raise StateError(
-                    f"an explanation must have finite numbers, and has not: {TOO_LARGE}"
+                    f"an explanation must consist of finite numbers, but does not: {TOO_LARGE}"
                 )
-        return found
+        return explanation
 
     def state(self) -> State:
         """Return what was learnt, as data."""
@@ -157,56 +178,75 @@ class Policy(ABC):
         return State(self.name, arrays)
 
     def restore(self, state: State) -> None:
-        """Go on from a state that `state` gave; after an error nothing has changed."""
+        """Continue from a result of `state`. An error leaves the policy unchanged."""
         self.check_state(state)
         self._restore(state.arrays)
 
     def check_state(self, state: State) -> None:
-        """Raise StateError unless `restore` takes the state; nothing is changed.
+        """Raise StateError unless `restore` accepts the state; nothing changes.
 
-        It must be one of this policy and catalogue, and its numbers such as learning gives: any
-        list, explanation and preference from a state that passes is finite.
+        The state must belong to this policy and catalogue, and its numbers must be ones that
+        learning can produce: every list, explanation and estimate from a state that passes is
+        finite.
         """
         if state.version != STATE_VERSION:
             raise StateError(
                 f"`state` has version {state.version}, and this variegate reads {STATE_VERSION}: "
-                "learn it anew from the log, or use the variegate that wrote it"
+                "learn it again from the log, or use the variegate that wrote it"
             )
         if state.policy != self.name:
-            raise StateError(f"`state` is one of {state.policy!r}, not of {self.name!r}")
+            raise StateError(f"`state` belongs to {state.policy!r}, not to {self.name!r}")
         expected = self._shapes(state.arrays)
-        found = {name: np.shape(array) for name, array in state.arrays.items()}
-        if found != expected:
+        shapes = {name: np.shape(array) for name, array in state.arrays.items()}
+        if shapes != expected:
             raise StateError(
-                f"`state` must hold arrays {expected} for {self.catalogue}, got {found}"
+                f"`state` must hold arrays {expected} for {self.catalogue}, got {shapes}"
             )
         state.check()
         self._check_arrays(state.arrays)
 
-    def _under(self, dial: Dial) -> "Policy":
-        """Return this policy under a dial, for lists and explanations only."""
+    def _under_dial(self, dial: Dial | None) -> "Policy":
+        """Return this policy with a dial applied, for lists and explanations only."""
+        if dial is None:
+            return self
         if not isinstance(dial, Dial):
             raise InputError(f"`dial` must be a Dial or None, got {dial!r}")
         return self._with_dial(dial)
 
     def _with_dial(self, dial: Dial) -> "Policy":  # noqa: ARG002
-        """Return a policy that believes what a dial makes of this one's beliefs."""
+        """Return a copy whose weights of the distances are changed by a dial."""
         from variegate.policies.registry import policies_with_dial  # it imports this module
 
         raise InputError(
-            f"`dial` must be None for {self.name}, which does not learn how varied a list shall "
-            f"be: {', '.join(policies_with_dial())} take one"
+            f"`dial` must be None for {self.name}, which does not learn how much diversity a "
+            f"user wants: {', '.join(policies_with_dial())} accept one"
         )
 
     def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
         """Return a list of `k` of the items that are `free`."""
+        layout = self.catalogue.layout
+        slate = None if layout is None else self._compiled_slate(layout, free, k, rng)
+        return self._search_slate(free, k, rng) if slate is None else slate
+
+    def _search_slate(self, free: MaskArray, k: int, rng: Any) -> Slate:
+        """Return the list that `_search` finds with `_scorer`: the reference, in NumPy."""
         rows = np.flatnonzero(free)
-        with np.errstate(over="ignore", invalid="ignore"):  # `finite_slate` sees it in the scores
+        with np.errstate(over="ignore", invalid="ignore"):  # `finite_slate` checks the scores
             places, scores = self._search(self._scorer(rows, k, rng), k)
         return self._slate(rows[places], scores)
 
-    def _choices(self, free: MaskArray, k: int) -> IndexArray:  # noqa: ARG002
-        """Return the rows of those `free` that a list of `k` is chosen from, sorted."""
+    def _compiled_slate(
+        self,
+        layout: Layout,  # noqa: ARG002
+        free: MaskArray,  # noqa: ARG002
+        k: int,  # noqa: ARG002
+        rng: Any,  # noqa: ARG002
+    ) -> Slate | None:
+        """Return the same list by compiled loops; None, the default, if there are none."""
+        return None
+
+    def _candidates(self, free: MaskArray, k: int) -> IndexArray:  # noqa: ARG002
+        """Return the rows among those `free` that a list of `k` is chosen from, sorted."""
         return np.flatnonzero(free)
 
     @abstractmethod
@@ -224,16 +264,39 @@ class Policy(ABC):
     def _slate(self, items: IndexArray, scores: FloatArray) -> Slate:
         return slate_of(self.catalogue, items, scores, self.normaliser)
 
+    def _slate_by_loops(
+        self,
+        layout: Layout,
+        items: IndexArray,
+        scores: FloatArray,
+        coverage: FloatArray | None = None,
+    ) -> Slate:
+        """Return the same slate as `_slate`, with the gains computed by compiled loops."""
+        x = gains_of(layout, items, normalising_factors(self.normaliser, len(items)))
+        return self._slate_with_gains(items, scores, x, coverage)
+
+    def _slate_with_gains(
+        self,
+        items: IndexArray,
+        scores: FloatArray,
+        x: FloatArray,
+        coverage: FloatArray | None = None,
+    ) -> Slate:
+        known = self.catalogue.ids
+        ids = tuple([known[item] for item in items.tolist()])
+        covered = np.zeros((len(items), 0)) if coverage is None else coverage
+        return Slate(items, ids, self.catalogue.features[items], x, scores, covered)
+
     def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:  # noqa: ARG002
-        """Take in checked feedback on the positions `seen`; by default, learn nothing."""
+        """Learn from checked feedback on the positions `seen`; nothing by default."""
         return
 
     def _arrays(self) -> Mapping[str, FloatArray]:
-        """Return what was learnt, by name; by default, nothing."""
+        """Return what was learnt, by name; nothing by default."""
         return {}
 
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:  # noqa: ARG002
-        """Take checked arrays in place of what was learnt."""
+        """Replace what was learnt by checked arrays."""
         return
 
     def _shapes(self, arrays: Mapping[str, FloatArray]) -> dict[str, tuple[int, ...]]:  # noqa: ARG002
@@ -250,33 +313,38 @@ class Policy(ABC):
         if shapes != ((k, catalogue.d), (k, catalogue.m)):
             raise InputError(
                 f"`slate` must have features ({k}, {catalogue.d}) and ({k}, {catalogue.m}) for "
-                f"{catalogue}, got {shapes[0]} and {shapes[1]}: it is of another catalogue"
+                f"{catalogue}, got {shapes[0]} and {shapes[1]}: it is from another catalogue"
             )
         known, size = catalogue.ids, len(catalogue)
         for row, item in zip(slate.items.tolist(), slate.ids, strict=True):
             if not (0 <= row < size and known[row] == item):
                 raise InputError(
                     f"`slate` has {item!r} in row {row}, and {catalogue} does not: "
-                    "it is of another catalogue"
+                    "it is from another catalogue"
                 )
 
 
 def finite_slate(slate: Slate) -> Slate:
-    """Return the slate if its scores are numbers, or raise StateError."""
-    if not all(map(isfinite, slate.scores.tolist())):  # of so few, quicker than NumPy
-        raise StateError(f"the scores of a list must be finite numbers, and are not: {TOO_LARGE}")
+    """Return the slate if its scores are finite, or raise StateError."""
+    if not all(map(isfinite, slate.scores.tolist())):  # for so few, faster than NumPy
+        raise StateError(f"the scores of a list must be finite numbers, but are not: {TOO_LARGE}")
     return slate
+
+
+def linear_scores(theta: FloatArray) -> Linear:
+    """Return scores that are products of the features with theta."""
+    return Linear(np.array(theta), np.zeros((0, 0)), 0.0)
 
 
 def checked_rewards(rewards: ArrayLike, k: int) -> FloatArray:
     """Return one reward from 0 to 1 for each of `k` positions, or raise InputError."""
     if type(rewards) is np.ndarray and rewards.dtype == np.float64 and rewards.shape == (k,):
-        array = rewards  # what programs send: whether it is finite is seen below
+        array = rewards  # the usual case: the loop below sees whether it is finite
     else:
         array = check_numbers("rewards", rewards, ndim=1)
     if array.shape != (k,):
         raise InputError(f"`rewards` must have one number for each of {k} items, got {len(array)}")
-    for reward in array.tolist():  # of so few, quicker than NumPy
+    for reward in array.tolist():  # for so few, faster than NumPy
         if not 0.0 <= reward <= 1.0:
             check_numbers("rewards", rewards, ndim=1)
             raise InputError(f"`rewards` must lie from 0 to 1, got {reward}")
@@ -305,3 +373,10 @@ def seen_positions(seen: ArrayLike | None, k: int) -> IndexArray:
             f"`seen` must hold distinct positions from 0 to {k - 1}, got {array.tolist()}"
         )
     return positions.astype(np.intp)
+
+
+def _short_repr(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"array of shape {value.shape}"
+    text = repr(value)
+    return text if len(text) <= _REPR_LENGTH else f"{text[: _REPR_LENGTH - 3]}..."

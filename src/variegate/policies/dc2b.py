@@ -1,7 +1,7 @@
 """DC2B (Liu et al., AAAI 2020): Thompson sampling with a determinantal point process.
 
-A reconstruction: of the original only the abstract could be read. What it leaves open is an
-option here, and `label` names the choice, so that no number goes by the bare name.
+A reconstruction: only the abstract of the original was available. Each choice that it leaves
+open is an option here, and `label` names the choices.
 """
 
 from collections.abc import Mapping
@@ -25,52 +25,51 @@ from variegate.arrays import (
 )
 from variegate.errors import InputError, StateError
 from variegate.kernels.baselines import Quality, determinant_list
-from variegate.kernels.layout import units_of
+from variegate.kernels.layout import Layout, units_of
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser
 from variegate.model.ridge import LARGEST_RIDGE, LEAST_RIDGE, packed, unpacked
 from variegate.model.slate import Slate
 from variegate.model.utility import Preferences
 from variegate.policies.base import Explanation, Policy
-from variegate.policies.compiled import compiled_slate
 from variegate.policies.dpp import Determinant, similarity_root
-from variegate.policies.logistic import Belief, learnt
-from variegate.policies.ridge_policy import HALF_WIDTH
+from variegate.policies.logistic import Posterior, update_posterior
+from variegate.policies.ridge_policy import NORMAL_95
 
 JITTER = 1e-3
-#: Times the largest feature that a catalogue takes, twice, this is still a number.
+#: Multiplied twice by the largest feature that a catalogue accepts, this is still finite.
 LARGEST_WEIGHT = 1e50
 
 
 class DC2B(Policy):
-    """Draw the user's weights, then pick by quality and by what a determinant leaves.
+    """Sample the user's weights, then choose by quality and the determinant of similarity.
 
     Parameters
     ----------
     sharpness
         The paper's alpha = 3: the exponent of the quality q = exp(alpha r), or, with
-        `sharpness_of` set to ``posterior``, the scale of the draw.
+        `sharpness_of` set to ``posterior``, the scale of the sample.
     sharpness_of
         ``quality`` or ``posterior``.
     prior_precision
         The paper's lambda = 1.
     quality
-        r is the drawn theta . z (``identity``) or its ``sigmoid``.
+        r is the sampled theta . z (``identity``) or its ``sigmoid``.
     similarity
         ``shifted`` is (1 + cos) / 2, ``cosine`` the plain cosine.
     intercept
         Whether the click model has one.
     prior_mean
-        Where theta starts, (d,): the catalogue's mean user in the units of its features, if
-        it has one, else 0.
+        Prior mean of theta, (d,); by default the catalogue's mean user in the units of its
+        features, or 0 if it has none.
     hyperprior
         Shape and rate of a Gamma prior on the prior's precision; none by default.
     beyond_rank
-        Lists longer than the rank of Sim: ``fill`` by quality, or add ``jitter`` to Sim.
+        For lists longer than the rank of Sim: ``fill`` by quality, or add ``jitter`` to Sim.
     """
 
     name = "dc2b"
-    draws = True
+    is_stochastic = True
 
     def __init__(
         self,
@@ -116,43 +115,42 @@ class DC2B(Policy):
 
     @property
     def preferences(self) -> Preferences:
-        belief, d, m = self._belief(), self.catalogue.d, self.catalogue.m
-        theta = belief.mean[:d]
-        # The posterior of a logistic model has its own noise: no 1/4 to take out here.
-        half = 2.0 * HALF_WIDTH * np.sqrt(np.diag(belief.covariance)[:d])
+        posterior, d, m = self._posterior(), self.catalogue.d, self.catalogue.m
+        theta = posterior.mean[:d]
+        # The covariance of a logistic model includes the noise of a reward.
+        half = NORMAL_95 * np.sqrt(np.diag(posterior.covariance)[:d])
         interval, zero = np.stack([theta - half, theta + half]), np.zeros(m)
         return Preferences(theta, zero, interval, np.stack([zero, zero]))
 
-    def _belief(self) -> Belief:
-        return self._belief_from(self._curvature, self._response, self._prior_precision)
+    def _posterior(self) -> Posterior:
+        return self._posterior_from(self._curvature, self._response, self._prior_precision)
 
-    def _belief_from(self, curvature: FloatArray, response: FloatArray, prior: float) -> Belief:
+    def _posterior_from(
+        self, curvature: FloatArray, response: FloatArray, prior: float
+    ) -> Posterior:
         start = prior * np.eye(len(self.prior_mean))
-        return Belief(start + curvature, prior * self.prior_mean + response)
+        return Posterior(start + curvature, prior * self.prior_mean + response)
 
-    def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
-        catalogue, layout = self.catalogue, self.catalogue.layout
-        if layout is None:
-            return super()._recommend(free, k, rng)
-        theta, d = self._drawn(rng), catalogue.d
+    def _compiled_slate(self, layout: Layout, free: MaskArray, k: int, rng: Any) -> Slate:
+        theta, d = self._sampled(rng), self.catalogue.d
         intercept = float(theta[d]) if self.intercept else 0.0
         items, scores = determinant_list(
             layout,
-            units_of(layout, catalogue.distances),
+            units_of(layout, self.catalogue.distances),
             free,
             k,
             Quality(theta[:d], intercept, self._exponent, self.quality == "sigmoid"),
             shifted=self.similarity == "shifted",
             jitter=self._jitter,
         )
-        return compiled_slate(catalogue, layout, items, scores, self.normaliser)
+        return self._slate_by_loops(layout, items, scores)
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Determinant:  # noqa: ARG002
-        return self._determinant(self.catalogue.features[rows], self._drawn(rng))
+        return self._determinant(self.catalogue.features[rows], self._sampled(rng))
 
-    def _drawn(self, rng: Any) -> FloatArray:
+    def _sampled(self, rng: Any) -> FloatArray:
         scale = self.sharpness if self.sharpness_of == "posterior" else 1.0
-        return self._belief().sample(generator(rng), scale)
+        return self._posterior().sample(generator(rng), scale)
 
     @property
     def _exponent(self) -> float:
@@ -173,20 +171,20 @@ class DC2B(Policy):
         return relevance * self._exponent
 
     def _explain(self, slate: Slate) -> Explanation:
-        mean = self._belief().mean
+        mean = self._posterior().mean
         expected = 2.0 * self._log_quality(slate.relevance, mean)
         scorer = self._determinant(slate.relevance, mean)
-        left = scorer.along(np.arange(len(slate))) - expected
-        # What the draw added is not kept, but the scores it led to are.
-        exploration = slate.scores - expected - left
-        return Explanation(expected, left[:, None], exploration, ("determinant",))
+        variance = scorer.along(np.arange(len(slate))) - expected
+        # The sample is not kept, but the scores that it led to are.
+        exploration = slate.scores - expected - variance
+        return Explanation(expected, variance[:, None], exploration, ("determinant",))
 
     def _inputs(self, z: FloatArray) -> FloatArray:
         return np.hstack([z, np.ones((len(z), 1))]) if self.intercept else z
 
     def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:
-        before = self._belief()
-        after, _xi = learnt(before, self._inputs(slate.relevance[seen]), rewards[seen])
+        before = self._posterior()
+        after, _xi = update_posterior(before, self._inputs(slate.relevance[seen]), rewards[seen])
         curvature = self._curvature + (after.precision - before.precision)
         response = self._response + (after.information - before.information)
         prior = self._prior_precision
@@ -196,7 +194,7 @@ class DC2B(Policy):
             spread = off @ off + np.trace(after.covariance)
             prior = (shape + 0.5 * len(off)) / (rate + 0.5 * spread)
         try:
-            _check_belief(self._belief_from(curvature, response, prior))
+            _check_posterior(self._posterior_from(curvature, response, prior))
         except StateError as error:
             raise InputError(f"the features are too large to learn from: {error}") from None
         self._curvature, self._response, self._prior_precision = curvature, response, prior
@@ -214,7 +212,7 @@ class DC2B(Policy):
             raise StateError(
                 f"`prior` must be from {LEAST_RIDGE:g} to {LARGEST_RIDGE:g}, got {prior:g}"
             )
-        _check_belief(self._belief_from(curvature, arrays["response"], float(prior)))
+        _check_posterior(self._posterior_from(curvature, arrays["response"], float(prior)))
 
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
         curvature = unpacked(arrays["curvature"], len(self.prior_mean))
@@ -236,18 +234,18 @@ def _checked_prior_mean(
     return np.append(start, 0.0) if intercept else start
 
 
-def _check_belief(belief: Belief) -> None:
-    """Raise StateError unless weights can be drawn from a belief, and are not too large."""
+def _check_posterior(posterior: Posterior) -> None:
+    """Raise StateError unless weights can be sampled from a posterior and are not too large."""
     try:
-        np.linalg.cholesky(belief.precision)
-        largest = np.abs(belief.mean).max()
-        deviation = np.sqrt(np.diag(belief.covariance).max())
+        np.linalg.cholesky(posterior.precision)
+        largest = np.abs(posterior.mean).max()
+        deviation = np.sqrt(np.diag(posterior.covariance).max())
     except np.linalg.LinAlgError:
         raise StateError(
-            "`state` must hold a precision that is positive, got one that is not"
+            "`state` must hold a positive definite precision, got one that is not"
         ) from None
     if not max(largest, deviation) <= LARGEST_WEIGHT:
         raise StateError(
-            f"`state` must come to weights of at most {LARGEST_WEIGHT:g} in size, "
-            f"got {largest:g}, give or take {deviation:g}"
+            f"`state` must give weights of at most {LARGEST_WEIGHT:g} in size, "
+            f"got {largest:g} with a standard deviation of {deviation:g}"
         )

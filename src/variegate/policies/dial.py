@@ -1,4 +1,4 @@
-"""The diversity dial: how varied a list shall be, turned by hand."""
+"""The diversity dial: an explicit setting of how diverse a list is."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,25 +10,25 @@ from numpy.typing import ArrayLike
 from variegate.arrays import FloatArray, check_choice, check_numbers
 from variegate.errors import InputError
 
-#: Rewards lie from 0 to 1, so no weight is anywhere near; single precision still tells these.
+#: Rewards lie from 0 to 1, so no learnt weight is near this, and single precision resolves it.
 LARGEST_WEIGHT: Final = 1e6
 
 
 @dataclass(frozen=True)
 class Dial:
-    """Turns what was learnt of the wish for variety, for one list; nothing is learnt from it.
+    """Changes the learnt weights of the distances for one list; nothing is learnt from it.
 
     Each distance's weight is multiplied by `scale` and then brought within `floor` and `ceiling`.
 
     Parameters
     ----------
     scale
-        0 takes variety out, 1 leaves it as it was learnt, 2 doubles it.
+        0 removes diversity, 1 leaves it as learnt, 2 doubles it.
     floor
-        No weight is less: a number for all distances, or one each by the distance's name.
-        Distances without one have none.
+        Minimum weight: a number for all distances, or a mapping from the distance's name.
+        Distances that are not in the mapping have none.
     ceiling
-        No weight is more; as `floor`.
+        Maximum weight; as `floor`.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Dial:
         for name in ("floor", "ceiling"):
             bound = getattr(self, name)
             if isinstance(bound, Mapping):
-                object.__setattr__(self, name, dict(bound))  # what is handed in may yet change
+                object.__setattr__(self, name, dict(bound))  # the caller may still change theirs
             _check_bound(name, bound)
         self._check_order()
 
@@ -60,9 +60,9 @@ class Dial:
         Parameters
         ----------
         beta
-            The weights that were learnt, (m,).
+            The learnt weights, (m,).
         names
-            The distances' names; needed where `floor` or `ceiling` is by name.
+            The distances' names; required if `floor` or `ceiling` is a mapping.
         """
         weights = self.scale * check_numbers("beta", beta, ndim=1)
         if names is not None and len(names) != len(weights):
@@ -93,7 +93,7 @@ def _check_bound(name: str, bound: Any) -> None:
         if not _is_weight(number):
             raise InputError(
                 f"`{name}` must be a number from {-LARGEST_WEIGHT:,.0f} to {LARGEST_WEIGHT:,.0f}, "
-                f"or one by each distance's name, got {number!r}"
+                f"or a mapping from distances' names to such numbers, got {number!r}"
             )
 
 
@@ -117,11 +117,11 @@ def _bounds(
     names: Sequence[str] | None,
     if_none: float,
 ) -> float | FloatArray:
-    """Return the bound of each distance, or the one that holds for all."""
+    """Return the bound of each distance, or the common one."""
     if not isinstance(bound, Mapping):
         return bound
     if names is None:
-        raise InputError(f"`names` must name the distances where `{argument}` is by name, got None")
+        raise InputError(f"`names` must name the distances if `{argument}` is a mapping, got None")
     for name in bound:
         check_choice(argument, name, names)
     return np.array([_bound_of(bound, name, if_none) for name in names], dtype=np.float64)

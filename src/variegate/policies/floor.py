@@ -1,4 +1,4 @@
-"""The least variety that an operator promises, whatever was learnt."""
+"""A minimum of diversity that an operator guarantees, whatever was learnt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from variegate.prior import Prior
 
 @dataclass(frozen=True)
 class Floor:
-    """The least that beta counts for in a list, beside what was learnt of it.
+    """The minimum of beta that lists are made with.
 
-    It can rise while a user is learnt: a first list is for everybody, and it is the lists
-    after it that narrow to what was clicked.
+    It can rise with the observations: the first list suits everyone, and later lists are the
+    ones that narrow to what was clicked.
 
     Examples
     --------
@@ -25,11 +25,11 @@ class Floor:
     (0.2, 0.5)
     """
 
-    #: Before anything was seen
+    #: Before the first observation
     opening: float
-    #: What it rises to
+    #: The limit that it rises to
     full: float
-    #: Positions seen until half of the rise is done
+    #: Positions seen until half of the rise is reached
     half: float = 50.0
 
     def __post_init__(self) -> None:
@@ -37,7 +37,7 @@ class Floor:
         check_positive(half=self.half)
 
     def at(self, seen: float) -> float:
-        """Return the floor once so many positions were seen."""
+        """Return the floor after so many positions were seen."""
         return self.opening + (self.full - self.opening) * seen / (seen + self.half)
 
 
@@ -46,7 +46,7 @@ FloorLike: TypeAlias = float | Sequence[float] | Floor
 
 
 def checked_floor(floor: Any) -> Floor | None:
-    """Return what an option says, or raise InputError."""
+    """Return the floor that an option describes, or raise InputError."""
     if floor is None or isinstance(floor, Floor):
         return floor
     if isinstance(floor, (list, tuple)):
@@ -60,8 +60,8 @@ def checked_floor(floor: Any) -> Floor | None:
 
 
 def floor_shares(distances: int, prior: Prior | None) -> FloatArray:
-    """Return what part of the floor each distance has: as the prior's beta is shared, or even."""
-    wanted = np.ones(distances) if prior is None else np.maximum(prior.mean[prior.d :], 0.0)
-    if not wanted.any():
-        wanted = np.ones(distances)
-    return sealed(wanted / wanted.sum()) if distances else wanted
+    """Return each distance's share of the floor: that of the prior's beta, or equal shares."""
+    beta = np.ones(distances) if prior is None else np.maximum(prior.mean[prior.d :], 0.0)
+    if not beta.any():
+        beta = np.ones(distances)
+    return sealed(beta / beta.sum()) if distances else beta

@@ -1,4 +1,4 @@
-"""LinUCB with disjoint models (Li et al., WWW 2010): each item learns for itself."""
+"""LinUCB with disjoint models (Li et al., WWW 2010): one regression per item."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,11 +22,10 @@ from variegate.policies.base import Explanation, Policy
 
 
 class LinUCB(Policy):
-    """The `k` items with the highest upper bounds, a ridge regression for each item.
+    """The `k` items with the highest upper bounds, with one ridge regression per item.
 
-    An item's context is its own features, so that clicks on one item say nothing of
-    another: what this field had before models were shared. Only items that were seen take
-    up room in the state.
+    An item's context is its own features, so clicks on one item say nothing about another. The
+    state holds only items that were seen.
 
     Parameters
     ----------
@@ -63,11 +62,11 @@ class LinUCB(Policy):
 
     def _mean_and_bonus(self, rows: IndexArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         mean = np.zeros(len(rows))
-        variance = np.einsum("ni,ni->n", z, z) / self.ridge  # of an item never seen
+        variance = np.einsum("ni,ni->n", z, z) / self.ridge  # of an item without observations
         for place in np.flatnonzero(np.isin(rows, list(self._arms))):
-            belief = self._arms[int(rows[place])].estimate()
-            mean[place] = z[place] @ belief.mean
-            variance[place] = belief.variances(z[place : place + 1])[0]
+            estimate = self._arms[int(rows[place])].estimate()
+            mean[place] = z[place] @ estimate.mean
+            variance[place] = estimate.variances(z[place : place + 1])[0]
         return mean, self.exploration * np.sqrt(variance)
 
     def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:
@@ -79,7 +78,7 @@ class LinUCB(Policy):
                 arm.set_sums(before.gram, before.response)
             arm.learn(slate.relevance[position : position + 1], rewards[position : position + 1])
             learnt[item] = arm
-        self._arms |= learnt  # only now: an error above leaves every arm as it was
+        self._arms |= learnt  # only now: an error above leaves every arm unchanged
 
     def _arrays(self) -> Mapping[str, FloatArray]:
         d, rows = self.catalogue.d, sorted(self._arms)
@@ -98,7 +97,7 @@ class LinUCB(Policy):
     def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
         rows = arrays["items"]
         if not np.isin(rows, np.arange(len(self.catalogue))).all():
-            raise StateError(f"`state` has items that {self.catalogue} has not")
+            raise StateError(f"`state` has items that are not in {self.catalogue}")
         if len(np.unique(rows)) < len(rows):
             raise StateError(f"`state` must have each item once, got {rows.tolist()}")
         check_sums(arrays["gram"], arrays["response"])

@@ -1,37 +1,47 @@
-"""LMDH for a user who is not the first: it begins with what is known of others."""
+"""LMDP: LMDH that starts from a population prior and keeps a minimum of diversity."""
 
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal, Unpack
 
 from variegate.model.catalogue import Catalogue
-from variegate.model.gains import Normaliser
-from variegate.model.shortlist import Shortlist
-from variegate.policies.attention import AttentionLike
 from variegate.policies.floor import FloorLike
-from variegate.policies.lmdh import LMDH
+from variegate.policies.lmdh import LMDH, ListOptions
 from variegate.policies.ridge_policy import PriorLike
 from variegate.prior import Prior, default_prior
 
-#: Chosen on training users alone, by `variegate choose`; docs/beyond.md tells how.
+#: Chosen on training users only, by `variegate choose`; see docs/beyond.md.
 EXPLORATION: Final = 0.25
 FLOOR: Final = (0.5, 1.7, 15.0)
-#: Where nothing is known of any user, weights of features are small to begin with, and so is this.
-GUESSED_FLOOR: Final = (0.35, 0.8, 50.0)
-#: Of each feature's weight, where nothing is known of any user: enough that a first answer shows in
-#: the next list.
-GUESSED_VARIANCE: Final = 0.1
+#: Without a fitted prior the weights of features start small, and so does the floor.
+DEFAULT_PRIOR_FLOOR: Final = (0.35, 0.8, 50.0)
+#: Variance of each feature's weight without a fitted prior: large enough for the first feedback
+#: to change the next list.
+DEFAULT_PRIOR_VARIANCE: Final = 0.1
+
+
+class PriorOptions(ListOptions, total=False):
+    """Options of LMDP; see there."""
+
+    prior: PriorLike | None
+    exploration: float
+    floor: FloorLike | Literal["auto"] | None
 
 
 class LMDP(LMDH):
-    """LMDH from a population prior, with a floor under variety: what this package recommends.
+    """LMDH from a population prior, with a floor under diversity: the recommended policy.
 
-    Parameters are those of LMDH, with other defaults. Without a prior the floor is lower too.
+    The other options are those of LMDH, except `ridge`, which the prior replaces.
 
     Parameters
     ----------
     prior
-        Where users begin: what `fit_prior` found, or the path of it; without one, a guess that
-        fits the catalogue's features and leans to a feature named ``popularity``.
+        What `fit_prior` returned, or the path of it. By default a prior that suits any
+        catalogue and favours a feature named ``popularity``; see `default_prior`.
+    exploration
+        Standard deviations of the posterior added to an item's estimated reward.
+    floor
+        As for LMDH. ``"auto"`` starts at 0.5 and rises to 1.7 with a `prior`, and starts at
+        0.35 and rises to 0.8 without one; None for no floor.
 
     Examples
     --------
@@ -39,6 +49,8 @@ class LMDP(LMDH):
     >>> policy = LMDP(items)
     >>> policy.preferences.diversity
     array([0.35])
+    >>> policy.floor
+    Floor(opening=0.35, full=0.8, half=50.0)
     """
 
     name = "lmdp"
@@ -49,25 +61,18 @@ class LMDP(LMDH):
         *,
         prior: PriorLike | None = None,
         exploration: float = EXPLORATION,
-        floor: FloorLike | None = FLOOR,
-        normaliser: Normaliser = "growing",
-        search: str = "greedy",
-        shortlist: Shortlist | None = None,
-        forgetting: float = 1.0,
-        attention: AttentionLike = "all",
+        floor: FloorLike | Literal["auto"] | None = "auto",
+        **options: Unpack[ListOptions],
     ) -> None:
-        if prior is None and floor is FLOOR:  # not asked for: who asks for it gets it
-            floor = GUESSED_FLOOR
+        if isinstance(floor, str) and floor == "auto":
+            floor = DEFAULT_PRIOR_FLOOR if prior is None else FLOOR
         super().__init__(
             catalogue,
-            prior=_guess(catalogue) if prior is None else prior,
+            ridge=1.0,  # the prior replaces it; given here so that LMDP(ridge=...) is an error
+            prior=_shared_default_prior(catalogue) if prior is None else prior,
             exploration=exploration,
             floor=floor,
-            normaliser=normaliser,
-            search=search,
-            shortlist=shortlist,
-            forgetting=forgetting,
-            attention=attention,
+            **options,
         )
 
     @property
@@ -76,5 +81,5 @@ class LMDP(LMDH):
 
 
 @lru_cache(maxsize=8)
-def _guess(catalogue: Catalogue) -> Prior:
-    return default_prior(catalogue, variance=GUESSED_VARIANCE)
+def _shared_default_prior(catalogue: Catalogue) -> Prior:
+    return default_prior(catalogue, variance=DEFAULT_PRIOR_VARIANCE)

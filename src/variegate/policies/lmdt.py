@@ -1,36 +1,30 @@
-"""Thompson sampling of what LMDH believes: it explores by what it draws, not by bounds."""
+"""LMDT: Thompson sampling from the posterior of LMDP."""
 
 from copy import copy
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_count, generator
 from variegate.model.catalogue import Catalogue
-from variegate.model.gains import Normaliser
 from variegate.model.ridge import Estimate
 from variegate.model.search import Scorer
-from variegate.model.shortlist import Shortlist
 from variegate.model.slate import Slate
-from variegate.policies.attention import AttentionLike
 from variegate.policies.base import Explanation
-from variegate.policies.floor import FloorLike
-from variegate.policies.lmdp import EXPLORATION, FLOOR, LMDP
-from variegate.policies.ridge_policy import PriorLike
+from variegate.policies.lmdp import LMDP, PriorOptions
 
 
 class LMDT(LMDP):
-    """The best list for weights drawn once a list from what LMDP believes of them.
+    """The best list for weights sampled once per list from the posterior of LMDP.
 
-    Parameters are those of LMDP, with one more.
+    The other options are those of LMDP. `exploration` scales the deviation of the sample: 1
+    samples from the posterior, 0 always takes its mean.
 
     Parameters
     ----------
-    exploration
-        Scales the deviation of the draw; 1 draws as likely as is believed, 0 draws the mean.
-    draws_logged
-        From so many draws `explore_slate` takes one, so that the log can say how likely each
-        item was; the more, the longer it takes and the less do the propensities vary.
+    n_samples
+        `explore_slate` follows one of so many samples, so that it knows the propensities of
+        the list. With more samples the propensities vary less and a list takes longer.
 
     Examples
     --------
@@ -41,86 +35,69 @@ class LMDT(LMDP):
     """
 
     name = "lmdt"
-    draws = True
+    is_stochastic = True
 
     def __init__(
         self,
         catalogue: Catalogue,
         *,
-        prior: PriorLike | None = None,
-        exploration: float = EXPLORATION,
-        floor: FloorLike | None = FLOOR,
-        normaliser: Normaliser = "growing",
-        search: str = "greedy",
-        shortlist: Shortlist | None = None,
-        forgetting: float = 1.0,
-        attention: AttentionLike = "all",
-        draws_logged: int = 32,
+        n_samples: int = 32,
+        **options: Unpack[PriorOptions],
     ) -> None:
-        super().__init__(
-            catalogue,
-            prior=prior,
-            exploration=exploration,
-            floor=floor,
-            normaliser=normaliser,
-            search=search,
-            shortlist=shortlist,
-            forgetting=forgetting,
-            attention=attention,
-        )
-        self.draws_logged = check_count(
-            draws_logged, 10_000, name="draws_logged", of="the most that make sense"
-        )
-        #: What was drawn for one list; only a copy that makes this list has it
-        self._eta: FloatArray | None = None
+        super().__init__(catalogue, **options)
+        self.n_samples = check_count(n_samples, 10_000, name="n_samples", of="the maximum")
+        #: The weights sampled for one list; only the copy that makes this list has them
+        self._sample: FloatArray | None = None
 
     @property
     def label(self) -> str:
         return "LMDT (greedy, α = 0)" if self.exploration == 0.0 else "LMDT"
 
     def width(self, k: int) -> float:
-        """Return the scale of the draw for a list of `k`, and 0 once it was drawn."""
-        return super().width(k) if self._eta is None else 0.0
+        """Return the scale of the sample for a list of `k`; 0 once it is drawn."""
+        return super().width(k) if self._sample is None else 0.0
 
-    def _belief(self) -> Estimate:
-        if self._eta is None:
-            return super()._belief()
-        return Estimate(self._eta, self._ridge.estimate().inverse_root)
+    def _sample_weights(self, k: int, rng: np.random.Generator) -> FloatArray:
+        """Return the weights of `n_samples` possible lists of `k`, (n_samples, d + m)."""
+        return np.stack([self._sampled(k, rng) for _ in range(self.n_samples)])
+
+    def _candidates_of(self, samples: FloatArray, free: MaskArray, k: int) -> IndexArray:
+        """Return the rows among those `free` that the lists of the samples use, sorted."""
+        if self.shortlist is None:
+            return self._candidates(free, k)
+        found = [self._following(weights)._candidates(free, k) for weights in samples]
+        return np.unique(np.concatenate(found))
+
+    def _estimate(self) -> Estimate:
+        if self._sample is None:
+            return super()._estimate()
+        return Estimate(self._sample, self._ridge.estimate().inverse_root)
 
     def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
-        if self._eta is None:
-            return self._following(self._drawn(k, generator(rng)))._recommend(free, k, rng)
+        if self._sample is None:
+            return self._following(self._sampled(k, generator(rng)))._recommend(free, k, rng)
         return super()._recommend(free, k, rng)
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
-        if self._eta is None:
-            return self._following(self._drawn(k, generator(rng)))._scorer(rows, k, rng)
+        if self._sample is None:
+            return self._following(self._sampled(k, generator(rng)))._scorer(rows, k, rng)
         return super()._scorer(rows, k, rng)
 
-    def _drawn(self, k: int, rng: np.random.Generator) -> FloatArray:
-        """Draw what a list goes by, and put it under the floor and a dial."""
-        return self._weighed(self._ridge.estimate().sample(rng, self.width(k)))
+    def _sampled(self, k: int, rng: np.random.Generator) -> FloatArray:
+        """Return weights sampled for one list, after floor and dial, (d + m,)."""
+        return self._adjusted(self._ridge.estimate().sample(rng, self.width(k)))
 
-    def _following(self, eta: FloatArray) -> "LMDT":
-        """Return a policy that is sure of these weights, for one list only."""
+    def _following(self, weights: FloatArray) -> "LMDT":
+        """Return a copy that uses these weights, for one list only."""
         other = copy(self)
-        other._eta = eta
+        other._sample = weights
         return other
 
-    def _plans(self, k: int, rng: np.random.Generator) -> FloatArray:
-        return np.stack([self._drawn(k, rng) for _ in range(self.draws_logged)])
-
-    def _planned_rows(self, plans: FloatArray, free: MaskArray, k: int) -> IndexArray:
-        if self.shortlist is None:
-            return self._choices(free, k)
-        found = [self._following(eta)._choices(free, k) for eta in plans]
-        return np.unique(np.concatenate(found))
-
     def _explain(self, slate: Slate) -> Explanation:
-        mean, d = self._belief().mean, self.catalogue.d
+        mean, d = self._estimate().mean, self.catalogue.d
         relevance = slate.relevance @ mean[:d]
         diversity = slate.diversity * mean[d:]
-        # What the draw added is not kept, but the scores it led to are.
+        # The sample is not kept, but the scores that it led to are.
         added = slate.scores - relevance - diversity.sum(axis=1)
         names = tuple(h.name for h in self.catalogue.distances)
         return Explanation(relevance, diversity, added, names)

@@ -1,4 +1,4 @@
-"""Maximal Marginal Relevance, as the paper has it: relevance less likeness to the list."""
+"""Maximal Marginal Relevance, as the paper defines it: relevance minus similarity to the list."""
 
 from copy import copy
 from typing import Any, Literal
@@ -15,26 +15,25 @@ from variegate.arrays import (
     unit_rows,
 )
 from variegate.kernels.baselines import mmr_list
-from variegate.kernels.layout import units_of
+from variegate.kernels.layout import Layout, units_of
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser
 from variegate.model.search import Scorer
 from variegate.model.slate import Slate
-from variegate.policies.base import Explanation, Policy
-from variegate.policies.compiled import compiled_slate
-from variegate.policies.logrank import checked_mean_user, relevance_scores
+from variegate.policies.base import Explanation
+from variegate.policies.logrank import LogRank
 
 
-class MMR(Policy):
-    """Pick by alpha r_a - (1 - alpha) times the likeness to the items above.
+class MMR(LogRank):
+    """Choose by alpha r_a - (1 - alpha) times the similarity to the items above.
 
     Parameters
     ----------
     trade_off
-        alpha: 1 is LogRank, 0 looks at likeness alone.
-    likeness
-        ``mean`` cosine to the items above, as the paper defines it, or the ``max`` of them,
-        as Carbonell and Goldstein (1998) did. The first item has none above.
+        alpha: 1 is LogRank, 0 considers similarity only.
+    similarity
+        ``mean`` cosine to the items above, as the paper defines it, or their ``max``, as
+        Carbonell and Goldstein (1998). It is 0 for the first item.
     mean_user
         As for LogRank.
     """
@@ -46,56 +45,57 @@ class MMR(Policy):
         catalogue: Catalogue,
         *,
         trade_off: float = 0.9,
-        likeness: Literal["mean", "max"] = "mean",
+        similarity: Literal["mean", "max"] = "mean",
         mean_user: ArrayLike | None = None,
         normaliser: Normaliser = "growing",
     ) -> None:
-        super().__init__(catalogue, normaliser=normaliser)
+        super().__init__(catalogue, mean_user=mean_user, normaliser=normaliser)
         check_fraction(trade_off=trade_off)
-        check_choice("likeness", likeness, ("mean", "max"))
-        self.trade_off, self.likeness = trade_off, likeness
-        self.mean_user = checked_mean_user(catalogue, mean_user)
+        check_choice("similarity", similarity, ("mean", "max"))
+        self.trade_off, self.similarity = trade_off, similarity
 
     @property
     def label(self) -> str:
-        return "MMR" if self.likeness == "mean" else "MMR (max)"
+        return "MMR" if self.similarity == "mean" else "MMR (max)"
 
-    def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
-        catalogue, layout = self.catalogue, self.catalogue.layout
-        if layout is None:
-            return super()._recommend(free, k, rng)
-        units = units_of(layout, catalogue.distances)
+    def _compiled_slate(
+        self,
+        layout: Layout,
+        free: MaskArray,
+        k: int,
+        rng: Any,  # noqa: ARG002
+    ) -> Slate:
+        units = units_of(layout, self.catalogue.distances)
         items, scores = mmr_list(
-            layout, units, free, k, self.mean_user, self.trade_off, self.likeness
+            layout, units, free, k, self.mean_user, self.trade_off, self.similarity
         )
-        return compiled_slate(catalogue, layout, items, scores, self.normaliser)
+        return self._slate_by_loops(layout, items, scores)
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> "MarginalRelevance":  # noqa: ARG002
-        relevance = relevance_scores(self.catalogue, rows, self.mean_user)
         return MarginalRelevance(
-            self.trade_off * relevance,
+            self.trade_off * self._relevance(rows),
             unit_rows(self.catalogue.features[rows]),
             1.0 - self.trade_off,
-            self.likeness,
+            self.similarity,
         )
 
     def _explain(self, slate: Slate) -> Explanation:
         scorer = self._scorer(slate.items, len(slate), None)
         relevance = scorer.relevance
         penalty = scorer.along(np.arange(len(slate))) - relevance
-        return Explanation(relevance, penalty[:, None], np.zeros(len(slate)), ("likeness",))
+        return Explanation(relevance, penalty[:, None], np.zeros(len(slate)), ("similarity",))
 
 
 class MarginalRelevance(Scorer):
-    """Weighted relevance less weighted likeness to what was taken."""
+    """Weighted relevance minus weighted similarity to the items taken."""
 
     def __init__(
-        self, relevance: FloatArray, units: FloatArray, weight: float, likeness: str
+        self, relevance: FloatArray, units: FloatArray, weight: float, similarity: str
     ) -> None:
         self.relevance, self._units = relevance, units
-        self._weight, self._likeness = weight, likeness
+        self._weight, self._similarity = weight, similarity
         self._taken = 0
-        self._sum, self._most = np.zeros(len(units)), np.full(len(units), -np.inf)
+        self._sum, self._max = np.zeros(len(units)), np.full(len(units), -np.inf)
 
     def __len__(self) -> int:
         return len(self.relevance)
@@ -103,17 +103,17 @@ class MarginalRelevance(Scorer):
     def scores(self) -> FloatArray:
         if not self._taken:
             return self.relevance
-        like = self._sum / self._taken if self._likeness == "mean" else self._most
-        return self.relevance - self._weight * like
+        similarity = self._sum / self._taken if self._similarity == "mean" else self._max
+        return self.relevance - self._weight * similarity
 
     def take(self, place: int) -> None:
         cosines = self._units @ self._units[place]
         self._taken += 1
         self._sum = self._sum + cosines
-        self._most = np.maximum(self._most, cosines)
+        self._max = np.maximum(self._max, cosines)
 
     def fresh(self) -> "MarginalRelevance":
         other = copy(self)
         other._taken = 0
-        other._sum, other._most = np.zeros_like(self._sum), np.full_like(self._most, -np.inf)
+        other._sum, other._max = np.zeros_like(self._sum), np.full_like(self._max, -np.inf)
         return other

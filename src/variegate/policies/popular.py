@@ -1,4 +1,4 @@
-"""Popular: what most people took."""
+"""Popular: the most popular items."""
 
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_numbers
 from variegate.errors import InputError
 from variegate.kernels.baselines import top_of
+from variegate.kernels.layout import Layout
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser
 from variegate.model.search import FixedScores, Scorer
 from variegate.model.slate import Slate
 from variegate.policies.base import Explanation, Policy
-from variegate.policies.compiled import compiled_slate
 
-#: The attribute of each catalogue as numbers, which all of its users rank by.
+#: The attribute of each catalogue as numbers, shared by the policies of all users.
 _columns: WeakKeyDictionary[Catalogue, FloatArray] = WeakKeyDictionary()
 
 
@@ -26,8 +26,8 @@ class Popular(Policy):
     Parameters
     ----------
     popularity
-        A number an item, (L,); the catalogue's attribute ``popularity``, if not given.
-        Without either, items come in the catalogue's order.
+        One number per item, (L,); by default the catalogue's attribute ``popularity``.
+        Without either, items are in the catalogue's order.
     """
 
     name = "popular"
@@ -48,22 +48,28 @@ class Popular(Policy):
                     f"`popularity` must have {len(catalogue)} numbers, got {len(self._popularity)}"
                 )
 
-    def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
-        layout, column = self.catalogue.layout, self._column()
-        if layout is None or column is None:
-            return super()._recommend(free, k, rng)
+    def _compiled_slate(
+        self,
+        layout: Layout,
+        free: MaskArray,
+        k: int,
+        rng: Any,  # noqa: ARG002
+    ) -> Slate | None:
+        column = self._column()
+        if column is None:
+            return None
         items, scores = top_of(column, free, k)
-        return compiled_slate(self.catalogue, layout, items, scores, self.normaliser)
+        return self._slate_by_loops(layout, items, scores)
 
     def _column(self) -> FloatArray | None:
-        """Return the popularity of every item; None where some are no numbers, (L,)."""
+        """Return the popularity of every item, (L,); None if some are not numbers."""
         if self._popularity is not None:
             return self._popularity
         column = _columns.get(self.catalogue)
         if column is None:
             try:
                 column = self._scores(np.arange(len(self.catalogue)))
-            except InputError:  # to be told only if such an item is a candidate
+            except InputError:  # raised only if such an item is a candidate
                 return None
             _columns[self.catalogue] = column
         return column
@@ -81,6 +87,6 @@ class Popular(Policy):
         known = self.catalogue.attributes.get("popularity")
         if known is None:
             return np.zeros(len(rows))
-        # An item added since has no number yet: nobody took it.
+        # An item that was added later has no number yet.
         column = [0.0 if known[row] is None else known[row] for row in rows]
         return check_numbers("attributes['popularity']", column, ndim=1)

@@ -1,15 +1,15 @@
-"""Every policy by its name."""
+"""Every policy by name, and policies with options as text: ``lmdh:ridge=1,exploration=0.5``."""
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from inspect import Parameter, isabstract, signature
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Unpack, get_args, get_origin
 
 from variegate.arrays import check_choice
 from variegate.errors import InputError, NotFoundError
@@ -29,7 +29,7 @@ from variegate.policies.mmr import MMR
 from variegate.policies.popular import Popular
 from variegate.policies.uniform import Uniform
 
-#: Every policy by the name that options and commands call it, with the paper's settings.
+#: Every policy by the name that options and commands use, with the paper's settings.
 POLICIES: Final[Mapping[str, Callable[..., Policy]]] = MappingProxyType(
     {
         "lmdp": LMDP,
@@ -51,38 +51,9 @@ POLICIES: Final[Mapping[str, Callable[..., Policy]]] = MappingProxyType(
 )
 
 
-def make_policy(name: str, catalogue: Catalogue, **options: Any) -> Policy:
-    """Return a new policy by its name in `POLICIES`, or raise NotFoundError with the nearest.
-
-    Examples
-    --------
-    >>> items = Catalogue(list("abc"), [[1, 0], [0, 1], [1, 1]], "cosine")
-    >>> make_policy("mmr", items, trade_off=0.7).label
-    'MMR'
-    """
-    factory = POLICIES[check_choice("name", name, POLICIES)]
-    check_options(name, factory, options)
-    return factory(catalogue, **options)
-
-
-def policies_with_dial() -> list[str]:
-    """Return the names of the policies that take a `Dial`."""
-    classes = {name: getattr(make, "func", make) for name, make in POLICIES.items()}
-    return [name for name, policy in classes.items() if getattr(policy, "takes_dial", False)]
-
-
-def check_options(name: str, make: Callable[..., Policy], options: Iterable[str]) -> None:
-    """Raise NotFoundError, with the nearest right name, for an option that `make` does not take."""
-    takes = signature(make).parameters
-    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in takes.values()):
-        return
-    for option in options:
-        check_choice(f"option of {name}", option, [one for one in takes if one != "catalogue"])
-
-
 @dataclass(frozen=True)
 class PolicySpec:
-    """How to make a policy, in any process: its name, or its class's place, and its options.
+    """A policy's name and options: creates the policy in any process.
 
     Examples
     --------
@@ -93,12 +64,12 @@ class PolicySpec:
     'lmdh:ridge=1,exploration=0.5'
     """
 
-    #: A name of `POLICIES`, or "module:Class" for a class of one's own
+    #: A name in `POLICIES`, or "module:Class" for your own class
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        options = ",".join(f"{name}={_written(value)}" for name, value in self.options.items())
+        options = ",".join(f"{name}={_as_text(value)}" for name, value in self.options.items())
         return f"{self.name}:{options}" if options else self.name
 
     def __hash__(self) -> int:
@@ -109,22 +80,46 @@ class PolicySpec:
         return self.maker()(catalogue, **self.options)
 
     def maker(self) -> Callable[..., Policy]:
-        """Return what makes the policy, or raise NotFoundError, with the nearest right name."""
-        make = (
-            _own_class(self.name)
-            if ":" in self.name
-            else POLICIES[check_choice("policy", self.name, POLICIES)]
-        )
-        check_options(self.name, make, self.options)
+        """Return the class or function that creates the policy.
+
+        Raises NotFoundError, with the nearest right name, if there is no such policy or option.
+        """
+        make = _maker(self.name)
+        known = _options_of(_class_of(make))
+        if known is not None:
+            for option in self.options:
+                check_choice(f"option of {self.name}", option, known)
         return make
+
+
+def make_policy(policy: str, catalogue: Catalogue, **options: Any) -> Policy:
+    """Return a new policy from its name, or from text as `parse_policy` reads it.
+
+    Raises NotFoundError, with the nearest right name, if there is no such policy or option.
+
+    Parameters
+    ----------
+    options
+        Take precedence over those in the text.
+
+    Examples
+    --------
+    >>> items = Catalogue(list("abc"), [[1, 0], [0, 1], [1, 1]], "cosine")
+    >>> make_policy("mmr", items, trade_off=0.7)
+    MMR(Catalogue(3 items, 2 features, distances: cosine), trade_off=0.7)
+    >>> make_policy("mmr:trade_off=0.7", items)
+    MMR(Catalogue(3 items, 2 features, distances: cosine), trade_off=0.7)
+    """
+    spec = parse_policy(policy)
+    return PolicySpec(spec.name, {**spec.options, **options})(catalogue)
 
 
 def parse_policy(text: str) -> PolicySpec:
     """Return the policy that `text` names, with its options.
 
-    It reads ``name`` or ``name:option=value,...``, and for a class of one's own
-    ``module:Class`` or ``module:Class:option=value,...``. Raises NotFoundError, with the nearest
-    right name, where there is no such policy or option.
+    The text is ``name`` or ``name:option=value,...``, and for your own class ``module:Class`` or
+    ``module:Class:option=value,...``. Raises NotFoundError, with the nearest right name, if there
+    is no such policy or option.
     """
     name, _, rest = text.partition(":")
     if name not in POLICIES:
@@ -132,13 +127,13 @@ def parse_policy(text: str) -> PolicySpec:
         if not (class_name.isidentifier() and name and name[0] != "."):
             check_choice("policy", name, POLICIES)
         name = f"{name}:{class_name}"
-    spec = PolicySpec(name, _parsed_options(text, rest))
+    spec = PolicySpec(name, _parse_options(text, rest))
     spec.maker()
     return spec
 
 
 def split_values(text: str) -> list[str]:
-    """Return the parts of a line between commas, but for the commas inside brackets.
+    """Return the parts of a text between commas, ignoring commas inside brackets.
 
     Examples
     --------
@@ -148,36 +143,79 @@ def split_values(text: str) -> list[str]:
     return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
 
 
-def _parsed_options(text: str, rest: str) -> dict[str, Any]:
+def policies_with_dial() -> list[str]:
+    """Return the names of the policies that accept a `Dial`."""
+    return [name for name, make in POLICIES.items() if _class_of(make).takes_dial]
+
+
+def policy_options(name: str) -> Mapping[str, Any]:
+    """Return the options of a policy in `POLICIES` with their defaults.
+
+    Examples
+    --------
+    >>> policy_options("logrank")
+    {'mean_user': None, 'normaliser': 'growing'}
+    """
+    make = POLICIES[check_choice("policy", name, POLICIES)]
+    preset = make.keywords if isinstance(make, partial) else {}
+    return {**(_options_of(_class_of(make)) or {}), **preset}
+
+
+@lru_cache(maxsize=64)
+def _options_of(policy: type) -> Mapping[str, Any] | None:
+    """Return the options of a class with their defaults; None if it accepts any."""
+    classes = [one for one in policy.__mro__ if "__init__" in vars(one)]
+    parameters = signature(vars(classes[0])["__init__"]).parameters.values()
+    options = {one.name: one.default for one in parameters if one.default is not Parameter.empty}
+    rest = [one.annotation for one in parameters if one.kind is Parameter.VAR_KEYWORD]
+    if not rest:
+        return options
+    if get_origin(rest[0]) is not Unpack:
+        return None
+    inherited = _options_of(classes[1]) or {}
+    (typed,) = get_args(rest[0])
+    return options | {name: inherited[name] for name in typed.__annotations__}
+
+
+def _class_of(make: Callable[..., Policy]) -> type[Policy]:
+    found: type[Policy] = make.func if isinstance(make, partial) else make  # type: ignore[assignment]
+    return found
+
+
+def _parse_options(text: str, rest: str) -> dict[str, Any]:
     options = {}
     for part in split_values(rest):
         option, equals, value = part.partition("=")
         if not equals:
             raise InputError(f"`policy` must read name:option=value,..., got {text!r}")
-        options[option.strip().replace("-", "_")] = _read(value.strip())
+        options[option.strip().replace("-", "_")] = _parse_value(value.strip())
     return options
 
 
-def _read(value: str) -> Any:
+def _parse_value(value: str) -> Any:
     try:
         return json.loads(value)
     except json.JSONDecodeError:
         return value  # plain text such as growing or theory
 
 
-def _written(value: Any) -> str:
-    # Text that would be read as something else, such as "1", is quoted.
-    is_plain = isinstance(value, str) and _read(value) == value
+def _as_text(value: Any) -> str:
+    # Text that would be parsed as something else, such as "1", is quoted.
+    is_plain = isinstance(value, str) and _parse_value(value) == value
     return value if is_plain else json.dumps(value)
 
 
-def _own_class(place: str) -> type[Policy]:
+def _maker(name: str) -> Callable[..., Policy]:
+    return _import_class(name) if ":" in name else POLICIES[check_choice("policy", name, POLICIES)]
+
+
+def _import_class(place: str) -> type[Policy]:
     module_name, _, name = place.partition(":")
     try:
         module = import_module(module_name)
     except ImportError as error:
         raise NotFoundError(
-            f"`policy` {place!r} names no policy and no module: {error}; the policies are "
+            f"`policy` {place!r} is neither a policy nor a module: {error}; the policies are "
             f"{', '.join(POLICIES)}"
         ) from None
     if not hasattr(module, name):
@@ -186,8 +224,8 @@ def _own_class(place: str) -> type[Policy]:
         raise NotFoundError(f"`policy` {place!r}: {module_name} has no {name!r}{hint}")
     found = getattr(module, name)
     if not (isinstance(found, type) and issubclass(found, Policy)):
-        raise InputError(f"`policy` {place!r} must be a class made from variegate.Policy")
+        raise InputError(f"`policy` {place!r} must be a subclass of variegate.Policy")
     if isabstract(found):
         missing = ", ".join(sorted(found.__abstractmethods__))
-        raise InputError(f"`policy` {place!r} must have the methods {missing}")
+        raise InputError(f"`policy` {place!r} must define the methods {missing}")
     return found

@@ -1,91 +1,125 @@
-"""What the policies that learn by ridge regression share."""
+"""The base of the policies that learn one weight per feature by ridge regression."""
 
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from variegate.arrays import FloatArray
+from variegate.arrays import FloatArray, IndexArray
 from variegate.errors import InputError
+from variegate.kernels.baselines import Linear
 from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Normaliser
 from variegate.model.ridge import Ridge, check_sums, packed, unpacked
+from variegate.model.slate import Slate
 from variegate.model.theory import Confidence
 from variegate.model.utility import Preferences
+from variegate.policies.base import Policy
 from variegate.prior import Prior
 
 #: Half the width of a 95% interval, in standard deviations.
-NORMAL_95 = 1.959964
-#: The same for noise of variance 1/4: no reward in [0, 1] is noisier.
-HALF_WIDTH = NORMAL_95 * 0.5
+NORMAL_95: Final = 1.959964
+#: The largest standard deviation of a reward in [0, 1].
+LARGEST_DEVIATION: Final = 0.5
 
 #: A prior, or the path of the file that holds one.
 PriorLike: TypeAlias = Prior | str | Path
 
 
+class RidgePolicy(Policy):
+    """Keeps one user's ridge regression: learning, estimates and states.
+
+    Parameters
+    ----------
+    regression
+        The sums that the policy adds observations to. By default the first d weights are
+        those of the relevance features; see `_regressors`.
+    """
+
+    def __init__(
+        self, catalogue: Catalogue, regression: Ridge, *, normaliser: Normaliser = "growing"
+    ) -> None:
+        super().__init__(catalogue, normaliser=normaliser)
+        self._ridge = regression
+
+    @property
+    def preferences(self) -> Preferences:
+        # The first d weights are theta, the next m beta; a policy without them has zeros.
+        d, m = self.catalogue.d, self.catalogue.m
+        ridge, estimate = self._ridge, self._ridge.estimate()
+        mean, half = np.zeros(d + m), np.zeros(d + m)
+        deviation = LARGEST_DEVIATION if ridge.prior is None else ridge.deviation
+        mean[: len(estimate.mean)] = estimate.mean
+        half[: len(estimate.mean)] = NORMAL_95 * deviation * estimate.deviations
+        interval = np.stack([mean - half, mean + half])
+        return Preferences(mean[:d], mean[d:], interval[:, :d], interval[:, d:])
+
+    def _regressors(self, slate: Slate) -> FloatArray:
+        """Return the features that rewards are regressed on, one row per position, (K, p)."""
+        return slate.relevance
+
+    def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:
+        self._ridge.learn(self._regressors(slate)[seen], rewards[seen])
+
+    def _upper_bounds(self, width: float) -> Linear:
+        """Return scores of the estimated reward plus `width` standard deviations."""
+        estimate = self._ridge.estimate()
+        return Linear(estimate.mean, estimate.inverse_root, float(width))
+
+    def _mean_and_bonus(self, features: FloatArray, width: float) -> tuple[FloatArray, FloatArray]:
+        """Return the estimated reward of each row and `width` standard deviations of it."""
+        estimate = self._ridge.estimate()
+        return features @ estimate.mean, width * np.sqrt(estimate.variances(features))
+
+    def _arrays(self) -> Mapping[str, FloatArray]:
+        return {"gram": packed(self._ridge.gram), "response": self._ridge.response}
+
+    def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
+        check_sums(arrays["gram"][None], arrays["response"][None])
+
+    def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
+        gram = unpacked(arrays["gram"], len(self._ridge.response))
+        self._ridge.set_sums(gram, np.array(arrays["response"], dtype=np.float64))
+
+
 def checked_prior(prior: Any, catalogue: Catalogue, exploration: object = 0.0) -> Prior | None:
-    """Return the prior that an option names, once it fits the catalogue."""
+    """Return the prior that an option gives, if it fits the catalogue."""
     if prior is None:
         return None
     if not isinstance(prior, (Prior, str, Path)):
         raise InputError(f"`prior` must be a Prior or the path of one, got {prior!r}")
     if exploration == "theory" or isinstance(exploration, Confidence):
         raise InputError(
-            "`exploration` must be a number where there is a `prior`: what theory asks for is "
-            "for users of whom nothing is believed"
+            "`exploration` must be a number if there is a `prior`: the theory covers only users "
+            "about whom nothing is known"
         )
-    found = prior if isinstance(prior, Prior) else _at(Path(prior))
+    found = prior if isinstance(prior, Prior) else _read_prior(Path(prior))
     found.check(catalogue)
     return found
 
 
-def _at(path: Path) -> Prior:
+def relevance_prior(prior: Any, catalogue: Catalogue, exploration: object = 0.0) -> Prior | None:
+    """Return the part of `checked_prior` about theta, for policies without distances."""
+    found = checked_prior(prior, catalogue, exploration)
+    return None if found is None else _without_beta(found)
+
+
+def _read_prior(path: Path) -> Prior:
     try:
-        written = path.stat().st_mtime_ns
+        modified = path.stat().st_mtime_ns
     except OSError:
-        return Prior.load(path)  # which says what is wrong
-    return _loaded(path.resolve(), written)
+        return Prior.load(path)  # which raises the right error
+    return _load_once(path.resolve(), modified)
 
 
 @lru_cache(maxsize=16)
-def _loaded(path: Path, written: int) -> Prior:  # noqa: ARG001
-    # Every user's policy has it: one copy serves them all.
+def _load_once(path: Path, modified: int) -> Prior:  # noqa: ARG001
+    # The policies of all users share one copy.
     return Prior.load(path)
 
 
-def relevance_prior(prior: Any, catalogue: Catalogue, exploration: object = 0.0) -> Prior | None:
-    """Return what `checked_prior` does, for a policy that has no weights for distances."""
-    found = checked_prior(prior, catalogue, exploration)
-    return None if found is None else _of_relevance(found)
-
-
 @lru_cache(maxsize=16)
-def _of_relevance(prior: Prior) -> Prior:
+def _without_beta(prior: Prior) -> Prior:
     return prior.of_relevance()
-
-
-def ridge_arrays(ridge: Ridge) -> Mapping[str, FloatArray]:
-    """Return the sums of `ridge` as a state keeps them."""
-    return {"gram": packed(ridge.gram), "response": ridge.response}
-
-
-def check_ridge(arrays: Mapping[str, FloatArray]) -> None:
-    """Raise StateError unless the sums of a state can be those of observations."""
-    check_sums(arrays["gram"][None], arrays["response"][None])
-
-
-def restore_ridge(ridge: Ridge, arrays: Mapping[str, FloatArray]) -> None:
-    """Take the sums of a state."""
-    size = len(ridge.response)
-    ridge.set_sums(unpacked(arrays["gram"], size), np.array(arrays["response"], dtype=np.float64))
-
-
-def learnt_preferences(ridge: Ridge, d: int, m: int) -> Preferences:
-    """Return the first d weights as theta and the next m as beta; zero, where there are none."""
-    belief, mean, half = ridge.estimate(), np.zeros(d + m), np.zeros(d + m)
-    width = HALF_WIDTH if ridge.prior is None else NORMAL_95 * ridge.deviation
-    mean[: len(belief.mean)] = belief.mean
-    half[: len(belief.mean)] = width * belief.deviations
-    interval = np.stack([mean - half, mean + half])
-    return Preferences(mean[:d], mean[d:], interval[:, :d], interval[:, d:])

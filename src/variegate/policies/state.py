@@ -1,4 +1,4 @@
-"""What one user's policy has learnt, as data that can be kept anywhere."""
+"""What one user's policy has learnt, as data that can be stored anywhere."""
 
 import struct
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from variegate.arrays import FloatArray
 from variegate.errors import StateError
 from variegate.model.ridge import LARGEST_SUM
 
-#: Raised when a state of before can no longer be read as one of now.
+#: Increased when older states can no longer be read.
 STATE_VERSION: Final = 1
 _MAGIC: Final = b"vgst"
 _NUMBER: Final = np.dtype("<f8")
@@ -23,7 +23,7 @@ _NUMBER: Final = np.dtype("<f8")
 class State:
     """The sums behind one policy: its name, a format version, and arrays by name.
 
-    `to_bytes` takes 8 bytes a number and a few for the names: for LMDH, with p = d + m, that
+    `to_bytes` takes 8 bytes per number and a few for the names: for LMDH, with p = d + m, that
     is 4 p (p + 1) + 8 p + 54 bytes; 670 for d = 10 and m = 1.
     """
 
@@ -51,7 +51,7 @@ class State:
         """Raise StateError unless all numbers are finite and at most `LARGEST_SUM` in size."""
         for name, array in self.arrays.items():
             numbers = np.asarray(array, dtype=np.float64)
-            # What passes is nearly all that comes, and one product tells; nan is no less than it.
+            # Nearly all states pass, as one product shows; a comparison with nan is false.
             if np.vdot(numbers, numbers) <= LARGEST_SUM:
                 continue
             sizes = np.abs(numbers)
@@ -70,7 +70,7 @@ class State:
         try:
             (version,) = struct.unpack_from("<H", data, 4)
             if version != STATE_VERSION:
-                return cls("?", {}, version)  # `restore` says what is wrong with it
+                return cls("?", {}, version)  # `restore` raises the error
             policy, at = _read_short(data, 6)
             count, at = data[at], at + 1
             arrays = {}
@@ -80,13 +80,13 @@ class State:
         except (struct.error, IndexError, OverflowError, ValueError):
             raise StateError(f"a state cut off after {len(data)} bytes") from None
         if at != len(data):
-            raise StateError(f"a state of {at} bytes, got {len(data)}: not as it was written")
+            raise StateError(f"a state of {at} bytes, got {len(data)}: changed after writing")
         state = cls(policy, arrays, version)
         state.check()
         return state
 
 
-# A service writes millions of states of a few shapes.
+# A service writes millions of states with a few shapes.
 @lru_cache(maxsize=256)
 def _head(version: int, policy: str, arrays: int) -> bytes:
     return _MAGIC + struct.pack("<H", version) + _short(policy) + struct.pack("<B", arrays)

@@ -1,4 +1,4 @@
-"""Uniform: any list is as likely as any other. The floor that every method must beat."""
+"""Uniform: random lists, the baseline that every method must beat."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from variegate.policies.base import Explanation, Policy
 
 
 class Uniform(Policy):
-    """Take `k` candidates at random, without looking at them."""
+    """Choose `k` candidates uniformly at random."""
 
     name = "uniform"
-    draws = True
+    is_stochastic = True
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
         return FixedScores(generator(rng).random(len(rows)))

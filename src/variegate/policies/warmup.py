@@ -1,7 +1,7 @@
-"""Compile the loops before anybody waits for them: `python -m variegate.policies.warmup`.
+"""Compile the loops in advance: `python -m variegate.policies.warmup`.
 
-numba compiles a loop when it is first called, and keeps the result beside the source (or in
-NUMBA_CACHE_DIR), so this takes some twenty seconds once, and no time after that.
+numba compiles a loop at its first call and caches the result next to the source (or in
+NUMBA_CACHE_DIR), so this takes some twenty seconds the first time only.
 """
 
 import numpy as np
@@ -13,21 +13,21 @@ from variegate.policies.registry import POLICIES, make_policy
 
 
 def warm() -> None:
-    """Let every policy make a list and learn from it, on a catalogue of few items."""
-    shop = _few_items()
+    """Make each policy recommend and learn once, on a small catalogue."""
+    items = _small_catalogue()
     for name in POLICIES:
-        warm_policy(make_policy(name, shop))
+        warm_policy(make_policy(name, items))
 
 
 def warm_policy(policy: Policy) -> None:
-    """Let a policy, which is of no other use after this, make a list and learn from it."""
+    """Make a policy recommend and learn once; it is of no further use."""
     k = min(3, len(policy.catalogue))
     slate = policy.recommend(k, rng=0)
     policy.update(slate, [1.0] + [0.0] * (k - 1))
     policy.recommend(k, rng=0)
 
 
-def _few_items() -> Catalogue:
+def _small_catalogue() -> Catalogue:
     rng = np.random.default_rng(0)
     labels = [{"a"}, {"b"}, {"a", "b"}] * 4
     features = rng.uniform(-1.0, 1.0, (12, 4))

@@ -94,19 +94,19 @@ def part_of(log: SlateLog, rows: IndexArray) -> SlateLog:
 class ManyPlans(LMDT):
     """Thompson sampling with as many plans as tell what it shows on average."""
 
-    def _plans(self, k: int, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
+    def _sample_weights(self, k: int, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
         return many_plans(k)
 
 
 @cache
 def many_plans(k: int) -> FloatArray:
-    policy = LMDT(catalogue(), exploration=1.0, draws_logged=10_000)
-    return policy._plans(k, np.random.default_rng(2))
+    policy = LMDT(catalogue(), exploration=1.0, n_samples=10_000)
+    return policy._sample_weights(k, np.random.default_rng(2))
 
 
 @cache
 def chances_by_few_plans(logged: str) -> list[FloatArray]:
-    policy, rng = LMDT(catalogue(), exploration=1.0, draws_logged=8), np.random.default_rng(3)
+    policy, rng = LMDT(catalogue(), exploration=1.0, n_samples=8), np.random.default_rng(3)
     items_of = learnt_log(logged).log.items
     return [slate_propensities(policy, items, 0.3, rng=rng)[0] for items in items_of]
 

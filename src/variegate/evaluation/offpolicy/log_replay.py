@@ -176,7 +176,7 @@ def _with_inverse(
     if not is_enumerable(count, k):
         return "too many"
     policy = learners[terms.policy].at(catalogue)
-    if policy.draws:
+    if policy.is_stochastic:
         return "no policy"
     how = terms.mix, terms.candidates
     if not _are_close(
