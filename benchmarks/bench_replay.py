@@ -17,7 +17,7 @@ from variegate.arrays import IndexArray
 from variegate.data.bpr import cache_folder
 from variegate.data.download import DATASETS, find
 from variegate.errors import DataError, MissingExtraError
-from variegate.evaluation.replay import ReplayTask, rated_task, replay
+from variegate.evaluation.replay import ReplayTask, replay, replay_task
 from variegate.kernels.algorithm2 import BlockLMDH
 
 NAMES: Final = ("ml-100k", "ml-1m")
@@ -47,7 +47,7 @@ def task_of(name: str) -> ReplayTask:
     path = BESIDE / DATASETS[name].archive
     if os.environ.get("VARIEGATE_DATA") or not path.is_file():
         path = find(name)
-    return rated_task(DATASETS[name].load(path), cache=cache_folder())
+    return replay_task(DATASETS[name].load(path), cache=cache_folder())
 
 
 def _compare(part: Part, name: str, task: ReplayTask, sample: int) -> None:

@@ -14,7 +14,7 @@ from experiments.results import Regret
 from variegate.arrays import FloatArray
 from variegate.data.dataset import Dataset
 from variegate.evaluation.metrics import Scores
-from variegate.evaluation.replay import PolicyFactory, Protocol, ReplayTask, rated_task
+from variegate.evaluation.replay import PolicyFactory, Protocol, ReplayTask, replay_task
 from variegate.evaluation.runner import evaluate
 from variegate.evaluation.simulation import Simulation, approximation_ratios, simulate_all
 from variegate.model.gains import Normaliser
@@ -159,7 +159,7 @@ class Runner:
                 steps.append(self.watcher.stage(f"{name}: embeddings of split {split + 1}", epochs))
             steps[0](1)
 
-        task = rated_task(
+        task = replay_task(
             self.data[name],
             protocol,
             split=split,

@@ -16,8 +16,6 @@ from variegate.evaluation.replay import (
     Protocol,
     ReplayTask,
     Trace,
-    crowd_task,
-    fitted_prior,
     replay_user,
 )
 from variegate.model.catalogue import Catalogue
@@ -62,9 +60,9 @@ def _measured(runner: "Runner", split: int, known: Sequence[str]) -> tuple[Score
 
     def measure() -> FloatArray:
         protocol = replace(PROTOCOLS.get(DATASET, Protocol()), distances=DISTANCES)
-        whole = crowd_task(runner.task(DATASET, split, protocol))
+        whole = runner.task(DATASET, split, protocol).with_collaborative_features()
         task = _knowing(whole, known)
-        make = PriorPolicy(policy, fitted_prior(task))
+        make = PriorPolicy(policy, task.fit_prior())
         title = f"{DATASET}, split {split + 1}: variety by {' and '.join(known)}"
         trace, betas = _played(make, task, runner, runner.watcher.stage(title, len(task.likes)))
         # Before the betas: where those are kept, the scores are.

@@ -12,9 +12,6 @@ from variegate.evaluation.metrics import Scores
 from variegate.evaluation.replay import (
     PolicyFactory,
     ReplayTask,
-    crowd_task,
-    fitted_prior,
-    popular_task,
 )
 from variegate.prior import Prior
 
@@ -25,8 +22,8 @@ if TYPE_CHECKING:
 #: What of the items a method sees.
 _seen_as: Mapping[str, Callable[[ReplayTask], ReplayTask]] = {
     "plain": lambda task: task,
-    "popularity": popular_task,
-    "crowd": crowd_task,
+    "popularity": ReplayTask.with_popularity,
+    "crowd": ReplayTask.with_collaborative_features,
 }
 #: By data set, by key, one for each split.
 Replays = Mapping[str, Sequence[Scores]]
@@ -93,6 +90,6 @@ def factories(methods: Sequence[Method], task: ReplayTask) -> list[PolicyFactory
             continue
         options = tuple(sorted(method.prior.items()))
         if options not in priors:
-            priors[options] = fitted_prior(task, **method.prior)
+            priors[options] = task.fit_prior(**method.prior)
         found.append(PriorPolicy(method.policy, priors[options]))
     return found

@@ -34,7 +34,7 @@ def test_all_that_was_tried_is_saved(likes: Path, tmp_path: Path) -> None:
 
     assert "test users of splits 0, 1 had no part in it" in output
     assert found.splits == (0, 1)
-    assert found.policy_line("prior.npz") in output
+    assert found.settings.policy_spec("prior.npz") in output
     assert len(found.candidates) > 10
     assert output.endswith(
         f"\nNext: variegate fit-prior {likes} --settings {target} --out prior.npz\n"

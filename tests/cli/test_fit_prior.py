@@ -100,7 +100,7 @@ def test_settings_are_chosen_kept_and_used(here: Path, with_catalogue: bool) -> 
     chosen, (_, line) = TuningResult.load("prior-chosen.json"), policy_of(output)
 
     assert chosen.users == {"likes": 4}
-    assert line == chosen.policy_line("prior.npz")
+    assert line == chosen.settings.policy_spec("prior.npz")
     assert Prior.load("prior.npz").mean[-1] == pytest.approx(chosen.settings.opening)
 
 

@@ -11,7 +11,7 @@ from tests.cli.running import archive, fail, in_a_process, run
 from variegate.cli.replay import DEFAULT_POLICIES
 from variegate.data.tables import load_table
 from variegate.evaluation.bootstrap import MEASURES
-from variegate.evaluation.replay import rated_task
+from variegate.evaluation.replay import replay_task
 
 pytest.importorskip("cornac", reason="cornac is not installed")
 
@@ -55,7 +55,7 @@ def rows(output: str, name: str) -> list[list[str]]:
 
 def played_in_order(likes: Path, step: int) -> list[float]:
     """Return the recall after one and after two lists of the first four, or last four, items."""
-    task = rated_task(load_table(likes))
+    task = replay_task(load_table(likes))
     rows = list(range(len(task.catalogue)))[::step]
     shares = [
         [len({*rows[: 4 * t]} & {*liked}) / len(liked) for t in (1, 2)] for liked in task.likes
@@ -77,7 +77,7 @@ def test_tables_have_a_row_for_each_policy(likes: Path) -> None:
 
 
 def test_users_who_like_no_candidate_are_told(likes: Path) -> None:
-    task = rated_task(load_table(likes))
+    task = replay_task(load_table(likes))
 
     output = run("replay", likes, *SHORT, *TWO)
 

@@ -122,7 +122,9 @@ def test_mean_measure_is_the_mean_of_the_splits() -> None:
 def test_scores_of_other_users_are_refused() -> None:
     ours, theirs = made_scores(0.2, users=4, rounds=3), made_scores(0.2, users=5, rounds=3)
 
-    with pytest.raises(InputError, match=r"`theirs` must be of the same users .* got \(5, 3\)"):
+    with pytest.raises(
+        InputError, match=r"`theirs` must have the same users .* got shape \(5, 3\)"
+    ):
         difference([ours], [theirs], "recall")
 
 

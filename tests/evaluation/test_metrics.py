@@ -70,7 +70,7 @@ def test_recall_is_that_of_sets(played: tuple[IndexArray, MaskArray, list[set[in
 
 
 def test_recall_of_a_user_who_likes_nothing_is_refused() -> None:
-    with pytest.raises(InputError, match="`liked` must be at least 1, got 0 for user 1"):
+    with pytest.raises(InputError, match="`n_likes` must be at least 1, got 0 for user 1"):
         recall(np.zeros((2, 1, 1), dtype=bool), np.array([3, 0]))
 
 
@@ -237,7 +237,7 @@ def test_measures_are_those_of_the_lists(task: ReplayTask, trace: Trace, scores:
     angle, length = task.catalogue.distances
     assert task.popularity is not None
 
-    np.testing.assert_array_equal(scores.recall, metrics.recall(trace.clicks, task.liked))
+    np.testing.assert_array_equal(scores.recall, metrics.recall(trace.clicks, task.n_likes))
     np.testing.assert_array_equal(scores.diversity[0], metrics.diversity(lists, angle))
     np.testing.assert_array_equal(scores.diversity[1], metrics.diversity(lists, length))
     np.testing.assert_array_equal(scores.coverage, metrics.coverage(lists, 20))

@@ -20,8 +20,8 @@ from variegate.evaluation.replay import (
     Protocol,
     ReplayTask,
     Trace,
-    rated_task,
     replay,
+    replay_task,
     replay_user,
 )
 from variegate.policies import PolicySpec, Popular
@@ -76,7 +76,7 @@ def test_nobody_is_shown_an_item_twice(trace: Trace) -> None:
 def test_recall_never_falls_and_ends_at_1_when_all_was_shown(
     trace: Trace, drawn: ReplayTask
 ) -> None:
-    found = recall(trace.clicks, drawn.liked)
+    found = recall(trace.clicks, drawn.n_likes)
 
     assert (np.diff(found, axis=1) >= 0).all()
     np.testing.assert_array_equal(found[:, -1], 1.0)
@@ -85,7 +85,7 @@ def test_recall_never_falls_and_ends_at_1_when_all_was_shown(
 def test_clicks_are_likes_times_recall(trace: Trace, drawn: ReplayTask) -> None:
     clicks = trace.clicks.sum(axis=2).cumsum(axis=1)
 
-    np.testing.assert_allclose(recall(trace.clicks, drawn.liked) * drawn.liked[:, None], clicks)
+    np.testing.assert_allclose(recall(trace.clicks, drawn.n_likes) * drawn.n_likes[:, None], clicks)
 
 
 def test_lists_have_the_length_that_is_left(trace: Trace) -> None:
@@ -144,7 +144,7 @@ def test_user_without_likes_is_refused_by_number() -> None:
 
 
 def test_likes_are_counted() -> None:
-    assert ranked_task([1], [2, 5, 6]).liked.tolist() == [1, 3]
+    assert ranked_task([1], [2, 5, 6]).n_likes.tolist() == [1, 3]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def dataset() -> Dataset:
 
 @pytest.fixture(scope="module")
 def task(dataset: Dataset) -> ReplayTask:
-    return rated_task(dataset, SMALL, split=0)
+    return replay_task(dataset, SMALL, split=0)
 
 
 def by_hand(dataset: Dataset, split: int) -> tuple[list[set[str]], set[str]]:
@@ -221,7 +221,7 @@ def test_popularity_is_the_training_users(dataset: Dataset, task: ReplayTask) ->
 def test_the_same_split_is_the_same_task_and_another_is_not(
     dataset: Dataset, task: ReplayTask
 ) -> None:
-    again, other = rated_task(dataset, SMALL, split=0), rated_task(dataset, SMALL, split=1)
+    again, other = replay_task(dataset, SMALL, split=0), replay_task(dataset, SMALL, split=1)
 
     assert again.catalogue.features.tobytes() == task.catalogue.features.tobytes()
     assert ids_of(again) == ids_of(task)
@@ -229,7 +229,7 @@ def test_the_same_split_is_the_same_task_and_another_is_not(
 
 
 def test_protocol_says_how_many_features_and_which_distances(dataset: Dataset) -> None:
-    found = rated_task(dataset, Protocol(d=2, distances=("angular", "euclidean")))
+    found = replay_task(dataset, Protocol(d=2, distances=("angular", "euclidean")))
 
     assert found.catalogue.d == 2
     assert [h.name for h in found.catalogue.distances] == ["angular", "euclidean"]
@@ -239,7 +239,7 @@ def test_protocol_says_how_many_features_and_which_distances(dataset: Dataset) -
 def test_fewer_users_are_drawn_from_all_in_their_order(
     dataset: Dataset, task: ReplayTask, users: int
 ) -> None:
-    few = rated_task(dataset, SMALL, split=0, users=users)
+    few = replay_task(dataset, SMALL, split=0, users=users)
     everyone = ids_of(task)
     places = [everyone.index(liked) for liked in ids_of(few)]
 
@@ -249,11 +249,11 @@ def test_fewer_users_are_drawn_from_all_in_their_order(
 
 
 def test_more_users_than_there_are_means_all(dataset: Dataset, task: ReplayTask) -> None:
-    assert ids_of(rated_task(dataset, SMALL, split=0, users=1000)) == ids_of(task)
+    assert ids_of(replay_task(dataset, SMALL, split=0, users=1000)) == ids_of(task)
 
 
 def test_only_the_most_popular_items_are_candidates(dataset: Dataset) -> None:
-    task = rated_task(dataset, Protocol(d=3, most_popular=5), split=0)
+    task = replay_task(dataset, Protocol(d=3, most_popular=5), split=0)
     train = split_users(dataset, rng=0).train
 
     assert len(task.catalogue) == 5
@@ -262,7 +262,7 @@ def test_only_the_most_popular_items_are_candidates(dataset: Dataset) -> None:
 
 
 def test_only_the_most_active_test_users_are_played(dataset: Dataset, task: ReplayTask) -> None:
-    few = rated_task(dataset, Protocol(d=3, most_active=3), split=0)
+    few = replay_task(dataset, Protocol(d=3, most_active=3), split=0)
     test = split_users(dataset, rng=0).test
     most = np.sort(np.bincount(test.users))[-3:]
 
@@ -278,7 +278,7 @@ def test_embeddings_are_learnt_once_where_there_is_a_cache(
     told: list[tuple[int, int]] = []
 
     for _ in range(2):
-        rated_task(
+        replay_task(
             dataset, SMALL, cache=tmp_path, progress=lambda done, of: told.append((done, of))
         )
 
@@ -290,7 +290,7 @@ def test_known_data_sets_have_the_papers_protocol(dataset: Dataset) -> None:
     assert PROTOCOLS["anime"].most_popular == 1000
     assert PROTOCOLS["anime"].most_active == 10_000
 
-    as_the_paper = rated_task(replace(dataset, name="ml-100k"))
+    as_the_paper = replay_task(replace(dataset, name="ml-100k"))
 
     assert as_the_paper.catalogue.d == PROTOCOLS["ml-100k"].d == 10
 
@@ -303,9 +303,9 @@ def test_nobody_to_play_is_an_error() -> None:
         InputError,
         match=r"`dataset` 'made' must have a test user who likes a candidate: none of 1 likes",
     ):
-        rated_task(loners, SMALL)
+        replay_task(loners, SMALL)
 
 
 def test_no_users_asked_for_are_refused(dataset: Dataset) -> None:
     with pytest.raises(InputError, match=r"`users` must be from 1 to .* got 0"):
-        rated_task(dataset, SMALL, users=0)
+        replay_task(dataset, SMALL, users=0)

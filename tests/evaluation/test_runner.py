@@ -9,7 +9,7 @@ from variegate.errors import InputError, NotFoundError
 from variegate.evaluation import Evaluation, evaluate, runner
 from variegate.evaluation.bootstrap import MEASURES
 from variegate.evaluation.metrics import Scores, scores_of
-from variegate.evaluation.replay import Protocol, ReplayTask, rated_task, replay
+from variegate.evaluation.replay import Protocol, ReplayTask, replay, replay_task
 from variegate.evaluation.runner import PolicyLike
 from variegate.policies import PolicySpec, parse_policy
 
@@ -86,7 +86,7 @@ def test_data_set_is_split_and_learnt_as_the_protocol_says() -> None:
     found = evaluate(["popular"], dataset, protocol=protocol, splits=2, users=4, rounds=2, k=3)
 
     for split, scores in enumerate(found["popular"]):
-        task = rated_task(dataset, protocol, split=split, users=4)
+        task = replay_task(dataset, protocol, split=split, users=4)
         expected = scores_of(replay(parse_policy("popular"), task, rounds=2, k=3), task)
         np.testing.assert_array_equal(scores.recall, expected.recall)
 

@@ -18,18 +18,17 @@ from variegate.errors import InputError
 from variegate.evaluation.metrics import scores_of
 from variegate.evaluation.replay import Protocol, Trace, replay
 from variegate.evaluation.tuning import (
-    LEAST_GAIN,
+    MIN_GAIN,
     PENALTY,
     Constraints,
+    Coordinate,
     Measures,
-    averaged,
     check_comparable,
     coordinate_descent,
-    measures_of,
     training_part,
     tune,
 )
-from variegate.evaluation.tuning_result import Candidate, Coordinate, LearnerSettings, TuningResult
+from variegate.evaluation.tuning_result import Candidate, LearnerSettings, TuningResult
 from variegate.policies import parse_policy
 
 SMALL: Mapping[str, Sequence[float]] = {"full": (0.4, 0.8, 2.0), "exploration": (0.0, 0.25)}
@@ -65,7 +64,7 @@ def test_what_test_users_like_changes_nothing(dataset: Dataset, cache: Path) -> 
 
     before, after = (chosen({"made": one}, cache, split=3) for one in (dataset, other))
 
-    assert before.plain() == after.plain()
+    assert before.as_json() == after.as_json()
 
 
 def test_without_a_split_all_users_count(dataset: Dataset, cache: Path) -> None:
@@ -111,23 +110,23 @@ def test_the_same_seed_chooses_alike_at_any_number_of_workers(
 def test_several_data_sets_have_one_set_of_settings(dataset: Dataset, cache: Path) -> None:
     both = {"made": dataset, "other": made_dataset(taste_pairs(loners=10), name="other")}
 
-    found = chosen(both, cache, folds=2, users=5, promises=None)
+    found = chosen(both, cache, folds=2, users=5, constraints=None)
     (first, *_), relative = found.candidates, found.candidates[0].relative
 
     assert found.users == {"made": 10, "other": 10}
     # The same likes under another name are the same users.
     assert relative["made"] == relative["other"] == pytest.approx(first.objective)
     assert first.penalty == 0.0
-    assert first.broken == ()
+    assert first.violations == ()
 
 
 def test_broken_promises_are_told_and_take_off_the_score(dataset: Dataset, cache: Path) -> None:
     asked = Constraints(recall={}, f1=10.0, f2=0.0)
 
-    (found,) = chosen({"made": dataset}, cache, space={}, promises=asked).candidates
+    (found,) = chosen({"made": dataset}, cache, space={}, constraints=asked).candidates
 
-    assert [words.partition(" is ")[0] for words in found.broken] == ["made: F1 at 1"]
-    short = 1.0 - float(found.broken[0].split()[5].removesuffix("%")) / 1000.0
+    assert [words.partition(" is ")[0] for words in found.violations] == ["made: F1 at 1"]
+    short = 1.0 - float(found.violations[0].split()[5].removesuffix("%")) / 1000.0
     assert found.score == pytest.approx(found.objective - PENALTY * short, abs=0.01)
 
 
@@ -165,7 +164,7 @@ def test_progress_tells_what_is_done_and_how_much(dataset: Dataset, tmp_path: Pa
 
     assert list(dict.fromkeys(doing for doing, _, _ in told)) == [
         "Learning made, fold 1 of 1",
-        "Playing LMDH",
+        "Replaying LMDH and LogRank",
         "Trying defaults",
         "Trying full",
     ]
@@ -217,7 +216,7 @@ def test_measures_are_those_of_the_scores_by_every_distance() -> None:
     task = drawn_task()
     scores = scores_of(replay(parse_policy("lmdh"), task, rounds=4, k=3), task)
 
-    found = measures_of(scores)
+    found = Measures.of(scores)
 
     np.testing.assert_array_equal(found.recall, scores.mean_recall)
     np.testing.assert_array_equal(found.f1[0], scores.f_score(1.0))
@@ -269,7 +268,7 @@ def test_every_distance_has_its_promise() -> None:
 
 
 def test_folds_are_averaged() -> None:
-    found = averaged([flat(0.2, 0.4, 0.6), flat(0.4, 0.6, 1.0)])
+    found = Measures.mean([flat(0.2, 0.4, 0.6), flat(0.4, 0.6, 1.0)])
 
     assert found.recall[0] == pytest.approx(0.3)
     assert found.f1[0, 3] == pytest.approx(0.5)
@@ -281,9 +280,9 @@ def test_nothing_can_be_held_against_lists_that_please_nobody() -> None:
     shown = Trace("made", np.array([[[0, 1]]]), np.zeros((1, 1, 2), dtype=bool))
 
     with pytest.raises(
-        InputError, match=r"`datasets` 'made' .* the distance 'cosine': its F1 is 0"
+        InputError, match=r"`datasets` 'made' .* LMDH's F1 with the distance 'cosine' is not 0"
     ):
-        check_comparable("made", measures_of(scores_of(shown, task)), ["cosine"])
+        check_comparable("made", Measures.of(scores_of(shown, task)), ["cosine"])
 
 
 #: Set out from, whatever the defaults are
@@ -309,7 +308,7 @@ class Judge:
 def test_the_best_of_each_setting_is_kept_while_the_next_is_searched() -> None:
     judge = Judge(lambda s: -abs(s.full - 1.2) - abs(s.exploration - 0.5) * s.full)
 
-    found = coordinate_descent(judge, START, SEARCHED, passes=3)
+    found = coordinate_descent(judge, START, SEARCHED, max_passes=3)
 
     assert (found[0].settings.full, found[0].settings.exploration) == (1.2, 0.5)
     assert judge.asked[0] == ("defaults", [START])
@@ -321,8 +320,8 @@ def test_a_later_pass_goes_on_where_settings_depend_on_each_other() -> None:
     # Only with exploration 0.5 is a floor of 1.2 any good.
     judge = Judge(lambda s: s.exploration + (s.full == 1.2) * (2 * s.exploration - 0.6))
 
-    once = coordinate_descent(judge, START, SEARCHED, passes=1)
-    twice = coordinate_descent(judge, START, SEARCHED, passes=3)
+    once = coordinate_descent(judge, START, SEARCHED, max_passes=1)
+    twice = coordinate_descent(judge, START, SEARCHED, max_passes=3)
 
     assert (once[0].settings.full, once[0].settings.exploration) == (0.8, 0.5)
     assert (twice[0].settings.full, twice[0].settings.exploration) == (1.2, 0.5)
@@ -331,18 +330,18 @@ def test_a_later_pass_goes_on_where_settings_depend_on_each_other() -> None:
 def test_nothing_is_tried_twice() -> None:
     judge = Judge(lambda s: s.full)
 
-    found = coordinate_descent(judge, START, SEARCHED, passes=5)
+    found = coordinate_descent(judge, START, SEARCHED, max_passes=5)
     asked = [one for _, batch in judge.asked for one in batch]
 
     assert len(asked) == len(set(asked)) == len(found)
     assert {one.settings for one in found} == set(asked)
 
 
-@pytest.mark.parametrize("gain", [0.0, LEAST_GAIN])
+@pytest.mark.parametrize("gain", [0.0, MIN_GAIN])
 def test_settings_stay_where_others_are_hardly_better(gain: float) -> None:
     judge = Judge(lambda s: 1.0 + gain * (s != START))
 
-    found = coordinate_descent(judge, START, SEARCHED, passes=3)
+    found = coordinate_descent(judge, START, SEARCHED, max_passes=3)
 
     assert found[0].settings == START
 
@@ -351,12 +350,12 @@ def test_of_values_as_good_the_nearest_and_then_the_lower_wins() -> None:
     searched = (Coordinate("full", (0.2, 0.4, 0.8, 1.2)),)
     judge = Judge(lambda s: float(s.full != 0.8))
 
-    found = coordinate_descent(judge, START, searched, passes=3)
+    found = coordinate_descent(judge, START, searched, max_passes=3)
 
     assert found[0].settings.full == 0.4
 
 
 def test_nothing_to_search_leaves_the_defaults() -> None:
-    (found,) = coordinate_descent(Judge(lambda _: 1.0), START, (), passes=3)
+    (found,) = coordinate_descent(Judge(lambda _: 1.0), START, (), max_passes=3)
 
     assert found.settings == START

@@ -9,14 +9,8 @@ import pytest
 
 from variegate import Catalogue
 from variegate.errors import DataError, InputError, NotFoundError
-from variegate.evaluation.tuning_result import (
-    SPACE,
-    Candidate,
-    Coordinate,
-    LearnerSettings,
-    TuningResult,
-    coordinates,
-)
+from variegate.evaluation.tuning import SPACE, Coordinate, coordinates
+from variegate.evaluation.tuning_result import Candidate, LearnerSettings, TuningResult
 from variegate.policies import parse_policy
 from variegate.policies.lmdp import LMDP
 from variegate.prior import fit_prior
@@ -51,7 +45,7 @@ def test_defaults_are_those_of_fit_prior(distances: int) -> None:
 def test_every_default_is_among_what_is_tried() -> None:
     settings = LearnerSettings()
 
-    assert [c.name for c in coordinates(None, 2) if c.of(settings) not in c.values] == []
+    assert [c.name for c in coordinates(None, 2) if c.value(settings) not in c.values] == []
     assert {f.name for f in fields(settings)} - {"scales"} == set(SPACE) - {"scale"}
 
 
@@ -60,7 +54,7 @@ def test_applied_to_a_plain_fit_they_are_what_fit_prior_makes_of_them(distances:
     settings = LearnerSettings(noise_factor=3.0, beta_variance=0.1, opening=0.6, scales=(2.0,))
     catalogue = items(distances)
 
-    found = settings.applied(fit_prior(catalogue, LIKES, noise_factor=1.0))
+    found = settings.apply(fit_prior(catalogue, LIKES, noise_factor=1.0))
     expected = fit_prior(catalogue, LIKES, **settings.prior_options(distances))
 
     np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-12)
@@ -87,8 +81,8 @@ def test_opening_is_shared_out_by_the_scales(
     assert found == pytest.approx(beta)
 
 
-def test_policy_line_is_read_back_as_the_policy() -> None:
-    line = LearnerSettings(0.1, 0.35, 1.0, 15.0).policy_line("kept/prior.npz")
+def test_policy_spec_is_read_back_as_the_policy() -> None:
+    line = LearnerSettings(0.1, 0.35, 1.0, 15.0).policy_spec("kept/prior.npz")
     spec = parse_policy(line)
 
     assert line == "lmdp:prior=kept/prior.npz,exploration=0.1,floor=[0.35,1,15]"
@@ -103,7 +97,7 @@ def test_policy_line_is_read_back_as_the_policy() -> None:
 @pytest.mark.parametrize("path", ["a,b.npz", "a[1].npz"])
 def test_path_that_a_line_cannot_hold_is_refused(path: str) -> None:
     with pytest.raises(InputError, match="`prior_path` must have no comma and no bracket"):
-        LearnerSettings().policy_line(path)
+        LearnerSettings().policy_spec(path)
 
 
 @pytest.mark.parametrize(
@@ -122,13 +116,13 @@ def test_settings_that_make_no_sense_are_refused(change: dict[str, object], mess
 def test_other_values_come_nearest_first_and_of_two_the_lower() -> None:
     coordinate = Coordinate("full", (0.4, 0.6, 0.8, 1.0, 1.3))
 
-    found = coordinate.others(LearnerSettings(full=0.8))
+    found = coordinate.alternatives(LearnerSettings(full=0.8))
 
     assert [one.full for one in found] == [0.6, 1.0, 0.4, 1.3]
 
 
 def test_value_outside_the_grid_stands_between_its_neighbours() -> None:
-    found = Coordinate("full", (0.4, 1.0, 1.3)).others(LearnerSettings(full=0.9))
+    found = Coordinate("full", (0.4, 1.0, 1.3)).alternatives(LearnerSettings(full=0.9))
 
     assert [one.full for one in found] == [0.4, 1.0, 1.3]
 
@@ -136,10 +130,10 @@ def test_value_outside_the_grid_stands_between_its_neighbours() -> None:
 def test_scale_of_a_later_distance_leaves_the_others() -> None:
     coordinate = Coordinate("scale", (0.5, 1.0), place=1)
 
-    (found,) = coordinate.others(LearnerSettings())
+    (found,) = coordinate.alternatives(LearnerSettings())
 
     assert found.scales == (1.0, 0.5)
-    assert coordinate.of(found) == 0.5
+    assert coordinate.value(found) == 0.5
 
 
 def test_scales_that_mean_the_same_are_the_same() -> None:
@@ -204,12 +198,12 @@ def test_file_is_json_with_the_score_of_all_that_was_tried(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{}", "not a complete file of chosen settings: 'format'"),
-        ("[1]", "not a complete file of chosen settings"),
-        ("nonsense", "not a complete file of chosen settings"),
-        ('{"format": "other", "version": 1}', "not settings that this variegate chose"),
+        ("{}", "not a complete file of tuned settings: 'format'"),
+        ("[1]", "not a complete file of tuned settings"),
+        ("nonsense", "not a complete file of tuned settings"),
+        ('{"format": "other", "version": 1}', "not a file of tuned settings of this version"),
         (
-            '{"format": "variegate chosen settings", "version": 1, "candidates": [], '
+            '{"format": "variegate tuned settings", "version": 1, "candidates": [], '
             '"settings": {"half": -1}}',
             "`half` must be a number greater than 0",
         ),
@@ -224,26 +218,31 @@ def test_other_files_are_told_to_be_none(text: str, message: str, tmp_path: Path
 
 
 def test_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no chosen settings at"):
+    with pytest.raises(DataError, match="no tuned settings at"):
         TuningResult.load(tmp_path / "chosen.json")
 
 
-def test_policy_line_has_the_chosen_settings() -> None:
-    assert result().policy_line("p.npz") == "lmdp:prior=p.npz,exploration=0.3,floor=[0.35,1,50]"
+def test_policy_spec_has_the_chosen_settings() -> None:
+    assert (
+        result().settings.policy_spec("p.npz")
+        == "lmdp:prior=p.npz,exploration=0.3,floor=[0.35,1,50]"
+    )
 
 
 def test_words_say_how_it_was_chosen() -> None:
     lines = result().describe()
 
-    assert lines[0].endswith("who were held out: a 150, b 200; 2 folds, 30 rounds of 10 items")
-    assert lines[1] == "test users of splits 0, 1 had no part in it"
-    assert lines[2] == "mean F1 over rounds, LMDH's = 1: 1.150 (a 1.200, b 1.100)"
+    assert lines[0].endswith(
+        "held-out training users: a 150, b 200; 2 folds, 30 rounds of 10 items"
+    )
+    assert lines[1] == "test users of splits 0, 1 are excluded"
+    assert lines[2] == "mean F1 over rounds, relative to LMDH: 1.150 (a 1.200, b 1.100)"
     assert lines[3] == "a: recall at 5 is 99.0%"
     assert result(splits=()).describe()[1] == "all users are training users: test on others"
 
 
 def test_table_has_the_chosen_first_and_always_the_defaults() -> None:
-    rows = [line.split() for line in result().describe(most=1)[5:]]
+    rows = [line.split() for line in result().describe(max_rows=1)[5:]]
 
     assert rows[1] == ["1.100", "1.150", "0.050", "0.3", "[0.35,1,50]", "2", "0.02", "1:2"]
     assert rows[2][-3:] == ["1:1", "the", "defaults"]
@@ -257,11 +256,11 @@ def test_table_of_one_distance_has_no_scales() -> None:
 def test_kept_promises_are_said() -> None:
     best = Candidate(BEST, {"a": 1.2}, (), 0.0)
 
-    assert "all promises are kept" in result(candidates=(best,)).describe()
+    assert "all constraints are met" in result(candidates=(best,)).describe()
 
 
 @pytest.mark.parametrize(("users", "is_said"), [(49, True), (50, False)])
 def test_few_users_are_said_to_be_few(users: int, is_said: bool) -> None:
     told = "\n".join(result(users={"a": 500, "b": users}).describe())
 
-    assert ("luck as much as choice" in told) is is_said
+    assert ("mostly noise" in told) is is_said

@@ -141,7 +141,7 @@ def _settings(
     chosen = chosen_for(console, source, training, users=users, workers=workers)
     target = _beside(place, "-chosen.json")
     chosen.save(target)
-    for line in chosen.describe(most=5):
+    for line in chosen.describe(max_rows=5):
         say(console, line)
     say(console, f"{target}: all that was tried\n")
     return chosen.settings
@@ -165,7 +165,7 @@ def _fit_and_say(
     show_prior(console, prior, place, catalogue)
     catalogue.save(beside)
     say_saved(console, catalogue, beside)
-    say_next(console, beside, used.policy_line(place) if settings else f"lmdp:prior={place}")
+    say_next(console, beside, used.policy_spec(place) if settings else f"lmdp:prior={place}")
 
 
 def _beside(place: Path, ending: str) -> Path:
@@ -312,21 +312,21 @@ class Source:
 def source_from_likes(console: "Console", data: "Dataset", training: "Training") -> Source:
     """Learn vectors of the items from who liked what."""
     from variegate.cli.build_options import catalogue_from_likes
-    from variegate.evaluation.replay import liked_rows
+    from variegate.evaluation.replay import likes_as_rows
 
     catalogue, learnt_from = catalogue_from_likes(console, data, training)
-    return Source(catalogue, learnt_from, liked_rows(learnt_from, catalogue.ids))
+    return Source(catalogue, learnt_from, likes_as_rows(learnt_from, catalogue.ids))
 
 
 def source_from_catalogue(console: "Console", file: str, data: "Dataset") -> Source:
     """Take the features that a catalogue has."""
     from variegate.cli.output import say
     from variegate.errors import DataError
-    from variegate.evaluation.replay import liked_rows
+    from variegate.evaluation.replay import likes_as_rows
     from variegate.model.catalogue import Catalogue
 
     catalogue = Catalogue.load(file)
-    likes = liked_rows(data, catalogue.ids)
+    likes = likes_as_rows(data, catalogue.ids)
     if not likes:
         raise DataError(
             f"{file}: none of the {len(data.item_ids):,} items that {data.name} tells of is in it"

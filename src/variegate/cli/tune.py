@@ -94,7 +94,7 @@ def choose(
             found,
             protocol=_protocols(found, distances),
             split=splits,
-            promises=None if no_promises else Constraints(),
+            constraints=None if no_promises else Constraints(),
             workers=count,
             cache=cache_folder(),
             progress=tell,
@@ -103,7 +103,7 @@ def choose(
     if target is not None:
         chosen.save(target)
     if as_json:
-        print_json(chosen.plain())
+        print_json(chosen.as_json())
         return
     _tell(console, chosen, target, next(iter(datasets or found)))
 
@@ -113,7 +113,7 @@ def _tell(console: "Console", chosen: "TuningResult", target: "Path | None", fir
 
     for line in chosen.describe():
         say(console, line)
-    say(console, f"\n{chosen.policy_line('prior.npz')}", style="bold")
+    say(console, f"\n{chosen.settings.policy_spec('prior.npz')}", style="bold")
     if target is None:
         say(console, "Keep it with --out chosen.json")
         return

@@ -1,4 +1,4 @@
-"""Intervals over users: of one policy, and of the difference of two, by paired bootstrap."""
+"""Bootstrap intervals over users: of one policy, and of the paired difference of two."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Interval:
     overall: tuple[float, float, float]
 
     def by_round(self) -> Iterator[tuple[int, float, float, float]]:
-        """Give the round, the mean, low and high."""
+        """Yield the round, the mean, low and high."""
         numbers = (self.mean.tolist(), self.low.tolist(), self.high.tolist())
         return zip(range(1, len(self.mean) + 1), *numbers, strict=True)
 
@@ -60,7 +60,7 @@ def standard_error(splits: Sequence[Scores], measure: str, *, draws: int = DRAWS
 
 
 def interval(splits: Sequence[Scores], measure: str, *, draws: int = DRAWS) -> Interval:
-    """Return a measure of one policy with its intervals.
+    """Return a measure of one policy with its 95% intervals.
 
     Users are resampled with replacement within each split, with a fixed seed.
     """
@@ -72,13 +72,13 @@ def difference(
 ) -> Interval:
     """Return a measure of `ours` minus that of `theirs`, with the same resampled users for both.
 
-    Each has the scores of one policy on the same splits in the same order.
+    Both are the scores of one policy on the same splits in the same order.
     """
     for a, b in zip(ours, theirs, strict=True):
         if a.recall.shape != b.recall.shape:
             raise InputError(
-                f"`theirs` must be of the same users as `ours`, got {b.recall.shape} for "
-                f"{a.recall.shape}"
+                f"`theirs` must have the same users and rounds as `ours`, got shape "
+                f"{b.recall.shape} for {a.recall.shape}"
             )
     drawn = _resample(ours, measure, draws) - _resample(theirs, measure, draws)
     mean = mean_measure(ours, measure) - mean_measure(theirs, measure)
@@ -101,12 +101,12 @@ def _resample(splits: Sequence[Scores], measure: str, draws: int) -> FloatArray:
 
 
 # One policy's scores are compared with many others by many measures, and resampling takes the
-# time. With 30 rounds an entry takes half a megabyte; a full reproduction has 800 of them.
+# time. With 30 rounds an entry takes half a megabyte; a full run of the experiments has 800.
 @lru_cache(maxsize=1024)
 def drawn_means(scores: Scores, number: int, draws: int) -> tuple[FloatArray, FloatArray]:
     """Return mean recall and mean diversity of each resample, (draws, rounds) each.
 
-    `number` is that of the split: its resamples are the same for every policy.
+    `number` is the number of the split: its resamples are the same for every policy.
     """
     users = len(scores.recall)
     weights = _user_counts(users, number, draws) / users

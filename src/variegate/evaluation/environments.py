@@ -6,7 +6,7 @@ Importing this module registers them, and Gymnasium can do that by itself::
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import comb, perm
 from typing import Any, Final, TypeAlias
 
@@ -15,11 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_count
 from variegate.errors import InputError, MissingExtraError, StateError
+from variegate.evaluation.replay import PolicyFactory
 from variegate.evaluation.simulation import clicks, draw_taste
 from variegate.model.catalogue import Catalogue
 from variegate.model.search import exhaustive, greedy
 from variegate.model.utility import Utility
-from variegate.policies import Policy, make_policy
+from variegate.policies import parse_policy
 
 try:
     import gymnasium
@@ -326,7 +327,7 @@ class ReplayEnvironment(ListEnvironment):
 
 def play(
     env: gymnasium.Env[Any, Any],
-    policy: str | Callable[[Catalogue], Policy],
+    policy: str | PolicyFactory,
     rounds: int,
     *,
     seed: int | None = None,
@@ -341,7 +342,7 @@ def play(
     env
         An environment of this module, with or without wrappers that do not change the actions.
     policy
-        A name of `variegate.POLICIES`, or a function that makes a policy for a catalogue: the
+        As text, such as ``"lmdh:ridge=1"``, or a function that makes one for a catalogue: the
         items can differ from episode to episode.
     rounds
         The maximum number of lists.
@@ -365,9 +366,8 @@ def play(
     env.reset(seed=seed, options=options)
     # The environment seeds its own numbers with `seed` itself, so the policy gets a child.
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
-    player = (
-        make_policy(policy, world.catalogue) if isinstance(policy, str) else policy(world.catalogue)
-    )
+    make = parse_policy(policy) if isinstance(policy, str) else policy
+    player = make(world.catalogue)
     rewards: list[float] = []
     is_over = False
     while len(rewards) < rounds and not is_over:

@@ -1,7 +1,7 @@
-"""The paper's measures of a replay, and what else people ask of one.
+"""Measures of a replay: the paper's, and other usual ones.
 
-Lists come as rows of the catalogue, (users, rounds, K), with -1 where a list was shorter;
-clicks have the same shape. Measures of users come back as (users, rounds).
+Lists are rows of the catalogue, (users, rounds, K), with -1 where a list was shorter; clicks have
+the same shape. Measures per user have shape (users, rounds).
 """
 
 import json
@@ -20,38 +20,38 @@ from variegate.model.distances import Distance
 
 #: With more items than this, the distances of all pairs would take gigabytes.
 MAX_ITEMS_IN_MEMORY: Final = 5000
-#: Up to this length, going through the pairs of positions is quicker than through the lists.
+#: Up to this length, a loop over pairs of positions is faster than a loop over lists.
 MAX_LENGTH_IN_MEMORY: Final = 40
 
 
-def recall(clicks: MaskArray, liked: IndexArray) -> FloatArray:
-    """Return Recall(t) of each user: the share of what they like that was shown by round t.
+def recall(clicks: MaskArray, n_likes: IndexArray) -> FloatArray:
+    """Return Recall(t) of each user: the share of their liked items that was shown by round t.
 
     Parameters
     ----------
     clicks
         Which positions were clicked, (users, rounds, K).
-    liked
+    n_likes
         How many items each user likes, at least 1, (users,).
 
     Examples
     --------
     >>> clicks = np.array([[[True, False], [False, True]]])
-    >>> recall(clicks, liked=np.array([4]))
+    >>> recall(clicks, n_likes=np.array([4]))
     array([[0.25, 0.5 ]])
     """
-    if np.any(liked < 1):
-        user = int(np.argmax(liked < 1))
-        raise InputError(f"`liked` must be at least 1, got {liked[user]} for user {user}")
-    hits: FloatArray = np.cumsum(clicks.sum(axis=2), axis=1) / liked[:, None]
+    if np.any(n_likes < 1):
+        user = int(np.argmax(n_likes < 1))
+        raise InputError(f"`n_likes` must be at least 1, got {n_likes[user]} for user {user}")
+    hits: FloatArray = np.cumsum(clicks.sum(axis=2), axis=1) / n_likes[:, None]
     return hits
 
 
 def list_diversity(lists: IndexArray, h: Distance, pairs: FloatArray | None = None) -> FloatArray:
     """Return the mean distance between the items of each list, (users, rounds).
 
-    A list of one item has no pairs: its diversity is 0, as is that of an empty one. `pairs` are
-    the distances from `pair_distances`, if they are known already.
+    The diversity of a list with fewer than two items is 0. `pairs` are the distances from
+    `pair_distances`, if they are known already.
     """
     k = lists.shape[2]
     pairs = pair_distances(h, k) if pairs is None else pairs
@@ -60,9 +60,9 @@ def list_diversity(lists: IndexArray, h: Distance, pairs: FloatArray | None = No
     total, count = np.zeros(lists.shape[:2]), np.zeros(lists.shape[:2])
     for i in range(k):
         for j in range(i):
-            there = (lists[:, :, i] >= 0) & (lists[:, :, j] >= 0)
-            total += np.where(there, pairs[lists[:, :, i], lists[:, :, j]], 0.0)
-            count += there
+            both = (lists[:, :, i] >= 0) & (lists[:, :, j] >= 0)
+            total += np.where(both, pairs[lists[:, :, i], lists[:, :, j]], 0.0)
+            count += both
     return total / np.maximum(count, 1.0)
 
 
@@ -72,7 +72,7 @@ def pair_distances(h: Distance, k: int) -> FloatArray | None:
 
 
 def _one_by_one(lists: IndexArray, h: Distance) -> FloatArray:
-    """Return what `list_diversity` does, with the memory of one list's distances."""
+    """`list_diversity` list by list, with the distances of one list in memory."""
     means = np.zeros(lists.shape[:2])
     for place in np.ndindex(*means.shape):
         rows = lists[place][lists[place] >= 0]
@@ -93,9 +93,9 @@ def diversity(lists: IndexArray, h: Distance, pairs: FloatArray | None = None) -
 
 
 def f_score(recall: FloatArray, diversity: FloatArray, beta: float = 1.0) -> FloatArray:
-    """Return F_beta, in which recall weighs `beta` times as much; 0 where both are 0.
+    """Return F_beta, in which recall has `beta` times the weight; 0 where both are 0.
 
-    The paper takes it of the user-averaged recall and diversity, not of each user's.
+    The paper computes it from the means over users, not per user.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def f_score(recall: FloatArray, diversity: FloatArray, beta: float = 1.0) -> Flo
 
 
 def coverage(lists: IndexArray, items: int) -> FloatArray:
-    """Return the share of the catalogue that some user was shown by round t, (rounds,)."""
+    """Return the share of the catalogue that was shown to any user by round t, (rounds,)."""
     first = np.full(items, lists.shape[1])
     for t in reversed(range(lists.shape[1])):
         shown = lists[:, t]
@@ -119,7 +119,7 @@ def coverage(lists: IndexArray, items: int) -> FloatArray:
 
 
 def gini(lists: IndexArray, items: int) -> float:
-    """Return how unevenly showings fall on the items: 0 all alike, near 1 a few get them all.
+    """Return the Gini coefficient of how often items are shown: 0 if equally often.
 
     Examples
     --------
@@ -136,12 +136,13 @@ def gini(lists: IndexArray, items: int) -> float:
 def novelty(lists: IndexArray, popularity: FloatArray, users: int) -> FloatArray:
     """Return the mean of -log2 of the share of training users who liked a shown item.
 
-    Items that nobody liked count as liked by one. Shape (users, rounds); lists up to round t.
+    Items that nobody liked count as liked by one. The mean is over the lists up to round t,
+    (users, rounds).
     """
     surprise = -np.log2(np.maximum(popularity, 1.0) / max(users, 1))
-    there = lists >= 0
-    total = np.cumsum(np.where(there, surprise[lists], 0.0).sum(axis=2), axis=1)
-    means: FloatArray = total / np.maximum(np.cumsum(there.sum(axis=2), axis=1), 1)
+    is_item = lists >= 0
+    total = np.cumsum(np.where(is_item, surprise[lists], 0.0).sum(axis=2), axis=1)
+    means: FloatArray = total / np.maximum(np.cumsum(is_item.sum(axis=2), axis=1), 1)
     return means
 
 
@@ -161,17 +162,17 @@ class Scores:
     recall: FloatArray
     #: Div(t) of each user, for each distance of the catalogue, (m, users, rounds)
     diversity: FloatArray
-    #: Share of the catalogue that was shown to anyone by round t, (rounds,)
+    #: Share of the catalogue that was shown to any user by round t, (rounds,)
     coverage: FloatArray
     #: Mean surprise of the items shown, (users, rounds); nan where popularity is not known
     novelty: FloatArray
     #: Share of clicks at each position, (K,)
     hits: FloatArray
-    #: How unevenly showings fall on the items
+    #: Gini coefficient of how often items are shown
     gini: float
-    #: What the diversities are measured by
+    #: The names of the distances
     distances: tuple[str, ...]
-    #: The settings that these scores are of
+    #: What was measured: policy, split and the like
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -189,7 +190,7 @@ class Scores:
         return f_score(self.mean_recall, self.mean_diversity, beta)
 
     def save(self, path: str | Path) -> None:
-        """Write the scores to a file, whole or not at all."""
+        """Write the scores to a file, atomically."""
         header = {
             "label": self.label,
             "gini": self.gini,
@@ -203,7 +204,7 @@ class Scores:
 
     @classmethod
     def load(cls, path: str | Path) -> "Scores":
-        """Read what `save` wrote, or raise DataError."""
+        """Read a file that `save` wrote, or raise DataError."""
         with open_npz(path, "scores") as arrays:
             header = json.loads(arrays["header"].tobytes())
             return cls(
@@ -225,7 +226,7 @@ def scores_of(
     *,
     pairs: Sequence[FloatArray | None] | None = None,
 ) -> Scores:
-    """Return the measures of what a policy showed.
+    """Return the measures of a trace.
 
     `pairs` are the `pair_distances` of the catalogue's distances, if they are known already.
     """
@@ -239,7 +240,7 @@ def scores_of(
         surprise = novelty(trace.lists, task.popularity, task.training_users)
     return Scores(
         trace.label,
-        recall(trace.clicks, task.liked),
+        recall(trace.clicks, task.n_likes),
         np.array(diversities).reshape(len(diversities), *trace.lists.shape[:2]),
         coverage(trace.lists, len(catalogue)),
         surprise,

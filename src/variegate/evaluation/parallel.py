@@ -1,11 +1,8 @@
-"""Work shared by several processes."""
+"""Run jobs in several processes."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context
 from typing import Any, TypeVar
 
 from variegate.errors import VariegateError
@@ -30,6 +27,11 @@ def parallel_map(
         for number, job in enumerate(jobs):
             yield number, work(*job)
         return
+    # Imported here: they take as long as the rest of the package's imports together.
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
     # Spawned, not forked: a fork can copy locks that threads of BLAS or numba hold.
     with (
         _single_threaded_blas(),

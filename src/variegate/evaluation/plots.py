@@ -1,4 +1,4 @@
-"""Pictures of results, each method in one colour everywhere."""
+"""Plots of results; a policy has the same colour in all of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Okabe and Ito's colours, which the colour-blind can tell apart; LMDP and LMDH stand out.
+#: Okabe and Ito's palette, which is safe for colour blindness; LMDP and LMDH stand out.
 COLOURS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "lmdp": "#111111",
@@ -38,8 +38,8 @@ COLOURS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
-#: Curves of more points than this are thinned: no eye can tell, and files stay small.
-MOST_POINTS: Final = 250
+#: Curves with more points than this are thinned, to keep files small.
+MAX_POINTS: Final = 250
 
 _STYLE: Final[dict[Any, Any]] = {
     "font.size": 10.0,
@@ -52,7 +52,7 @@ _STYLE: Final[dict[Any, Any]] = {
     "axes.spines.right": False,
     "axes.titlelocation": "left",
     "axes.edgecolor": "#666666",
-    "svg.hashsalt": "variegate",  # the same picture is the same file
+    "svg.hashsalt": "variegate",  # makes the output deterministic
 }
 
 
@@ -69,18 +69,18 @@ class Curve:
 
     @property
     def end(self) -> float:
-        """Where the curve ends."""
+        """The last value of the mean."""
         return float(self.mean[-1])
 
 
 def colour_of(policy: str) -> str:
-    """Return the colour of a policy, whatever its options; black for one of your own."""
+    """Return the colour of a policy with any options; black for your own policies."""
     return COLOURS.get(policy.partition(":")[0], "#000000")
 
 
 @contextmanager
 def drawing_style() -> Iterator[None]:
-    """Draw and save inside this, for pictures that are readable at half a page's width."""
+    """Set the style for drawing and saving figures that are readable at half a page's width."""
     try:
         from matplotlib import rc_context
     except ImportError:
@@ -92,7 +92,7 @@ def drawing_style() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """Return an empty figure, in inches, that belongs to no window."""
+    """Return an empty figure without a window; sizes in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), dpi=200, layout="constrained")
@@ -101,7 +101,7 @@ def new_figure(width: float, height: float) -> "Figure":
 def draw_curves(axes: "Axes", curves: Sequence[Curve]) -> None:
     """Draw each curve over the rounds, with a band of two standard errors."""
     for curve in curves:
-        step = max(len(curve.mean) // MOST_POINTS, 1)
+        step = max(len(curve.mean) // MAX_POINTS, 1)
         shown = np.r_[0 : len(curve.mean) - 1 : step, len(curve.mean) - 1]
         rounds, mean, band = shown + 1, curve.mean[shown], 2.0 * curve.error[shown]
         axes.plot(
@@ -134,7 +134,7 @@ def regret_curves(
 def draw_regret(simulation: Simulation, path: str | Path) -> None:
     """Draw the mean cumulative regret of each policy, with bands of two standard errors.
 
-    Where some policies end far below the others, a second panel shows those closer up.
+    If some policies end far below the others, a second panel zooms in on those.
     """
     curves = regret_curves(simulation.names, simulation.labels, simulation.cumulative())
     with drawing_style():
@@ -145,18 +145,18 @@ def draw_regret(simulation: Simulation, path: str | Path) -> None:
         panels[0].set_ylabel("cumulative regret")
         _label_ends(panels[0], [curve for curve in curves if curve not in low])
         if low:
-            draw_regret_panel(panels[1], low, "closer up")
+            draw_regret_panel(panels[1], low, "zoomed in")
             _label_ends(panels[1], low)
         figure.suptitle(
-            f"How far the lists fall short of the best: mean of {simulation.runs} simulated "
-            "users, bands of two standard errors",
+            f"Cumulative regret: mean of {simulation.runs} simulated users, bands of two standard "
+            "errors",
             fontsize=9.5,
         )
         figure.savefig(path)
 
 
 def low_curves(curves: Sequence[Curve]) -> list[Curve]:
-    """Return the curves that end so far below the highest that they need a closer look."""
+    """Return the curves that end below a third of the highest."""
     highest = max(curve.end for curve in curves)
     return [curve for curve in curves if curve.end < highest / 3.0]
 
@@ -170,12 +170,12 @@ def draw_regret_panel(axes: "Axes", curves: Sequence[Curve], title: str) -> None
 
 
 def _label_ends(axes: "Axes", curves: Sequence[Curve]) -> None:
-    """Write each label at the right end of its curve, pushed apart where they would touch."""
+    """Write each label at the right end of its curve, with a minimum gap between labels."""
     bottom, top = axes.get_ylim()
-    least = 0.075 * (top - bottom)
+    min_gap = 0.075 * (top - bottom)
     at = -np.inf
     for curve in sorted(curves, key=lambda curve: curve.end):
-        at = max(curve.end, at + least)
+        at = max(curve.end, at + min_gap)
         axes.annotate(
             curve.label,
             xy=(1.0, at),

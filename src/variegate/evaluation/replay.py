@@ -1,8 +1,8 @@
 """Interaction replay: policies against users whose held-out likes are known.
 
 Every item that a user did not like counts as rejected, and an item once shown leaves the
-candidates. This is *not* Li et al.'s unbiased replay (that is `evaluation.offpolicy`), whatever
-the paper calls it (erratum E15).
+candidates. This is *not* Li et al.'s unbiased replay (that is `evaluation.offpolicy`), despite the
+name that the paper gives it (erratum E15).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,27 +30,27 @@ from variegate.prior import (
     fit_prior,
 )
 
-#: Makes a fresh policy for one user.
+#: Makes a new policy for one user.
 PolicyFactory: TypeAlias = Callable[[Catalogue], Policy]
 
 
 @dataclass(frozen=True, eq=False)
 class ReplayTask:
-    """Items to choose from, and people whose likes among them are known.
+    """Items, and test users whose likes among them are known.
 
-    Users with no likes among the items cannot be measured: they are left out and counted.
+    Users who like none of the items cannot be measured: they are left out and counted.
     """
 
     name: str
     catalogue: Catalogue
     #: Rows of the items that each user likes, sorted
     likes: tuple[IndexArray, ...]
-    #: Users left out because they like none of the items
+    #: The number of users left out because they like none of the items
     left_out: int = 0
-    #: How many training users liked each item, (L,), and how many there were
+    #: How many training users like each item, (L,), and the number of training users
     popularity: FloatArray | None = None
     training_users: int = 0
-    #: Rows of the items that each training user likes, sorted, where a prior can be fitted to them
+    #: Rows of the items that each training user likes, sorted; empty if not known
     training_likes: tuple[IndexArray, ...] = ()
 
     def __post_init__(self) -> None:
@@ -59,46 +59,46 @@ class ReplayTask:
                 raise InputError(f"`likes` must not be empty, got none for user {user}")
 
     @property
-    def liked(self) -> IndexArray:
+    def n_likes(self) -> IndexArray:
         """How many items each user likes, (users,)."""
         return np.array([len(rows) for rows in self.likes], dtype=np.intp)
+
+    def with_popularity(self) -> "ReplayTask":
+        """Return the task with one more feature of the items: their popularity in training."""
+        if self.popularity is None:
+            raise InputError(
+                f"`task` must know how popular its items are, got {self.name!r} without"
+            )
+        return replace(self, catalogue=add_popularity_feature(self.catalogue, self.popularity))
+
+    def with_collaborative_features(self, *, tastes: int = TASTES) -> "ReplayTask":
+        """Return the task with features from the training likes: popularity and SVD factors.
+
+        `tastes` is the number of SVD factors.
+        """
+        self._check_training_likes()
+        catalogue = add_collaborative_features(self.catalogue, self.training_likes, tastes=tastes)
+        return replace(self, catalogue=catalogue)
+
+    def fit_prior(self, **options: Any) -> Prior:
+        """Return the prior fitted to the training users; `options` as for `fit_prior`."""
+        self._check_training_likes()
+        return fit_prior(self.catalogue, self.training_likes, **options)
+
+    def _check_training_likes(self) -> None:
+        if not self.training_likes:
+            raise InputError(f"`task` must have training users, got {self.name!r} without")
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What a policy showed each user, round by round, and what was clicked."""
+    """The lists that a policy showed each user, round by round, and the clicks."""
 
     label: str
     #: Rows of the items shown, -1 where a list was shorter, (users, rounds, K)
     lists: IndexArray
     #: Which of them were clicked, (users, rounds, K)
     clicks: MaskArray
-
-
-def replay_user(
-    policy: Policy, likes: IndexArray, *, rounds: int, k: int, rng: np.random.Generator
-) -> tuple[IndexArray, MaskArray]:
-    """Play one user; return the lists and the clicks, (rounds, k) each.
-
-    When fewer than `k` items are left, the list is shorter; when none are, it is empty.
-    """
-    lists = np.full((rounds, k), -1, dtype=np.intp)
-    clicks = np.zeros((rounds, k), dtype=bool)
-    fresh = np.ones(len(policy.catalogue), dtype=bool)
-    wanted = np.zeros(len(policy.catalogue), dtype=bool)
-    wanted[likes] = True
-    left = len(fresh)
-    for t in range(rounds):
-        size = min(k, left)
-        if not size:
-            break
-        slate = policy.recommend(size, candidates=fresh, rng=rng)
-        clicked = wanted[slate.items]
-        policy.update(slate, clicked.astype(np.float64))
-        fresh[slate.items] = False
-        left -= size
-        lists[t, :size], clicks[t, :size] = slate.items, clicked
-    return lists, clicks
 
 
 def replay(
@@ -110,15 +110,14 @@ def replay(
     k: int = 10,
     seed: int = 0,
 ) -> Trace:
-    """Play a policy against the users of a task, each with a fresh policy.
+    """Replay the users of a task, each with a new policy.
 
-    Every user has random numbers of their own, from the seed and their place in the task, so
-    that who else is played, and where, changes nothing.
+    Every user has a random generator from the seed and their number in the task, so the result
+    for one user does not depend on the others.
     """
     rounds = check_count(rounds, 10**6, name="rounds", of="the most that make sense")
     k = check_count(k, 10**6, of="the most that make sense")
-    chosen = range(len(task.likes)) if users is None else users
-    played = [
+    traces = [
         replay_user(
             make(task.catalogue),
             task.likes[user],
@@ -126,33 +125,59 @@ def replay(
             k=k,
             rng=np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(user,))),
         )
-        for user in chosen
+        for user in (range(len(task.likes)) if users is None else users)
     ]
     label = make(task.catalogue).label
-    lists = np.array([lists for lists, _ in played]).reshape(-1, rounds, k)
-    clicks = np.array([clicks for _, clicks in played]).reshape(-1, rounds, k)
+    lists = np.array([lists for lists, _ in traces]).reshape(-1, rounds, k)
+    clicks = np.array([clicks for _, clicks in traces]).reshape(-1, rounds, k)
     return Trace(label, lists, clicks)
+
+
+def replay_user(
+    policy: Policy, likes: IndexArray, *, rounds: int, k: int, rng: np.random.Generator
+) -> tuple[IndexArray, MaskArray]:
+    """Replay one user; return the lists and the clicks, (rounds, k) each.
+
+    When fewer than `k` items are left, the list is shorter; when none are, it is empty.
+    """
+    lists = np.full((rounds, k), -1, dtype=np.intp)
+    clicks = np.zeros((rounds, k), dtype=bool)
+    fresh = np.ones(len(policy.catalogue), dtype=bool)
+    is_liked = np.zeros(len(policy.catalogue), dtype=bool)
+    is_liked[likes] = True
+    left = len(fresh)
+    for t in range(rounds):
+        size = min(k, left)
+        if not size:
+            break
+        slate = policy.recommend(size, candidates=fresh, rng=rng)
+        clicked = is_liked[slate.items]
+        policy.update(slate, clicked.astype(np.float64))
+        fresh[slate.items] = False
+        left -= size
+        lists[t, :size], clicks[t, :size] = slate.items, clicked
+    return lists, clicks
 
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """What of a data set is replayed (the paper's appendix)."""
+    """How a data set becomes a replay task (the paper's appendix)."""
 
     #: Share of the users to learn embeddings from
     train: float = 0.8
     #: Dimensions of the embeddings
     d: int = 10
-    #: How the embeddings are brought into [-1, 1]
+    #: How the embeddings are scaled to [-1, 1]
     normalise: str = "global"
     #: Distances of the catalogue; the first one is the paper's diversity
     distances: tuple[str, ...] = ("cosine",)
-    #: Only so many of the items that most training users liked; all, if not given
+    #: Only this many items, the most popular in training; all, if not given
     most_popular: int | None = None
-    #: Only so many of the test users who liked most; all, if not given
+    #: Only this many test users, the most active; all, if not given
     most_active: int | None = None
 
 
-#: How the paper treats each data set.
+#: The paper's protocol for each data set.
 PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
     {
         "ml-100k": Protocol(),
@@ -162,7 +187,7 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = MappingProxyType(
 )
 
 
-def rated_task(
+def replay_task(
     dataset: Dataset,
     protocol: Protocol | None = None,
     *,
@@ -171,14 +196,16 @@ def rated_task(
     cache: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ReplayTask:
-    """Return the replay of a data set's test users.
+    """Split the users of a data set, learn embeddings from the training users, and return the task.
 
     Parameters
     ----------
+    protocol
+        The paper's protocol for the data set, if not given.
     split
         Seed of the split and of the embeddings.
     users
-        At most so many test users, drawn at random; all, if not given.
+        At most this many test users, drawn at random; all, if not given.
     cache, progress
         As for `fit_bpr`.
     """
@@ -201,59 +228,33 @@ def rated_task(
             f"`dataset` {dataset.name!r} must have a test user who likes a candidate: none of "
             f"{left_out} likes an item that a training user likes"
         )
-    rows = _rows(dataset, catalogue.ids)
     return ReplayTask(
         dataset.name,
         catalogue,
-        _drawn(likes, users, split),
+        _sample_users(likes, users, split),
         left_out,
-        popularity[rows],
+        popularity[_rows(dataset, catalogue.ids)],
         len(parts.train.user_ids),
-        liked_rows(parts.train, catalogue.ids),
+        likes_as_rows(parts.train, catalogue.ids),
     )
 
 
-def liked_rows(dataset: Dataset, ids: tuple[str, ...]) -> tuple[IndexArray, ...]:
-    """Return what each user likes as rows of the items `ids`; who likes none of them is left out.
+def likes_as_rows(dataset: Dataset, ids: tuple[str, ...]) -> tuple[IndexArray, ...]:
+    """Return the likes of each user as rows of the items `ids`, without users who like none.
 
-    It is what `fit_prior` takes.
+    This is what `fit_prior` takes.
     """
     return tuple(_likes(dataset, ids, None)[0])
 
 
-def popular_task(task: ReplayTask) -> ReplayTask:
-    """Return the same replay over items with one more feature, their popularity in training."""
-    if task.popularity is None:
-        raise InputError(f"`task` must know how popular its items are, got {task.name!r} without")
-    return replace(task, catalogue=add_popularity_feature(task.catalogue, task.popularity))
-
-
-def crowd_task(task: ReplayTask, *, tastes: int = TASTES) -> ReplayTask:
-    """Return the same replay over items with what the training users' likes tell of them.
-
-    The features are the embeddings, the popularity and `tastes` directions of taste.
-    """
-    if not task.training_likes:
-        raise InputError(f"`task` must have training users, got {task.name!r} without")
-    catalogue = add_collaborative_features(task.catalogue, task.training_likes, tastes=tastes)
-    return replace(task, catalogue=catalogue)
-
-
-def fitted_prior(task: ReplayTask, **options: Any) -> Prior:
-    """Return the prior of a task's training users; `options` as for `fit_prior`."""
-    if not task.training_likes:
-        raise InputError(f"`task` must have training users, got {task.name!r} without")
-    return fit_prior(task.catalogue, task.training_likes, **options)
-
-
 def _most_popular(
-    embeddings: Embeddings, dataset: Dataset, popularity: FloatArray, most: int | None
+    embeddings: Embeddings, dataset: Dataset, popularity: FloatArray, count: int | None
 ) -> Embeddings:
-    if most is None or most >= len(embeddings.item_ids):
+    if count is None or count >= len(embeddings.item_ids):
         return embeddings
-    liked = popularity[_rows(dataset, embeddings.item_ids)]
-    # Stable, so that of items liked as often the first stays.
-    return embeddings.taken(np.sort(np.argsort(-liked, kind="stable")[:most]))
+    likes = popularity[_rows(dataset, embeddings.item_ids)]
+    # Stable, so that of items with as many likes the first stays.
+    return embeddings.taken(np.sort(np.argsort(-likes, kind="stable")[:count]))
 
 
 def _likes(
@@ -274,8 +275,8 @@ def _likes(
     return likes, len(found) - len(likes)
 
 
-def _drawn(likes: list[IndexArray], users: int | None, split: int) -> tuple[IndexArray, ...]:
-    """Return the likes of at most so many users, in their order."""
+def _sample_users(likes: list[IndexArray], users: int | None, split: int) -> tuple[IndexArray, ...]:
+    """Return the likes of at most `users` users, in their order."""
     if users is None or users >= len(likes):
         return tuple(likes)
     check_count(users, len(likes), name="users", of="the test users")

@@ -23,8 +23,8 @@ from variegate.evaluation.replay import (
     Protocol,
     ReplayTask,
     Trace,
-    rated_task,
     replay,
+    replay_task,
 )
 from variegate.policies import parse_policy
 
@@ -112,16 +112,15 @@ def evaluate(
 ) -> Evaluation:
     """Replay policies against users whose held-out likes are known, and score them.
 
-    Each user meets a new policy, which knows nothing of them. A random generator for each user,
-    from the seed and the user's number, makes results the same to the last bit at any number of
-    workers.
+    Each user has a new policy, and a random generator from the seed and the user's number, so
+    results are bit-identical for any number of workers.
 
     Parameters
     ----------
     policies
         By name: a policy as text such as ``"lmdh:ridge=1"``, or a class or function that makes one
-        from a catalogue. Or a list of texts. Or a function that returns them for a split, as where
-        a prior is fitted to the split's training users. With several workers they must be
+        from a catalogue. Or a list of texts. Or a function that returns them for a split, for
+        example with a prior fitted to its training users. With several workers they must be
         picklable.
     data
         A data set, which is split into training and test users, or the splits themselves.
@@ -130,8 +129,8 @@ def evaluate(
     rounds
         Lists per user.
     splits, users, protocol, cache
-        For a data set: the number of splits; at most so many test users per split; how to split
-        and learn embeddings; and where to cache embeddings. See `rated_task`.
+        For a data set: the number of splits; the maximum number of test users per split; how to
+        split and learn embeddings; and where to cache embeddings. See `replay_task`.
     seed
         Seed of the policies' random numbers. Splits are seeded by their number.
     workers
@@ -173,14 +172,14 @@ def evaluate(
     for name, count in (("k", k), ("rounds", rounds), ("splits", splits)):
         check_count(count, 10**6, name=name, of="the most that make sense")
     make = _parse(policies)
-    with show_progress(progress) as tell:
-        tasks = list(_tasks(data, splits, users, protocol, cache, tell))
+    with show_progress(progress) as show:
+        tasks = list(_tasks(data, splits, users, protocol, cache, show))
         played = [make(task) for task in tasks]
         found: dict[str, dict[int, Scores]] = {name: {} for name in played[0]}
-        # Of one split at a time: they can take 200 MB.
+        # Those of one split at a time: they can take 200 MB.
         pairs = lru_cache(maxsize=1)(_pairs)
         how = {"rounds": rounds, "k": k, "seed": seed}
-        for split, policy, trace in _replays(played, tasks, how, workers, tell):
+        for split, policy, trace in _replays(played, tasks, how, workers, show):
             task = tasks[split]
             settings = {"policy": policy, "split": split, "left_out": task.left_out}
             scores = scores_of(trace, task, settings, pairs=pairs(task, k))
@@ -192,7 +191,7 @@ def evaluate(
 
 
 def _parse(policies: Policies) -> Callable[[ReplayTask], dict[str, PolicyFactory]]:
-    """Return what gives the policies of a split, or raise InputError for texts that are wrong."""
+    """Return a function from a split to its policies; raise InputError for invalid texts."""
     if callable(policies):
         return lambda task: _factories(policies(task))
     given = policies if isinstance(policies, Mapping) else {text: text for text in policies}
@@ -217,7 +216,7 @@ def _tasks(
     cache: str | Path | None,
     progress: Progress,
 ) -> Iterator[ReplayTask]:
-    """Give the splits of a data set, or the tasks that are given."""
+    """Yield the splits of a data set, or the given tasks."""
     if isinstance(data, ReplayTask):
         yield data
     elif not isinstance(data, Dataset):
@@ -225,7 +224,7 @@ def _tasks(
     else:
         for split in range(splits):
             stage = partial(progress, f"Learning embeddings, split {split + 1} of {splits}")
-            yield rated_task(data, protocol, split=split, users=users, cache=cache, progress=stage)
+            yield replay_task(data, protocol, split=split, users=users, cache=cache, progress=stage)
 
 
 def _replays(
@@ -267,10 +266,10 @@ def _replay(
 def _readable_by_workers(
     tasks: Sequence[ReplayTask], workers: int
 ) -> Iterator[Sequence[ReplayTask | Path]]:
-    """Give the tasks, or with several workers the files that hold them.
+    """Yield the tasks, or with several workers the files that hold them.
 
-    A file is read once by each worker. And a process that ends before it has read all of a pipe,
-    as in a script without a guard, would leave this one waiting for ever.
+    A file is read once by each worker. And a worker that ends before it has read all of a pipe,
+    as in a script without a guard, would block this process forever.
     """
     if workers <= 1:
         yield tasks

@@ -22,7 +22,7 @@ from experiments.beyond.methods import (
 )
 from experiments.plan import COMPARED
 from tests.evaluation.replaying import drawn_task
-from variegate.evaluation.replay import ReplayTask, fitted_prior, popular_task, replay
+from variegate.evaluation.replay import ReplayTask, replay
 from variegate.evaluation.runner import evaluate
 from variegate.policies import LMDH, LMDP
 from variegate.prior import fit_prior
@@ -46,7 +46,7 @@ def task() -> ReplayTask:
 
 @every_method
 def test_a_method_makes_a_policy_in_any_process(method: Method, task: ReplayTask) -> None:
-    played = popular_task(task) if method.items == "popularity" else task
+    played = task.with_popularity() if method.items == "popularity" else task
     (make,) = factories([method], played)
 
     policy = pickle.loads(pickle.dumps(make))(played.catalogue)  # noqa: S301
@@ -92,17 +92,17 @@ def test_our_learners_settings_say_what_its_defaults_are() -> None:
 
 
 def test_our_learner_is_lmdp_with_the_prior_of_the_training_users(task: ReplayTask) -> None:
-    popular = popular_task(task)
+    popular = task.with_popularity()
     (ours,) = [method for method in METHODS if method.key == OURS]
     (make,) = factories([ours], popular)
 
-    direct = replay(lambda items: LMDP(items, prior=fitted_prior(popular)), popular, rounds=3, k=4)
+    direct = replay(lambda items: LMDP(items, prior=popular.fit_prior()), popular, rounds=3, k=4)
 
     np.testing.assert_array_equal(replay(make, popular, rounds=3, k=4).lists, direct.lists)
 
 
 def test_a_prior_goes_to_other_processes(task: ReplayTask) -> None:
-    popular = replace(popular_task(task), likes=task.likes * 5)
+    popular = replace(task.with_popularity(), likes=task.likes * 5)
     makes = factories([method for method in METHODS if method.key == OURS], popular)
 
     here, there = (
@@ -124,7 +124,7 @@ def test_parts_have_the_one_thing_and_not_the_others() -> None:
 
 
 def test_priors_of_the_same_options_are_fitted_once(task: ReplayTask) -> None:
-    popular = popular_task(task)
+    popular = task.with_popularity()
     ours = [
         method for method in METHODS if method.prior is not None and method.items == "popularity"
     ]
@@ -138,7 +138,7 @@ def test_priors_of_the_same_options_are_fitted_once(task: ReplayTask) -> None:
 
 def test_a_dial_without_variety_believes_in_none(task: ReplayTask) -> None:
     (still, *_others) = DIALS[OURS]
-    popular = popular_task(task)
+    popular = task.with_popularity()
     (make,) = factories([still], popular)
 
     policy = make(popular.catalogue)
