@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from benchmarks.results import Shape
 from variegate import LMDH, Catalogue
 from variegate.arrays import FloatArray
-from variegate.kernels.algorithm2 import BlockLMDH, TuningResult
+from variegate.kernels.algorithm2 import BlockLMDH, Selection
 from variegate.model.distances import Distance, cosine
 from variegate.model.gains import Normaliser, normalising_factor
 
@@ -31,12 +31,12 @@ class Sides:
     policy: LMDH
     paper: BlockLMDH
 
-    def paper_list(self, k: int) -> TuningResult:
+    def paper_list(self, k: int) -> Selection:
         """Return the list by the paper's lines, with the policy's reading of the normaliser."""
         from_item = distances_from(self.catalogue.distances)
         return listed_by(self.paper, self.catalogue.features, from_item, k, self._reading)
 
-    def single_precision_list(self, k: int) -> Callable[[], TuningResult]:
+    def single_precision_list(self, k: int) -> Callable[[], Selection]:
         """Return a call of the paper's lines on float32: their matrix products take half."""
         paper = copy(self.paper)
         for name in ("H_inverse", "M_inverse", "B", "u", "y"):
@@ -65,7 +65,7 @@ def listed_by(
     from_item: Callable[[int], FloatArray],
     k: int,
     reading: Normaliser,
-) -> TuningResult:
+) -> Selection:
     """Return the paper's list of `k` under a reading of the normaliser."""
 
     def factor(position: int) -> float:

@@ -24,16 +24,17 @@ from variegate.kernels import lmdh, lmdh_list, upper_bounds
 from variegate.kernels.baselines import (
     Linear,
     Quality,
-    coverage_list,
-    determinant_list,
-    entropy_list,
-    gains_of,
+    c2ucb_list,
+    dc2b_list,
+    list_gains,
+    lsb_list,
     mmr_list,
     top_list,
     top_of,
 )
-from variegate.kernels.cells import add_distances, bound_parts
-from variegate.kernels.layout import Layout, units_of
+from variegate.kernels.bounds import bound_parts
+from variegate.kernels.cells import add_distances
+from variegate.kernels.layout import Layout, unit_features
 from variegate.model.distances import Distance, jaccard
 from variegate.model.gains import normalising_factors
 from variegate.model.ridge import Estimate, Ridge, check_sums
@@ -130,7 +131,7 @@ def call_top_of(draw: Any) -> None:
 
 def call_mmr(draw: Any) -> None:
     items, layout, free, k = layout_and_free(draw)
-    likeness, units = draw(st.sampled_from(("mean", "max"))), units_of(layout, items.distances)
+    likeness, units = draw(st.sampled_from(("mean", "max"))), unit_features(layout, items.distances)
     user, share = draw(arrays(items.d)), draw(numbers)
     check_rows(mmr_list(layout, units, free, k, user, share, likeness)[0], free, k)
 
@@ -138,28 +139,32 @@ def call_mmr(draw: Any) -> None:
 def call_entropy(draw: Any) -> None:
     items, layout, free, k = layout_and_free(draw)
     belief, Q = belief_of(draw, items.d), draw(arrays(items.d, items.d))
-    found = entropy_list(layout, free, k, belief, Q, draw(numbers), draw(numbers))
+    found = c2ucb_list(layout, free, k, belief, Q, draw(numbers), draw(numbers))
     check_rows(found[0], free, k)
 
 
 def call_determinant(draw: Any) -> None:
     items, layout, free, k = layout_and_free(draw)
     quality = Quality(draw(arrays(items.d)), draw(numbers), draw(numbers), draw(st.booleans()))
-    units, shifted, jitter = units_of(layout, items.distances), draw(st.booleans()), draw(numbers)
-    found = determinant_list(layout, units, free, k, quality, shifted=shifted, jitter=jitter)
+    units, shifted, jitter = (
+        unit_features(layout, items.distances),
+        draw(st.booleans()),
+        draw(numbers),
+    )
+    found = dc2b_list(layout, units, free, k, quality, shifted=shifted, jitter=jitter)
     check_rows(found[0], free, k)
 
 
 def call_coverage(draw: Any) -> None:
     items, layout, free, k = layout_and_free(draw)
     topics = draw(st.none() | arrays(len(items), items.d))
-    check_rows(coverage_list(layout, free, k, belief_of(draw, items.d), topics)[0], free, k)
+    check_rows(lsb_list(layout, free, k, belief_of(draw, items.d), topics)[0], free, k)
 
 
 def call_gains(draw: Any) -> None:
     items, layout, _free, k = layout_and_free(draw)
     rows = np.array(draw(st.lists(st.integers(-2, len(items) + 1), max_size=5)), dtype=np.intp)
-    assert gains_of(layout, rows, draw(arrays(k))).shape == (len(rows), items.m)
+    assert list_gains(layout, rows, draw(arrays(k))).shape == (len(rows), items.m)
     assert all(0 <= row < len(items) for row in rows.tolist())
 
 
@@ -267,23 +272,23 @@ def use(policy: Policy, k: int, seed: int) -> None:
 
 #: Every function that Python calls in `variegate.kernels.loops`, and what calls it here.
 ENTRIES: Mapping[str, Callable[[Any], None]] = {
-    "bounds.upper_bounds": call_bounds,
+    "cells.fill_upper_bounds": call_bounds,
     "cells.fill_scores": call_shortlist,
-    "coverage.fill_list": call_coverage,
-    "determinant.fill_list": call_determinant,
-    "entropy.fill_list": call_entropy,
+    "lsb.fill_list": call_coverage,
+    "dc2b.fill_list": call_determinant,
+    "c2ucb.fill_list": call_entropy,
     "distances.fill_gains": call_gains,
-    "lmdh.decide": call_lmdh,
+    "lmdh.pick": call_lmdh,
     "lmdh.fill_parts": call_lmdh,
-    "lmdh.in_single": call_lmdh,
-    "lmdh.list_of_few": call_lmdh,
+    "lmdh.to_single": call_lmdh,
+    "lmdh.select_from_subset": call_lmdh,
     "lmdh.scan": call_lmdh,
-    "lmdh.whole_list": call_lmdh,
+    "lmdh.select_list": call_lmdh,
     "mmr.fill_list": call_mmr,
     "distances.fill_pairs": call_pairs,
-    "lmdh.prepared": call_lmdh,
-    "pruning.bound": call_lmdh,
-    "pruning.possible": call_lmdh,
+    "lmdh.prepare": call_lmdh,
+    "pruning.fill_bounds": call_lmdh,
+    "pruning.fill_places": call_lmdh,
     "cells.add_row_distances": call_rows,
     "cells.fill_parts": call_rows,
     "ridge.solved": call_ridge,

@@ -19,10 +19,10 @@ def entries() -> Iterator[str]:
     """Give each compiled function that Python calls, as module.function."""
     for file in SOURCE.rglob("*.py"):
         if SOURCE / "kernels" / "loops" not in file.parents:
-            yield from called(file.stem, ast.parse(file.read_text()))
+            yield from called(ast.parse(file.read_text()))
 
 
-def called(stem: str, tree: ast.Module) -> Iterator[str]:
+def called(tree: ast.Module) -> Iterator[str]:
     nodes = list(ast.walk(tree))
     imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
     modules = {a.asname or a.name: a.name for i in imports if i.module == LOOPS for a in i.names}
@@ -37,11 +37,6 @@ def called(stem: str, tree: ast.Module) -> Iterator[str]:
                 name = next(iter(modules))  # the one module that such a function returns
             if name in modules:
                 yield f"{modules[name]}.{node.attr}"
-        is_twin = isinstance(node, ast.FunctionDef) and any(
-            ast.unparse(mark).startswith("compiled_twin_of") for mark in node.decorator_list
-        )
-        if is_twin:
-            yield f"{stem}.{node.name}"  # type: ignore[attr-defined]
 
 
 def test_every_compiled_loop_that_python_calls_is_fuzzed() -> None:

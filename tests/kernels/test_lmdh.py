@@ -43,12 +43,12 @@ def features(request: pytest.FixtureRequest) -> FloatArray:
 def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Send every list down one of the four ways that lists of different sizes go."""
     if request.param == "small, all":
-        no_room = partial(buffers.new_spare, blocks=0)
-        monkeypatch.setattr(buffers, "new_spare", lambda m, width, _blocks: no_room(m, width))
-        monkeypatch.setattr(buffers, "_kept", local())
+        empty = partial(buffers.new_subset, blocks=0)
+        monkeypatch.setattr(buffers, "new_subset", lambda m, width, _blocks: empty(m, width))
+        monkeypatch.setattr(buffers, "_buffers", local())
     elif request.param != "small":
         monkeypatch.setattr(lmdh, "LARGE", 1)
-        monkeypatch.setattr(lmdh, "WORTH", 1.0 if "pruned" in request.param else -1.0)
+        monkeypatch.setattr(lmdh, "MAX_SUBSET", 1.0 if "pruned" in request.param else -1.0)
     return str(request.param)
 
 

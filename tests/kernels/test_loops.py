@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from variegate import Catalogue
-from variegate.kernels.baselines import gains_of, top_of
-from variegate.kernels.layout import BLOCK, units_of
+from variegate.kernels.baselines import list_gains, top_of
+from variegate.kernels.layout import BLOCK, unit_features
 from variegate.kernels.loops.selection import (
     add_products,
     add_squares,
     block_log,
     block_sigmoid,
-    highest,
-    next_near,
-    shut,
+    highest_place,
+    mask_bounds,
+    next_place,
     sigmoid,
 )
 from variegate.model.distances import Distance, hamming, jaccard
@@ -76,7 +76,7 @@ def test_squares_are_added(width: int) -> None:
 def test_bounds_that_are_no_numbers_may_always_be_the_best() -> None:
     bounds = np.array([1.0, np.nan, np.inf, -np.inf, 5.0], dtype=np.float32)
 
-    top = shut(bounds, np.array([True, True, True, True, False]))
+    top = mask_bounds(bounds, np.array([True, True, True, True, False]))
 
     assert top == np.inf
     assert bounds.tolist() == [1.0, np.inf, np.inf, float(np.finfo(np.float32).min), -np.inf]
@@ -86,10 +86,10 @@ def test_what_reaches_a_score_is_found_in_order_of_rows() -> None:
     bounds = np.array([[1.0, 3.0], [0.0, 0.5], [3.0, 4.0]], dtype=np.float32)
     tops = bounds.max(axis=1)
 
-    found = [next_near(bounds, tops, 3.0, start) for start in range(7)]
+    found = [next_place(bounds, tops, 3.0, start) for start in range(7)]
 
     assert found == [1, 1, 4, 4, 4, 5, -1]
-    assert highest(bounds, tops) == 5
+    assert highest_place(bounds, tops) == 5
 
 
 @settings(deadline=None)
@@ -122,7 +122,7 @@ def test_gains_are_those_of_a_slate(normaliser: Normaliser) -> None:
     items = rng.permutation(30)[:9]
     assert catalogue.layout is not None
 
-    found = gains_of(catalogue.layout, items, normalising_factors(normaliser, 9))
+    found = list_gains(catalogue.layout, items, normalising_factors(normaliser, 9))
 
     expected = slate_of(catalogue, items, np.zeros(9), normaliser).diversity
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
@@ -134,7 +134,7 @@ def test_units_are_the_features_at_length_1(distances: list[str]) -> None:
     catalogue = Catalogue(range(301), features, distances)
     assert catalogue.layout is not None
 
-    units = units_of(catalogue.layout, catalogue.distances)
+    units = unit_features(catalogue.layout, catalogue.distances)
 
     rows = units.rows[:, units.start : units.start + 3]
     np.testing.assert_allclose(np.linalg.norm(rows[:-1], axis=1), 1.0)

@@ -5,14 +5,14 @@ import pytest
 
 from variegate.kernels import layout as layout_module
 from variegate.kernels import lmdh_list
-from variegate.kernels.layout import LEAST_WIDTH, Layout, layout_of
+from variegate.kernels.layout import MIN_PAIR_WIDTH, Layout, layout_of
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import normalising_factors
 
 K = 6
 
 
-def laid_out(items: int, width: int = LEAST_WIDTH) -> Layout:
+def laid_out(items: int, width: int = MIN_PAIR_WIDTH) -> Layout:
     rng = np.random.default_rng(items)
     names = [str(row) for row in range(items)]
     catalogue = Catalogue(names, rng.normal(size=(items, width)), ["cosine", "euclidean"])
@@ -58,11 +58,13 @@ def test_pairs_hold_the_distances_of_the_catalogue() -> None:
 
 
 def test_pairs_are_not_kept_where_distances_are_quick_to_work_out() -> None:
-    layout = laid_out(50, width=LEAST_WIDTH // 2 - 1)
+    layout = laid_out(50, width=MIN_PAIR_WIDTH // 2 - 1)
     assert len(layout.pairs.for_list(layout.items, 1000)) == 0
 
 
 def test_pairs_are_not_kept_where_they_would_take_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     layout = laid_out(50)
-    monkeypatch.setattr(layout_module, "MOST_BYTES", 4 * 50 * layout.items.sizes_blocks.size - 1)
+    monkeypatch.setattr(
+        layout_module, "MAX_PAIR_BYTES", 4 * 50 * layout.items.sizes_blocks.size - 1
+    )
     assert len(layout.pairs.for_list(layout.items, 1000)) == 0

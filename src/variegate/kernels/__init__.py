@@ -1,7 +1,9 @@
-"""Hot loops, compiled, each beside a plain NumPy reference."""
+"""Compiled loops for selecting lists, each beside its NumPy reference.
+
+Modules here check their arguments and hold the references; `kernels.loops` is what numba compiles.
+"""
 
 from variegate.kernels.bounds import upper_bounds, upper_bounds_reference
 from variegate.kernels.lmdh import lmdh_list
-from variegate.kernels.twins import TWINS, Twins
 
-__all__ = ["TWINS", "Twins", "lmdh_list", "upper_bounds", "upper_bounds_reference"]
+__all__ = ["lmdh_list", "upper_bounds", "upper_bounds_reference"]

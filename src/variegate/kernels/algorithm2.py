@@ -29,7 +29,7 @@ def unscaled(_position: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class TuningResult:
+class Selection:
     """A list A_t in its order, with what line 8 said of each item when it was picked (E4)."""
 
     #: Which of the candidates, (K,)
@@ -84,7 +84,7 @@ class _Lines4To14:
 
     def recommend(
         self, z: FloatArray, distances: Distances, k: int, factor: Factor = unscaled
-    ) -> TuningResult:
+    ) -> Selection:
         """Return the list of `k` that lines 5 to 14 pick; ties go to the first candidate.
 
         Parameters
@@ -109,7 +109,7 @@ class _Lines4To14:
             chosen_x[position - 1], chosen_scores[position - 1] = x[best], mu[best]
             places.append(best)  # line 13
             sums = sums + _from_item(distances, best).reshape(-1, len(z)).T
-        return TuningResult(np.array(places, dtype=np.intp), z[places], chosen_x, chosen_scores)
+        return Selection(np.array(places, dtype=np.intp), z[places], chosen_x, chosen_scores)
 
 
 class BlockLMDH(_Lines4To14):

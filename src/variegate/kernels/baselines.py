@@ -1,46 +1,44 @@
-"""The baselines' lists by compiled loops; each agrees with a `Scorer` beside its policy.
+"""The baselines' lists by compiled loops; each equals greedy search with its policy's `Scorer`.
 
-All take which items are candidates, `free` (L,), at least k of them, and return their list: the
-rows (k,) and the score that each had when it was taken (k,). Where there are fewer candidates they
-raise InputError, and StateError where a score is not a number.
+Each takes the candidates as a mask, `free` (L,), at least k of them, and returns the rows (k,) and
+the score that each item had when it was picked (k,). Too few candidates raise InputError, a score
+that is not a number raises StateError.
 """
 
-from threading import local
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.errors import InputError, StateError
-from variegate.kernels.layout import BLOCK, LARGEST, Layout, Units
+from variegate.kernels.buffers import bound_buffers
+from variegate.kernels.layout import LARGEST, Layout, UnitFeatures
 
 #: Half the distance from 1 to the next number of single precision.
 ROUNDING = 6e-8
-#: The roots of squares that single precision is too coarse for are less than this.
+#: Roots of squares that underflow in single precision are smaller than this.
 TINY = 1e-18
 #: Rows chosen, and their scores.
-TuningResult: TypeAlias = tuple[IndexArray, FloatArray]
-
-_kept = local()
+Selection: TypeAlias = tuple[IndexArray, FloatArray]
 
 
 class Linear(NamedTuple):
-    """What is believed of weights theta: items score theta . z + alpha |G z|."""
+    """A linear score theta . z + alpha |G z|."""
 
     #: (d,)
     theta: FloatArray
-    #: Lower triangular, (d, d); nothing is read of it where alpha is 0
+    #: Lower triangular, (d, d); not read if alpha is 0
     G: FloatArray
     alpha: float
 
     @property
     def size(self) -> float:
-        """What the score of a vector of length 1 does not go beyond."""
+        """An upper bound on the score of a vector of length 1."""
         return _length(self.theta) + (self.alpha * _length(self.G) if self.alpha else 0.0)
 
 
 class Quality(NamedTuple):
-    """What DC2B's ln q is: `sharpness` times theta . z + intercept, or times its sigmoid."""
+    """DC2B's ln q: `sharpness` times theta . z + intercept, or times its sigmoid."""
 
     theta: FloatArray
     intercept: float
@@ -50,53 +48,53 @@ class Quality(NamedTuple):
 
 def top_list(
     layout: Layout, free: MaskArray, k: int, belief: Linear, *, squashed: bool = False
-) -> TuningResult:
-    """Return the k best by a belief alone, or by the sigmoid of it; ties to the lowest row."""
+) -> Selection:
+    """Return the k best by a linear score, or by its sigmoid; ties go to the lowest row."""
     from variegate.kernels.loops.top import fill_linear  # numba: not at import
 
     d = layout.items.z.shape[1]
     _check_belief(belief, d)
     slack = _slack(d, belief.size * layout.longest)
-    _space, _tops, open_to = _room(layout, free)
-    chosen, scores = _answer(k)
-    filled = fill_linear(_features(layout), belief, squashed, open_to, slack, chosen, scores)
-    return _whole(filled, free, chosen, scores)
+    _space, _tops, padded = _buffers(layout, free)
+    chosen, scores = _empty_list(k)
+    filled = fill_linear(_features(layout), belief, squashed, padded, slack, chosen, scores)
+    return _complete(filled, free, chosen, scores)
 
 
-def top_of(values: FloatArray, free: MaskArray, k: int) -> TuningResult:
-    """Return the k best by `values` (L,); ties to the lowest row."""
+def top_of(values: FloatArray, free: MaskArray, k: int) -> Selection:
+    """Return the k best by `values` (L,); ties go to the lowest row."""
     from variegate.kernels.loops.top import fill_given
 
     if len(values) != len(free):
         raise InputError(f"`values` must have {len(free)} numbers, got {len(values)}")
-    chosen, scores = _answer(k)
+    chosen, scores = _empty_list(k)
     filled = fill_given(values, free, chosen, scores)
-    return _whole(filled, free, chosen, scores)
+    return _complete(filled, free, chosen, scores)
 
 
 def mmr_list(
     layout: Layout,
-    units: Units,
+    units: UnitFeatures,
     free: MaskArray,
     k: int,
     mean_user: FloatArray,
     trade_off: float,
-    likeness: str,
-) -> TuningResult:
+    similarity: str,
+) -> Selection:
     """Return the list that greedy search finds with `MarginalRelevance`."""
     from variegate.kernels.loops.mmr import fill_list
 
     _check_shape("mean_user", mean_user, (layout.items.z.shape[1],))
     reach = 1.0 + _length(mean_user) * layout.longest
     slack = _slack(len(mean_user) + k, reach)
-    model = np.array(mean_user), float(trade_off), 1.0 - trade_off, likeness == "max"
-    space, tops, open_to = _room(layout, free)
-    chosen, scores = _answer(k)
-    filled = fill_list(_features(layout), units, model, open_to, slack, space, tops, chosen, scores)
-    return _whole(filled, free, chosen, scores)
+    model = np.array(mean_user), float(trade_off), 1.0 - trade_off, similarity == "max"
+    space, tops, padded = _buffers(layout, free)
+    chosen, scores = _empty_list(k)
+    filled = fill_list(_features(layout), units, model, padded, slack, space, tops, chosen, scores)
+    return _complete(filled, free, chosen, scores)
 
 
-def entropy_list(
+def c2ucb_list(
     layout: Layout,
     free: MaskArray,
     k: int,
@@ -104,60 +102,58 @@ def entropy_list(
     Q: FloatArray,
     weight: float,
     constant: float,
-) -> TuningResult:
+) -> Selection:
     """Return the list that greedy search finds with `EntropyGains`.
 
-    `Q` (d, d) is that of no item taken, and `constant` what every item adds to the entropy.
+    `Q` (d, d) is that before any pick, and `constant` what every item adds to the entropy.
     """
-    from variegate.kernels.loops.entropy import fill_list
+    from variegate.kernels.loops.c2ucb import fill_list
 
     d = layout.items.z.shape[1]
     _check_belief(belief, d)
     _check_shape("Q", Q, (d, d))
-    # Each pick takes at most what was there off a spread, so that its errors are as large.
+    # Each pick subtracts at most the spread that is left, so that its errors are as large.
     spread = 2.0 * (k + 1) * _length(Q) * layout.longest**2
     reach = belief.size * layout.longest + weight * (spread + abs(constant) + 1.0)
     slack = _slack(d, reach)
     model = Q, float(weight), float(constant)
-    space, tops, open_to = _room(layout, free)
-    chosen, scores = _answer(k)
-    filled = fill_list(
-        _features(layout), belief, model, open_to, slack, space, tops, chosen, scores
-    )
-    return _whole(filled, free, chosen, scores)
+    space, tops, padded = _buffers(layout, free)
+    chosen, scores = _empty_list(k)
+    filled = fill_list(_features(layout), belief, model, padded, slack, space, tops, chosen, scores)
+    return _complete(filled, free, chosen, scores)
 
 
-def determinant_list(
+def dc2b_list(
     layout: Layout,
-    units: Units,
+    units: UnitFeatures,
     free: MaskArray,
     k: int,
     quality: Quality,
     *,
     shifted: bool,
     jitter: float,
-) -> TuningResult:
+) -> Selection:
     """Return the list that greedy search finds with `Determinant`.
 
     The similarity is that of `similarity_root`: cosines, or, where `shifted`, (1 + cos) / 2.
     """
-    from variegate.kernels.loops.determinant import fill_list
+    from variegate.kernels.loops.dc2b import fill_list
 
     d, root = layout.items.z.shape[1], np.sqrt(0.5)
     _check_shape("theta", quality.theta, (d,))
     reach = 1.0 + _length(quality.theta) * layout.longest + abs(quality.intercept)
-    # The logarithms of what is left are at most 24, and off by a few roundings of that.
+    # The logarithms of the residuals are at most 24, with errors of a few roundings of that.
     slack = _slack(d, 2.0 * quality.sharpness * reach + 24.0 / d)
     margin = 4.0 * (d + 8) * ROUNDING
     model = (root, root, jitter) if shifted else (1.0, 0.0, jitter)
-    space, tops, open_to = _room(layout, free)
-    chosen, scores = _answer(k)
+    space, tops, padded = _buffers(layout, free)
+    chosen, scores = _empty_list(k)
     filled = fill_list(
         _features(layout),
         units,
         quality,
         model,
-        open_to,
+        padded,
         slack,
         margin,
         space,
@@ -165,31 +161,31 @@ def determinant_list(
         chosen,
         scores,
     )
-    return _whole(filled, free, chosen, scores)
+    return _complete(filled, free, chosen, scores)
 
 
-def coverage_list(
+def lsb_list(
     layout: Layout, free: MaskArray, k: int, belief: Linear, topics: FloatArray | None
 ) -> tuple[IndexArray, FloatArray, FloatArray]:
     """Return the list that greedy search finds with `CoverageBounds`, and its gains, (k, D).
 
-    `topics` (L, D) is what items cover; the features cut to [0, 1], if None.
+    `topics` (L, D) is what items cover; the features clipped to [0, 1] by default.
     """
-    from variegate.kernels.loops.coverage import fill_list
+    from variegate.kernels.loops.lsb import fill_list
 
     own, size = topics is not None, len(belief.theta)
     _check_belief(belief, size)
     items = layout.items.z, layout.items.z_rows if topics is None else topics
     _check_shape("topics", items[1], (len(layout), size))
     slack = _slack(size, np.sqrt(size))
-    space, tops, open_to = _room(layout, free)
-    chosen, scores = _answer(k)
+    space, tops, padded = _buffers(layout, free)
+    chosen, scores = _empty_list(k)
     gains = np.empty((k, size))
-    filled = fill_list(items, own, belief, open_to, slack, space, tops, chosen, scores, gains)
-    return *_whole(filled, free, chosen, scores), gains
+    filled = fill_list(items, own, belief, padded, slack, space, tops, chosen, scores, gains)
+    return *_complete(filled, free, chosen, scores), gains
 
 
-def gains_of(layout: Layout, items: IndexArray, factors: FloatArray) -> FloatArray:
+def list_gains(layout: Layout, items: IndexArray, factors: FloatArray) -> FloatArray:
     """Return the diversity gains x (k, m) of a list, scaled by `factors` (k,)."""
     from variegate.kernels.loops.distances import fill_gains
 
@@ -213,19 +209,19 @@ def _check_belief(belief: Linear, size: int) -> None:
 
 
 def _check_shape(name: str, array: FloatArray, shape: tuple[int, ...]) -> None:
-    # The loops read what is there, whatever is there: nothing else checks this.
+    # The loops do not check bounds.
     if array.shape != shape:
         raise InputError(f"`{name}` must have shape {shape}, got {array.shape}")
 
 
-def _answer(k: int) -> TuningResult:
+def _empty_list(k: int) -> Selection:
     if k < 1:
         raise InputError(f"`k` must be at least 1, got {k}")
     return np.empty(k, dtype=np.intp), np.empty(k)
 
 
-def _whole(filled: int, free: MaskArray, chosen: IndexArray, scores: FloatArray) -> TuningResult:
-    """Return the list where every position was filled, or raise what is wrong."""
+def _complete(filled: int, free: MaskArray, chosen: IndexArray, scores: FloatArray) -> Selection:
+    """Return the list if every position was filled, or raise the error."""
     k = len(chosen)
     if filled == k:
         return chosen, scores
@@ -233,8 +229,8 @@ def _whole(filled: int, free: MaskArray, chosen: IndexArray, scores: FloatArray)
     if candidates < k:
         raise InputError(f"`k` must be from 1 to {candidates} (the candidates), got {k}")
     raise StateError(
-        f"the score at position {filled} is not a finite number: what was learnt, the features or "
-        "the options are too large to multiply"
+        f"the score at position {filled} is not a finite number: the estimate, the features or the "
+        "options are too large to multiply"
     )
 
 
@@ -243,27 +239,15 @@ def _length(array: FloatArray) -> float:
 
 
 def _slack(terms: int, reach: float) -> Any:
-    """What a sum of so many terms, no larger than `reach`, may be off by in single precision.
+    """Return the largest error of a sum of `terms` terms up to `reach` in single precision.
 
-    Without bound where that cannot hold the numbers: then double precision looks at every item.
+    Infinite if single precision cannot hold the numbers: every item is then scored in double.
     """
-    off = 4.0 * (terms + 8) * ROUNDING * reach + TINY
-    return np.float32(off if reach < LARGEST else np.inf)
+    error = 4.0 * (terms + 8) * ROUNDING * reach + TINY
+    return np.float32(error if reach < LARGEST else np.inf)
 
 
-def _room(layout: Layout, free: MaskArray) -> tuple[Any, Any, MaskArray]:
-    """Room to work in, kept from call to call, one for each thread, and `free` in whole blocks."""
+def _buffers(layout: Layout, free: MaskArray) -> tuple[Any, Any, MaskArray]:
     if len(free) != len(layout):
         raise InputError(f"`free` must have {len(layout)} entries, got {len(free)}")
-    blocks = len(layout.items.z)
-    room: Any = getattr(_kept, "room", None)
-    if room is None or len(room[1]) != blocks:
-        room = _kept.room = (
-            np.empty((3, blocks, BLOCK), dtype=np.float32),
-            np.empty(blocks, dtype=np.float32),
-            np.zeros(blocks * BLOCK, dtype=np.bool_),
-        )
-    open_to = room[2]
-    open_to[: len(free)] = free
-    open_to[len(free) :] = False
-    return room[0], room[1], open_to
+    return bound_buffers(len(layout.items.z), free)

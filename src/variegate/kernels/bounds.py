@@ -1,15 +1,12 @@
 """Upper confidence bounds of every candidate (Algorithm 2, lines 9 and 10)."""
 
-from math import sqrt
-
 import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.errors import InputError
-from variegate.kernels.twins import compiled_twin_of
 
 
-def upper_bounds_reference(
+def upper_bounds(
     mean_z: FloatArray,
     variance_z: FloatArray,
     cross: FloatArray,
@@ -31,15 +28,21 @@ def upper_bounds_reference(
     x
         Diversity gains of the candidates given the items picked so far, (n, m).
     exploration
-        How many standard deviations to add (alpha).
+        The number of standard deviations to add, alpha.
     """
-    variance = variance_z + 2.0 * (cross * x).sum(axis=1) + ((x @ C) * x).sum(axis=1)
-    deviation: FloatArray = np.sqrt(np.maximum(variance, 0.0))  # rounding can dip below 0
-    return mean_z + x @ beta + exploration * deviation
+    from variegate.kernels.loops.cells import fill_upper_bounds  # numba: not at import
+
+    n, m = x.shape
+    if len(mean_z) != n or len(variance_z) != n or cross.shape != (n, m):
+        raise InputError("`mean_z`, `variance_z` and `cross` must have a row for each of `x`")
+    if len(beta) != m or C.shape != (m, m):
+        raise InputError("`beta` and `C` must have a column for each of `x`")
+    bounds = np.empty(n)
+    fill_upper_bounds(mean_z, variance_z, cross, beta, C, x, float(exploration), bounds)
+    return bounds
 
 
-@compiled_twin_of(upper_bounds_reference)
-def upper_bounds(
+def upper_bounds_reference(
     mean_z: FloatArray,
     variance_z: FloatArray,
     cross: FloatArray,
@@ -48,19 +51,21 @@ def upper_bounds(
     x: FloatArray,
     exploration: float,
 ) -> FloatArray:
-    """See `upper_bounds_reference`; the same sums with no temporary arrays."""
-    n, m = x.shape
-    if len(mean_z) != n or len(variance_z) != n or cross.shape != (n, m):
-        raise InputError("`mean_z`, `variance_z` and `cross` must have a row for each of `x`")
-    if len(beta) != m or C.shape != (m, m):
-        raise InputError("`beta` and `C` must have a column for each of `x`")
-    bounds = np.empty(n)
-    for a in range(n):
-        mean, variance = mean_z[a], variance_z[a]
-        for i in range(m):
-            mean += x[a, i] * beta[i]
-            variance += 2.0 * cross[a, i] * x[a, i]
-            for j in range(m):
-                variance += x[a, i] * C[i, j] * x[a, j]
-        bounds[a] = mean + exploration * sqrt(max(variance, 0.0))
-    return bounds
+    """Return what `upper_bounds` does, by NumPy."""
+    variance = variance_z + 2.0 * (cross * x).sum(axis=1) + ((x @ C) * x).sum(axis=1)
+    deviation: FloatArray = np.sqrt(np.maximum(variance, 0.0))  # rounding can go below 0
+    return mean_z + x @ beta + exploration * deviation
+
+
+def bound_parts(
+    z: FloatArray, eta: FloatArray, P: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return theta . z and z'P_zz z, (n,), and z'P_zx, (n, m), for rows z (n, d)."""
+    from variegate.kernels.loops.cells import fill_parts
+
+    (n, d), size = z.shape, len(eta)
+    if size < d or P.shape != (size, size):
+        raise InputError(f"`P` must be square, one for {size} of {d} weights, got {P.shape}")
+    mean, variance, cross = np.empty(n), np.empty(n), np.empty((n, len(eta) - d))
+    fill_parts(z, eta, P, mean, variance, cross)
+    return mean, variance, cross

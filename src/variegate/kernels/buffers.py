@@ -1,4 +1,4 @@
-"""Room for the compiled loops to work in, kept from call to call, one for each thread."""
+"""Scratch arrays of the compiled loops, reused from call to call, one set per thread."""
 
 from collections.abc import Callable
 from threading import local
@@ -7,72 +7,85 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from variegate.arrays import FloatArray
+from variegate.arrays import FloatArray, MaskArray
 from variegate.kernels.layout import BLOCK
 
 Single: TypeAlias = NDArray[np.float32]
-#: What z alone decides, by blocks: theta . z, the squares of G z, what z adds to the others
+#: What z alone decides, in blocks: theta . z, squares of G z, what z adds to the rows of beta
 Parts: TypeAlias = tuple[Single, Single, Single]
-#: What `loops.exact` remembers of items: rows, how far their sums go, numbers
+#: Exact values that were computed for this list: rows, number of picks in the sums, values
 Memo: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], FloatArray]
-#: The sums of distances, the scores, the top score of each block, what is known exactly
-Room: TypeAlias = tuple[Single, Single, Single, Memo]
-#: Places, their data and sizes, their parts, room for them, and 0 where a place is filled
-Spare: TypeAlias = tuple[NDArray[np.intp], tuple[Single, Single], Parts, Room, Single]
+#: Sums of distances, scores, the top score of each block, exact values
+Work: TypeAlias = tuple[Single, Single, Single, Memo]
+#: Places, their distance data and sizes, their parts, their work arrays, and 0 where one is in use
+Subset: TypeAlias = tuple[NDArray[np.intp], tuple[Single, Single], Parts, Work, Single]
 
-#: Items that are remembered exactly: near the best there are rarely more.
-MOST_KNOWN: Final = 2048
+#: Number of items whose exact values are kept: near the best score there are rarely more.
+MAX_EXACT: Final = 2048
 
-_kept = local()
+_buffers = local()
 
 
-def new_room(m: int, blocks: int) -> tuple[Parts, Room]:
-    """Return room for so many blocks and distances."""
+def work_buffers(m: int, blocks: int) -> tuple[Parts, Work]:
+    """Return this thread's arrays for m distances and this number of blocks."""
+    found: tuple[Parts, Work] = _reused("work", (m, blocks), new_work)
+    return found
+
+
+def list_buffers(m: int, width: int, blocks: int) -> tuple[Single, Parts, Work, Subset]:
+    """Return this thread's arrays for a whole list: closed places, and all of the above."""
+    found: tuple[Single, Parts, Work, Subset] = _reused("list", (m, width, blocks), _new_list)
+    return found
+
+
+def bound_buffers(blocks: int, free: MaskArray) -> tuple[Single, Single, MaskArray]:
+    """Return this thread's (3, blocks, BLOCK) and (blocks,) arrays, and `free` padded to blocks."""
+    space, tops, padded = _reused("bounds", (blocks,), _new_bounds)
+    padded[: len(free)] = free
+    padded[len(free) :] = False
+    return space, tops, padded
+
+
+def new_work(m: int, blocks: int) -> tuple[Parts, Work]:
+    """Return new arrays for m distances and this number of blocks."""
     flat = [np.empty((blocks, BLOCK), dtype=np.float32) for _ in range(3)]
     deep = [np.empty((blocks, m, BLOCK), dtype=np.float32) for _ in range(2)]
     tops = np.empty(blocks, dtype=np.float32)
-    return (flat[0], flat[1], deep[0]), (deep[1], flat[2], tops, _new_memo(m, blocks))
+    # Two rows that share a place only cost time.
+    places = min(blocks * BLOCK, MAX_EXACT)
+    owners = np.full(places, -1, dtype=np.int64)
+    memo = owners, np.zeros(places, dtype=np.int64), np.zeros((places, 2 + 2 * m))
+    return (flat[0], flat[1], deep[0]), (deep[1], flat[2], tops, memo)
 
 
-def _new_memo(m: int, blocks: int) -> Memo:
-    # Two rows that fall on one place only cost time.
-    places = min(blocks * BLOCK, MOST_KNOWN)
-    rows = np.full(places, -1, dtype=np.int64)
-    return rows, np.zeros(places, dtype=np.int64), np.zeros((places, 2 + 2 * m))
-
-
-def new_spare(m: int, width: int, blocks: int) -> Spare:
-    """Return room for the few items of a list's second part, with their data of `width`."""
-    parts, room = new_room(m, blocks)
+def new_subset(m: int, width: int, blocks: int) -> Subset:
+    """Return new arrays for a subset of the items, with distance data of `width` columns."""
+    parts, work = new_work(m, blocks)
     h = np.zeros((blocks, width, BLOCK), dtype=np.float32)
     sizes = np.zeros((blocks, m, BLOCK), dtype=np.float32)
     places = np.zeros(blocks * BLOCK, dtype=np.intp)
     for part in parts:
-        part.fill(0.0)  # places that no item fills must hold numbers
-    return places, (h, sizes), parts, room, np.empty(blocks * BLOCK, dtype=np.float32)
+        part.fill(0.0)  # places without an item must hold numbers
+    return places, (h, sizes), parts, work, np.empty(blocks * BLOCK, dtype=np.float32)
 
 
-def kept_room(m: int, blocks: int) -> tuple[Parts, Room]:
-    """Return this thread's room for so many blocks and distances."""
-    found: tuple[Parts, Room] = _remembered("room", (m, blocks), new_room)
-    return found
+def _new_list(m: int, width: int, blocks: int) -> tuple[Single, Parts, Work, Subset]:
+    # If more than a third of the items can still be picked, copying them does not pay.
+    subset = new_subset(m, width, -(-blocks // 3))
+    return np.empty(blocks * BLOCK, dtype=np.float32), *new_work(m, blocks), subset
 
 
-def single_room(m: int, width: int, blocks: int) -> tuple[Single, Parts, Room, Spare]:
-    """Return this thread's room for a whole list: which places are closed, and all the above."""
-    found: tuple[Single, Parts, Room, Spare] = _remembered("whole", (m, width, blocks), _whole)
-    return found
+def _new_bounds(blocks: int) -> tuple[Single, Single, MaskArray]:
+    return (
+        np.empty((3, blocks, BLOCK), dtype=np.float32),
+        np.empty(blocks, dtype=np.float32),
+        np.zeros(blocks * BLOCK, dtype=np.bool_),
+    )
 
 
-def _whole(m: int, width: int, blocks: int) -> tuple[Single, Parts, Room, Spare]:
-    # Where more than a third of the items can win, laying them out anew does not pay.
-    spare = new_spare(m, width, -(-blocks // 3))
-    return np.empty(blocks * BLOCK, dtype=np.float32), *new_room(m, blocks), spare
-
-
-def _remembered(kind: str, sizes: tuple[int, ...], make: Callable[..., Any]) -> Any:
-    # One of a kind: a thread that serves several catalogues makes room anew.
-    kept = _kept.__dict__.get(kind)
+def _reused(kind: str, sizes: tuple[int, ...], make: Callable[..., Any]) -> Any:
+    # One of each kind: a thread that serves several catalogues allocates again.
+    kept = _buffers.__dict__.get(kind)
     if kept is None or kept[0] != sizes:
-        kept = _kept.__dict__[kind] = sizes, make(*sizes)
+        kept = _buffers.__dict__[kind] = sizes, make(*sizes)
     return kept[1]

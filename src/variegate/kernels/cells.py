@@ -1,10 +1,10 @@
-"""Scores of the items of some cells of a catalogue, about right, in one look at their features.
+"""Approximate scores of the items in some cells of a catalogue, in one pass over their features.
 
 The variance of an item z in a cell around c is s^2 |z|^2 + z'(P - s^2 I)z, with s^2 the mean of
-the diagonal of P = P_zz. The second part is taken as it is near c: 2 z'(P - s^2 I)c, less the
-same at c. So two products with z tell the item's score, near enough to say who is a candidate,
-and exactly for a user of whom nothing is known. What the list above adds, x, is taken to be that
-of the cell, but for one cosine distance on the features themselves, which a third product tells.
+the diagonal of P = P_zz. The second term is linearised at c: 2 z'(P - s^2 I)c, minus its value at
+c. So two products with z give the item's score: close enough to choose candidates, and exact for
+a user without observations. The diversity gains x are those of the cell, except for one cosine
+distance on the features themselves, which a third product gives.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -23,9 +23,9 @@ Single: TypeAlias = NDArray[np.float32]
 
 
 class CellItems(NamedTuple):
-    """Items, cell by cell."""
+    """Items, sorted by cell."""
 
-    #: Features (L, d), and the squares of their lengths (L,)
+    #: Features (L, d), and their squared lengths (L,)
     z: Single
     squares: Single
     #: The row of each in the catalogue, (L,)
@@ -34,8 +34,8 @@ class CellItems(NamedTuple):
     starts: IndexArray
 
 
-class View(NamedTuple):
-    """What one user's list makes of the cells, in single precision."""
+class CellView(NamedTuple):
+    """The cells as one user's list sees them, in single precision."""
 
     #: Estimates of the weights, (d,) and (m,), and blocks of their covariance, (d, m) and (m, m)
     theta: Single
@@ -54,18 +54,18 @@ class View(NamedTuple):
     alpha: np.float32
     #: Which distance is the cosine on the features, or -1
     column: int
-    #: Its scaled sum for an item at right angles to all above, and how the items above pull it
-    #: down: the scaled sum of their directions, (d,)
+    #: Its scaled sum for an item orthogonal to all above, and what the items above subtract from
+    #: it: the scaled sum of their directions, (d,)
     apart: np.float32
     away: Single
 
 
 def item_scores(
-    items: CellItems, free: MaskArray, view: View, opened: IndexArray, x: Single
+    items: CellItems, free: MaskArray, view: CellView, opened: IndexArray, x: Single
 ) -> tuple[IndexArray, Single]:
-    """Return the rows of all items of the cells `opened`, and their scores; -inf if not free.
+    """Return the rows of all items of the cells `opened`, and their scores; -inf if not `free`.
 
-    `x` holds the diversity gains of the cells, (C, m).
+    `x` are the diversity gains of the cells, (C, m).
     """
     from variegate.kernels.loops.cells import fill_scores  # numba: not at import
 
@@ -83,15 +83,15 @@ def item_scores(
 
 
 def item_scores_reference(
-    items: CellItems, free: MaskArray, view: View, opened: IndexArray, x: Single
+    items: CellItems, free: MaskArray, view: CellView, opened: IndexArray, x: Single
 ) -> tuple[IndexArray, Single]:
-    """Return what `item_scores` does, by NumPy, one cell after the other."""
-    found = [_scored(items, free, view, int(cell), x[cell]) for cell in opened]
+    """Return what `item_scores` does, by NumPy, cell by cell."""
+    found = [_cell_scores(items, free, view, int(cell), x[cell]) for cell in opened]
     return np.concatenate([rows for rows, _ in found]), np.concatenate([s for _, s in found])
 
 
-def _scored(
-    items: CellItems, free: MaskArray, view: View, cell: int, x: Single
+def _cell_scores(
+    items: CellItems, free: MaskArray, view: CellView, cell: int, x: Single
 ) -> tuple[IndexArray, Single]:
     here = slice(items.starts[cell], items.starts[cell + 1])
     z, squares, rows = items.z[here], items.squares[here], items.rows[here]
@@ -110,8 +110,8 @@ def _scored(
     return rows, np.where(free[rows], scores, -np.inf).astype(np.float32)
 
 
-def light_rows(h: "Distance", rows: IndexArray) -> NDArray[Any]:
-    """Return the data of some items, in single precision where the compiled loops know `h`."""
+def single_rows(h: "Distance", rows: IndexArray) -> NDArray[Any]:
+    """Return the data of some items, in single precision if the compiled loops implement `h`."""
     data = h.rows[rows]
     return data.astype(np.float32) if h.formula.name in KINDS else data
 
@@ -119,7 +119,7 @@ def light_rows(h: "Distance", rows: IndexArray) -> NDArray[Any]:
 def add_distances(
     h: "Distance", rows: NDArray[Any], row: NDArray[Any], column: int, sums: FloatArray
 ) -> None:
-    """Add h between each of some `light_rows` and one of them to a column of `sums` (n, m)."""
+    """Add h between each of `single_rows` and one of them to a column of `sums` (n, m)."""
     kind = KINDS.get(h.formula.name)
     if kind is None:
         sums[:, column] += h.formula.between(row, rows) / h.scale
@@ -132,17 +132,3 @@ def add_distances(
             f"got {row.shape}, {column} and {sums.shape}"
         )
     add_row_distances(rows, row, kind, h.scale, column, sums)
-
-
-def bound_parts(
-    z: FloatArray, eta: FloatArray, P: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return theta . z and z'P_zz z, (n,), and z'P_zx, (n, m), for rows z (n, d)."""
-    from variegate.kernels.loops.cells import fill_parts
-
-    (n, d), size = z.shape, len(eta)
-    if size < d or P.shape != (size, size):
-        raise InputError(f"`P` must be square, one for {size} of {d} weights, got {P.shape}")
-    mean, variance, cross = np.empty(n), np.empty(n), np.empty((n, len(eta) - d))
-    fill_parts(z, eta, P, mean, variance, cross)
-    return mean, variance, cross

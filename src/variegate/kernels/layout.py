@@ -1,8 +1,8 @@
-"""Items laid out for the compiled loops: feature by item, in blocks, in single precision.
+"""A catalogue in the memory layout of the compiled loops: by feature, in blocks, in float32.
 
-A loop over the items of a block reads one feature of all of them in a row, so that the
-processor works on eight at a time; a block of every feature fits its nearest cache. The rows
-in double precision stand beside, for the few items that single precision cannot tell apart.
+A loop over the items of a block reads one feature of all of them contiguously, so the compiler
+vectorises it, and a block of every feature fits the L1 cache. Rows in double precision are kept
+beside the blocks, for the few items that single precision cannot tell apart.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,31 +19,63 @@ from variegate.arrays import FloatArray, IndexArray, unit_rows
 if TYPE_CHECKING:
     from variegate.model.distances import Distance
 
-#: Bytes that the distances of a catalogue may take.
-MOST_BYTES: Final = 64 * 2**20
-#: Numbers that an item's distances are worked out from: of fewer, reading takes as long.
-LEAST_WIDTH: Final = 32
-
-#: While there are none.
+#: Items per block.
+BLOCK: Final = 256
+#: From this many blocks on, a list is selected on all cores.
+LARGE: Final = 200
+#: Squares of larger numbers overflow single precision.
+LARGEST: Final = 1e15
+#: Maximum size in bytes of a table of all pairwise distances.
+MAX_PAIR_BYTES: Final = 64 * 2**20
+#: Minimum number of columns of distance data: with fewer, reading a table takes as long as
+#: computing the distances.
+MIN_PAIR_WIDTH: Final = 32
+#: An empty table of pairwise distances.
 NO_PAIRS: Final[NDArray[np.float32]] = np.empty((0, 0, 0, 0), dtype=np.float32)
 
+#: The kinds of distance that the compiled loops implement.
+KINDS: Final[Mapping[str, int]] = MappingProxyType(
+    {"cosine": 0, "angular": 1, "euclidean": 2, "difference": 2, "hamming": 3, "jaccard": 4}
+)
 
-class Pairs:
-    """Works the distances out when as many were worked out one by one: nobody pays twice.
 
-    Two threads may do so at once; both come to the same.
+class Items(NamedTuple):
+    """Features and distance data of L items: the argument of the compiled loops."""
+
+    #: Relevance features, (blocks, d, BLOCK), and the same in double precision, (L, d)
+    z: NDArray[np.float32]
+    z_rows: FloatArray
+    #: Data of all distances, concatenated, (blocks, w, BLOCK) and (L, w)
+    h: NDArray[np.float32]
+    h_rows: FloatArray
+    #: For each distance: its kind, its first column in `h`, its number of columns, its scale
+    kinds: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    widths: NDArray[np.int64]
+    scales: FloatArray
+    #: The size of each item's set (Jaccard), or 1 for a row of zeros (angular), (m, L), and
+    #: the same in blocks, (blocks, m, BLOCK)
+    sizes: FloatArray
+    sizes_blocks: NDArray[np.float32]
+
+
+class PairDistances:
+    """All pairwise distances of a small catalogue, computed once enough lists were selected.
+
+    The table is filled when as many rows of it were computed one by one, so that the cost at
+    most doubles. Two threads may fill it at once; both compute the same values.
     """
 
     def __init__(self) -> None:
         self._picks = 0
         self._table = NO_PAIRS
 
-    def for_list(self, items: "Items", k: int) -> NDArray[np.float32]:
-        """Return the distances, (L, blocks, m, BLOCK), or none; a list of `k` asks for them."""
+    def for_list(self, items: Items, k: int) -> NDArray[np.float32]:
+        """Return the table for a list of `k`, (L, blocks, m, BLOCK), or an empty one."""
         if len(self._table):
             return self._table
         self._picks += k
-        if self._picks >= len(items.z_rows) and _pay(items):
+        if self._picks >= len(items.z_rows) and _is_worth_a_table(items):
             from variegate.kernels.loops.distances import fill_pairs  # numba: not at import
 
             table = np.empty((len(items.z_rows), *items.sizes_blocks.shape), dtype=np.float32)
@@ -52,63 +84,30 @@ class Pairs:
         return self._table
 
 
-def _pay(items: "Items") -> bool:
+def _is_worth_a_table(items: Items) -> bool:
     numbers = len(items.z_rows) * items.sizes_blocks.size
-    return items.h.shape[1] >= LEAST_WIDTH and 4 * numbers <= MOST_BYTES
-
-
-#: Items in a block.
-BLOCK: Final = 256
-#: From so many blocks on, a list is chosen by all cores.
-LARGE: Final = 200
-#: Larger numbers than this do not square in single precision.
-LARGEST: Final = 1e15
-
-#: The kinds of distance that the compiled loops know.
-KINDS: Final[Mapping[str, int]] = MappingProxyType(
-    {"cosine": 0, "angular": 1, "euclidean": 2, "difference": 2, "hamming": 3, "jaccard": 4}
-)
-
-
-class Items(NamedTuple):
-    """The features and the distances' data of L items: what the compiled loops are given."""
-
-    #: Relevance features, (blocks, d, BLOCK), and the same in double precision, (L, d)
-    z: NDArray[np.float32]
-    z_rows: FloatArray
-    #: Data of all distances, one after another, (blocks, w, BLOCK) and (L, w)
-    h: NDArray[np.float32]
-    h_rows: FloatArray
-    #: Of each distance: its kind, where its data start in `h`, how wide they are, its scale
-    kinds: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    widths: NDArray[np.int64]
-    scales: FloatArray
-    #: The size of each item's set (Jaccard), or 1 for a row of zeros (angular), (m, L), and
-    #: the same by blocks, (blocks, m, BLOCK)
-    sizes: FloatArray
-    sizes_blocks: NDArray[np.float32]
+    return items.h.shape[1] >= MIN_PAIR_WIDTH and 4 * numbers <= MAX_PAIR_BYTES
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A catalogue as the compiled loops read it, and how far its numbers reach."""
+    """A catalogue as the compiled loops read it, with bounds on its numbers."""
 
     items: Items
     #: The length of the longest feature vector
     longest: float
     #: The largest value of each distance, (m,)
     largest: FloatArray
-    #: The row that stands at each place of the blocks: its own number
+    #: The row of each place in the blocks: its own number
     rows: IndexArray
-    pairs: Pairs = field(default_factory=Pairs)
+    pairs: PairDistances = field(default_factory=PairDistances)
 
     def __len__(self) -> int:
         return len(self.items.z_rows)
 
 
 def layout_of(features: FloatArray, distances: "Sequence[Distance]") -> Layout | None:
-    """Return the layout, or None where a distance or a number is beyond the compiled loops."""
+    """Return the layout, or None if the compiled loops cannot handle a distance or a number."""
     if any(h.formula.name not in KINDS for h in distances):
         return None
     tables = [h.rows for h in distances]
@@ -118,24 +117,24 @@ def layout_of(features: FloatArray, distances: "Sequence[Distance]") -> Layout |
     h_rows = np.hstack(tables) if tables else np.zeros((len(features), 0))
     sizes = np.array([_sizes(h) for h in distances]).reshape(len(distances), len(features))
     items = Items(
-        blocked(features),
+        in_blocks(features),
         np.ascontiguousarray(features),
-        blocked(h_rows),
+        in_blocks(h_rows),
         np.ascontiguousarray(h_rows),
         np.array([KINDS[h.formula.name] for h in distances], dtype=np.int64),
         np.cumsum(widths) - widths,
         widths,
         np.array([h.scale for h in distances], dtype=np.float64),
         sizes,
-        blocked(sizes.T),
+        in_blocks(sizes.T),
     )
     largest = np.array([h.largest for h in distances], dtype=np.float64)
     longest = float(np.linalg.norm(features, axis=1).max())
     return Layout(items, longest, largest, np.arange(len(items.z) * BLOCK))
 
 
-def blocked(rows: FloatArray) -> NDArray[np.float32]:
-    """Return rows (L, w) as (blocks, w, BLOCK), in single precision, zeros after the last."""
+def in_blocks(rows: FloatArray) -> NDArray[np.float32]:
+    """Return rows (L, w) as (blocks, w, BLOCK) in single precision, padded with zeros."""
     blocks = -(-len(rows) // BLOCK)
     padded = np.zeros((blocks * BLOCK, rows.shape[1]), dtype=np.float32)
     padded[: len(rows)] = rows
@@ -150,27 +149,27 @@ def _sizes(h: "Distance") -> FloatArray:
     return np.zeros(len(h))
 
 
-class Units(NamedTuple):
-    """Rows of length 1, or 0, as the compiled loops read them."""
+class UnitFeatures(NamedTuple):
+    """Feature vectors normalised to length 1 (or 0), of which MMR and DC2B take cosines."""
 
-    #: By blocks, (blocks, w, BLOCK), and in double precision, (L, w)
+    #: In blocks, (blocks, w, BLOCK), and in double precision, (L, w)
     blocks: NDArray[np.float32]
     rows: FloatArray
-    #: The column that they start in: a layout has other data before and after them
+    #: Their first column: in a layout other data come before and after them
     start: int
 
 
-#: Those of the catalogues whose distances do not keep them.
-_made: WeakKeyDictionary[Layout, Units] = WeakKeyDictionary()
+#: Unit features of the catalogues whose distances do not have them as data.
+_units: WeakKeyDictionary[Layout, UnitFeatures] = WeakKeyDictionary()
 
 
-def units_of(layout: Layout, distances: "Sequence[Distance]") -> Units:
-    """Return the features at length 1: a distance's data, or made at the first call."""
+def unit_features(layout: Layout, distances: "Sequence[Distance]") -> UnitFeatures:
+    """Return the unit features: a distance's data, or computed at the first call."""
     for h, start in zip(distances, layout.items.starts.tolist(), strict=True):
         if h.on_features and h.formula.name in ("cosine", "angular"):
-            return Units(layout.items.h, layout.items.h_rows, start)
-    made = _made.get(layout)
-    if made is None:
+            return UnitFeatures(layout.items.h, layout.items.h_rows, start)
+    units = _units.get(layout)
+    if units is None:
         rows = unit_rows(layout.items.z_rows)
-        made = _made[layout] = Units(blocked(rows), rows, 0)
-    return made
+        units = _units[layout] = UnitFeatures(in_blocks(rows), rows, 0)
+    return units

@@ -9,15 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, root_of
-from variegate.kernels import upper_bounds
+from variegate.kernels.bounds import bound_parts, upper_bounds
 from variegate.kernels.cells import (
     CellItems,
+    CellView,
     Single,
-    View,
     add_distances,
-    bound_parts,
     item_scores,
-    light_rows,
+    single_rows,
 )
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import Distance
@@ -74,7 +73,7 @@ class Cells:
         #: The rows that are candidates of every list
         self.standing: Final = standing_rows(catalogue)
         #: The distances' data of each cell's leader, (C, w)
-        self.leader_data: Final = [light_rows(h, partition.leaders) for h in catalogue.distances]
+        self.leader_data: Final = [single_rows(h, partition.leaders) for h in catalogue.distances]
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -199,7 +198,7 @@ class Draft:
         self._cross, self._sums = np.empty((room, m)), np.zeros((room, m))
         none = np.empty(0, dtype=np.intp)
         self._data = [
-            np.empty((room, h.rows.shape[1]), dtype=light_rows(h, none).dtype)
+            np.empty((room, h.rows.shape[1]), dtype=single_rows(h, none).dtype)
             for h in catalogue.distances
         ]
         self._picked: list[int] = []
@@ -298,7 +297,7 @@ class Opening:
 
 def _view(
     cells: Cells, distances: Sequence[Distance], belief: Estimate, exploration: float
-) -> tuple[View, FloatArray]:
+) -> tuple[CellView, FloatArray]:
     """Return what the user makes of the cells, and about theta . z of each cell's best item."""
     d, alpha = cells.d, np.float32(exploration)
     eta, P = _scaled(belief)
@@ -313,7 +312,7 @@ def _view(
     squares = np.einsum("ij,ij->i", Pc, Pc)
     slopes = theta @ theta + share * (2.0 * products[:, 1] + share * squares)
     cosines = [h.on_features and h.formula.name == "cosine" for h in distances]
-    view = View(
+    view = CellView(
         theta=theta,
         beta=eta[d:],
         P_zx=P[:d, d:].copy(),

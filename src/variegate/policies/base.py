@@ -19,7 +19,7 @@ from variegate.arrays import (
     check_numbers,
 )
 from variegate.errors import InputError, StateError
-from variegate.kernels.baselines import Linear, gains_of
+from variegate.kernels.baselines import Linear, list_gains
 from variegate.kernels.layout import Layout
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import NORMALISERS, Normaliser, normalising_factors
@@ -272,7 +272,7 @@ class Policy(_KeepsOptions, ABC):
         coverage: FloatArray | None = None,
     ) -> Slate:
         """Return the same slate as `_slate`, with the gains computed by compiled loops."""
-        x = gains_of(layout, items, normalising_factors(self.normaliser, len(items)))
+        x = list_gains(layout, items, normalising_factors(self.normaliser, len(items)))
         return self._slate_with_gains(items, scores, x, coverage)
 
     def _slate_with_gains(

@@ -14,7 +14,7 @@ from variegate.arrays import (
     check_not_negative,
     check_positive,
 )
-from variegate.kernels.baselines import entropy_list
+from variegate.kernels.baselines import c2ucb_list
 from variegate.kernels.layout import Layout
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser
@@ -93,7 +93,7 @@ class C2UCB(RidgePolicy):
         k: int,
         rng: Any,  # noqa: ARG002
     ) -> Slate:
-        items, scores = entropy_list(
+        items, scores = c2ucb_list(
             layout,
             free,
             k,

@@ -24,8 +24,8 @@ from variegate.arrays import (
     unit_rows,
 )
 from variegate.errors import InputError, StateError
-from variegate.kernels.baselines import Quality, determinant_list
-from variegate.kernels.layout import Layout, units_of
+from variegate.kernels.baselines import Quality, dc2b_list
+from variegate.kernels.layout import Layout, unit_features
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser
 from variegate.model.ridge import LARGEST_RIDGE, LEAST_RIDGE, packed, unpacked
@@ -134,9 +134,9 @@ class DC2B(Policy):
     def _compiled_slate(self, layout: Layout, free: MaskArray, k: int, rng: Any) -> Slate:
         theta, d = self._sampled(rng), self.catalogue.d
         intercept = float(theta[d]) if self.intercept else 0.0
-        items, scores = determinant_list(
+        items, scores = dc2b_list(
             layout,
-            units_of(layout, self.catalogue.distances),
+            unit_features(layout, self.catalogue.distances),
             free,
             k,
             Quality(theta[:d], intercept, self._exponent, self.quality == "sigmoid"),

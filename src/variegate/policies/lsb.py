@@ -15,7 +15,7 @@ from variegate.arrays import (
     check_positive,
 )
 from variegate.errors import InputError
-from variegate.kernels.baselines import coverage_list
+from variegate.kernels.baselines import lsb_list
 from variegate.kernels.layout import Layout
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser
@@ -83,7 +83,7 @@ class LSB(RidgePolicy):
         rng: Any,  # noqa: ARG002
     ) -> Slate:
         bounds = self._upper_bounds(self.exploration)
-        items, scores, gains = coverage_list(layout, free, k, bounds, self._topics)
+        items, scores, gains = lsb_list(layout, free, k, bounds, self._topics)
         return self._slate_by_loops(layout, items, scores, gains)
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002

@@ -15,7 +15,7 @@ from variegate.arrays import (
     unit_rows,
 )
 from variegate.kernels.baselines import mmr_list
-from variegate.kernels.layout import Layout, units_of
+from variegate.kernels.layout import Layout, unit_features
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser
 from variegate.model.search import Scorer
@@ -65,7 +65,7 @@ class MMR(LogRank):
         k: int,
         rng: Any,  # noqa: ARG002
     ) -> Slate:
-        units = units_of(layout, self.catalogue.distances)
+        units = unit_features(layout, self.catalogue.distances)
         items, scores = mmr_list(
             layout, units, free, k, self.mean_user, self.trade_off, self.similarity
         )

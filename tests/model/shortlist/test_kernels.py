@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from tests.model.shortlist.making import clustered, shop_of
 from variegate.arrays import FloatArray
+from variegate.kernels.bounds import bound_parts
 from variegate.kernels.cells import (
     CellItems,
-    View,
+    CellView,
     add_distances,
-    bound_parts,
     item_scores,
     item_scores_reference,
-    light_rows,
+    single_rows,
 )
 from variegate.model.cells import Opening
 from variegate.model.distances import (
@@ -35,11 +35,11 @@ def single(array: FloatArray) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=np.float32)
 
 
-def random_view(rng: np.random.Generator, cells: int, d: int, m: int, column: int) -> View:
+def random_view(rng: np.random.Generator, cells: int, d: int, m: int, column: int) -> CellView:
     root = rng.normal(size=(d + m, d + m))
     P, centres = root @ root.T / d, rng.normal(size=(cells, d))
     variance = np.einsum("ij,ij->i", centres @ P[:d, :d], centres)
-    return View(
+    return CellView(
         theta=single(rng.normal(size=d)),
         beta=single(rng.normal(size=m)),
         P_zx=single(P[:d, d:]),
@@ -130,7 +130,7 @@ def distances_between() -> dict[str, Distance]:
 @pytest.mark.parametrize("item", [0, 17])
 def test_distances_are_added_to_their_column(kind: str, item: int) -> None:
     h = distances_between()[kind]
-    rows, sums = light_rows(h, np.arange(60)), np.ones((60, 2))
+    rows, sums = single_rows(h, np.arange(60)), np.ones((60, 2))
 
     add_distances(h, rows, rows[item], 1, sums)
 

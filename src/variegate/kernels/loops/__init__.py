@@ -1,5 +1,4 @@
-"""The loops that numba compiles. Import it late: numba takes half a second.
+"""The loops that numba compiles. Import them late: numba takes half a second.
 
-Compiled at the first call of each, with the types of that call; the machine code is kept for
-the next process.
+Each is compiled at its first call, for the types of that call; the machine code is cached on disk.
 """

@@ -1,4 +1,4 @@
-"""Scores of the items of some cells, about right, in one look at their features."""
+"""Approximate scores of the items of a shortlist's cells, and rows of scores and distances."""
 
 from math import asin, pi, sqrt
 
@@ -10,9 +10,23 @@ from variegate.kernels.loops.distances import ANGULAR, COSINE, HAMMING, JACCARD,
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 
 
+@njit(cache=True, nogil=True)
+def fill_upper_bounds(mean_z, variance_z, cross, beta, C, x, exploration, bounds):
+    """Fill `bounds` (n,); see `kernels.bounds.upper_bounds`."""
+    n, m = x.shape
+    for a in range(n):
+        mean, variance = mean_z[a], variance_z[a]
+        for i in range(m):
+            mean += x[a, i] * beta[i]
+            variance += 2.0 * cross[a, i] * x[a, i]
+            for j in range(m):
+                variance += x[a, i] * C[i, j] * x[a, j]
+        bounds[a] = mean + exploration * sqrt(max(variance, 0.0))
+
+
 @njit(cache=True, nogil=True, fastmath=FAST)
 def fill_bend(view, cell, x, bend):
-    """Fill `bend` (d,), how the variance leans with z in a cell; return what its centre adds."""
+    """Fill `bend` (d,), the gradient of the variance in a cell; return the centre's constant."""
     two, added = np.float32(2.0), np.float32(0.0)
     for i in range(len(bend)):
         centre = view.centres[cell, i]

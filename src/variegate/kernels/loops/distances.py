@@ -1,4 +1,7 @@
-"""Distances in compiled loops: one pair in double precision, or a block of items in single."""
+"""Distances in compiled loops: between two items in double precision, over a block in single.
+
+Also the gains of a finished list (Eq. 7) and the table of all pairwise distances.
+"""
 
 from math import atan2, pi, sqrt
 
@@ -35,10 +38,43 @@ def pair_distance(row, other, kind, size, other_size, scale):
     return (1.0 - dot / either if either > 0.0 else 0.0) / scale
 
 
+@njit(cache=True, nogil=True)
+def add_pair_distances(item, other, items, sums):
+    """Add h between two items to `sums` (m,)."""
+    for c in range(len(sums)):
+        s, e = items.starts[c], items.starts[c] + items.widths[c]
+        sums[c] += pair_distance(
+            items.h_rows[item, s:e],
+            items.h_rows[other, s:e],
+            items.kinds[c],
+            items.sizes[c, item],
+            items.sizes[c, other],
+            items.scales[c],
+        )
+
+
+@njit(cache=True, nogil=True)
+def fill_gains(items, chosen, factors, x):
+    """Fill `x` (k, m) with the scaled sums of each item's distances to those above it (Eq. 7).
+
+    Returns whether all of `chosen` are items.
+    """
+    for n in range(len(chosen)):
+        row = chosen[n]
+        if row < 0 or row >= len(items.h_rows):
+            return False
+        x[n] = 0.0
+        for p in chosen[:n]:
+            add_pair_distances(row, p, items, x[n])
+        for c in range(x.shape[1]):
+            x[n, c] *= factors[n]
+    return True
+
+
 @njit(
     cache=True,
     nogil=True,
-    error_model="numpy",  # a division that may raise is not worked out for eight at a time
+    error_model="numpy",  # a division that may raise is not vectorised
     fastmath={"contract", "reassoc", "arcp", "nsz"},
 )
 def add_block_distances(block, sizes, row, size, kind, scale, work, sums):
@@ -69,23 +105,13 @@ def add_block_distances(block, sizes, row, size, kind, scale, work, sums):
         for a in range(lanes):
             half = min(sqrt(work[a]) * np.float32(0.5), one)
             turn = np.float32(2.0 / pi) * np.arcsin(half)
-            blind = sizes[a] > 0 or size > 0
-            sums[a] += (np.float32(0.5) if blind else turn) * inverse
-
-
-@njit(cache=True, nogil=True)
-def fill_pairs(items, table):
-    """Fill `table` (L, blocks, m, BLOCK) with h between each item and every other."""
-    for last in range(len(table)):
-        row = items.h_rows[last].astype(np.float32)
-        for b in range(table.shape[1]):
-            table[last, b] = 0.0
-            add_block_sums(b, last, row, items, (items.h, items.sizes_blocks), table[last, b])
+            is_zero = sizes[a] > 0 or size > 0
+            sums[a] += (np.float32(0.5) if is_zero else turn) * inverse
 
 
 @njit(cache=True, nogil=True)
 def add_block_sums(b, last, row, items, data, sums):
-    """Add h between the items of block b and one row to `sums` (m, BLOCK).
+    """Add every h between the items of block b and one row to `sums` (m, BLOCK).
 
     `data` are the blocks of h and of the sizes; `row` has the data of row `last`.
     """
@@ -106,34 +132,18 @@ def add_block_sums(b, last, row, items, data, sums):
 
 
 @njit(cache=True, nogil=True)
-def add_known(known, sums):
-    """Add distances that are known (m, BLOCK) to `sums`."""
-    for c in range(len(sums)):
-        for a in range(sums.shape[1]):
-            sums[c, a] += known[c, a]
+def fill_pairs(items, table):
+    """Fill `table` (L, blocks, m, BLOCK) with h between each item and every other."""
+    for last in range(len(table)):
+        row = items.h_rows[last].astype(np.float32)
+        for b in range(table.shape[1]):
+            table[last, b] = 0.0
+            add_block_sums(b, last, row, items, (items.h, items.sizes_blocks), table[last, b])
 
 
 @njit(cache=True, nogil=True)
-def fill_gains(items, chosen, factors, x):
-    """Fill `x` (k, m) with the scaled sums of each item's distances to those above it.
-
-    Returns whether all of `chosen` are items.
-    """
-    for n in range(len(chosen)):
-        row = chosen[n]
-        if row < 0 or row >= len(items.h_rows):
-            return False
-        for c in range(x.shape[1]):
-            s, e = items.starts[c], items.starts[c] + items.widths[c]
-            total = 0.0
-            for p in chosen[:n]:
-                total += pair_distance(
-                    items.h_rows[row, s:e],
-                    items.h_rows[p, s:e],
-                    items.kinds[c],
-                    items.sizes[c, row],
-                    items.sizes[c, p],
-                    items.scales[c],
-                )
-            x[n, c] = total * factors[n]
-    return True
+def add_known(known, sums):
+    """Add known distances (m, BLOCK) to `sums`."""
+    for c in range(len(sums)):
+        for a in range(sums.shape[1]):
+            sums[c, a] += known[c, a]

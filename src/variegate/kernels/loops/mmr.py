@@ -1,8 +1,8 @@
 """MMR's list in compiled loops: a row of cosines for each pick.
 
-`items` are the features by blocks and by rows, `units` the same at length 1 with the column
-that they start in, and `model` is (mean user, weight of relevance, weight of likeness, whether
-the largest likeness counts and not the mean).
+`items` are the features in blocks and in rows, `units` are `UnitFeatures`, and `model` is (mean
+user, weight of relevance, weight of similarity, whether the maximum similarity counts rather than
+the mean).
 """
 
 import numpy as np
@@ -12,53 +12,47 @@ from variegate.kernels.loops.selection import (
     add_products,
     block_sigmoid,
     dot,
-    highest,
-    next_near,
-    shut,
+    highest_place,
+    is_better,
+    mask_bounds,
+    next_place,
     sigmoid,
-    wins,
 )
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 
 
 @njit(cache=True, nogil=True)
-def exact_score(item, above, n, items, units, model):
-    """Return the score of one item below the first n of `above`, in double precision."""
-    user, share, weight, by_most = model
-    _blocks, rows, s = units
-    e = s + len(user)
-    relevance = share * sigmoid(dot(items[1][item], user))
-    if n == 0:
-        return relevance
-    total, most = 0.0, -np.inf
-    for p in above[:n]:
-        cosine = dot(rows[item, s:e], rows[p, s:e])
-        total += cosine
-        most = max(most, cosine)
-    return relevance - weight * (most if by_most else total / n)
+def fill_list(items, units, model, free, slack, space, tops, chosen, scores):
+    """Fill `chosen` and `scores` (k,) with MMR's list; `free` is overwritten.
 
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def block_bounds(n, relevance, likeness, cosines, weight, by_most, slack, bounds):
-    """Take a block's cosines to the nth item into its likeness, and bound its scores."""
-    for a in range(len(bounds)):
-        if n == 1:
-            likeness[a] = cosines[a]
-        elif by_most:
-            likeness[a] = max(likeness[a], cosines[a])
-        else:
-            likeness[a] += cosines[a]
-    share = weight if by_most else weight / np.float32(n)
-    for a in range(len(bounds)):
-        bounds[a] = relevance[a] - share * likeness[a] + slack
+    Returns how many positions were filled: fewer than k if no candidate is left, or no score is
+    a number.
+    """
+    bounds = space[2]
+    for n in range(len(chosen)):
+        scan(n, chosen[n - 1] if n else 0, items, units, model, free, slack, space, tops)
+        chosen[n] = highest_place(bounds, tops)
+        if not free[chosen[n]]:
+            return n
+        scores[n] = exact_score(chosen[n], chosen, n, items, units, model)
+        if not np.isfinite(scores[n]):  # every place would qualify, even those without an item
+            return n
+        item = next_place(bounds, tops, scores[n], 0)
+        while item >= 0:
+            score = exact_score(item, chosen, n, items, units, model)
+            if is_better(score, item, scores[n], chosen[n]):
+                chosen[n], scores[n] = item, score
+            item = next_place(bounds, tops, scores[n], item + 1)
+        free[chosen[n]] = False
+    return len(chosen)
 
 
 @njit(cache=True, nogil=True)
 def scan(n, last, items, units, model, free, slack, space, tops):
     """Bound the score of every item after n picks, the last of which was `last`."""
-    relevance, likeness, bounds = space[0], space[1], space[2]
-    user, share, weight, by_most = model
+    relevance, similarity, bounds = space[0], space[1], space[2]
+    user, share, weight, by_max = model
     blocks, rows, s = units
     e, lanes = s + len(user), bounds.shape[1]
     user32, row32 = user.astype(np.float32), rows[last, s:e].astype(np.float32)
@@ -74,30 +68,37 @@ def scan(n, last, items, units, model, free, slack, space, tops):
             work[:] = 0.0
             add_products(blocks[b, s:e], row32, work)
             weight32 = np.float32(weight)
-            block_bounds(n, relevance[b], likeness[b], work, weight32, by_most, slack, bounds[b])
-        tops[b] = shut(bounds[b], free[b * lanes : (b + 1) * lanes])
+            block_bounds(n, relevance[b], similarity[b], work, weight32, by_max, slack, bounds[b])
+        tops[b] = mask_bounds(bounds[b], free[b * lanes : (b + 1) * lanes])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def block_bounds(n, relevance, similarity, cosines, weight, by_max, slack, bounds):
+    """Update a block's similarity with its cosines to the nth item, and bound its scores."""
+    for a in range(len(bounds)):
+        if n == 1:
+            similarity[a] = cosines[a]
+        elif by_max:
+            similarity[a] = max(similarity[a], cosines[a])
+        else:
+            similarity[a] += cosines[a]
+    share = weight if by_max else weight / np.float32(n)
+    for a in range(len(bounds)):
+        bounds[a] = relevance[a] - share * similarity[a] + slack
 
 
 @njit(cache=True, nogil=True)
-def fill_list(items, units, model, free, slack, space, tops, chosen, scores):
-    """Fill `chosen` and `scores` (k,) with MMR's list; `free` is used up.
-
-    Returns how many were filled: fewer where no candidate is left, or no score is a number.
-    """
-    bounds = space[2]
-    for n in range(len(chosen)):
-        scan(n, chosen[n - 1] if n else 0, items, units, model, free, slack, space, tops)
-        chosen[n] = highest(bounds, tops)
-        if not free[chosen[n]]:
-            return n
-        scores[n] = exact_score(chosen[n], chosen, n, items, units, model)
-        if not np.isfinite(scores[n]):  # every place would be near enough, even those of no item
-            return n
-        item = next_near(bounds, tops, scores[n], 0)
-        while item >= 0:
-            score = exact_score(item, chosen, n, items, units, model)
-            if wins(score, item, scores[n], chosen[n]):
-                chosen[n], scores[n] = item, score
-            item = next_near(bounds, tops, scores[n], item + 1)
-        free[chosen[n]] = False
-    return len(chosen)
+def exact_score(item, above, n, items, units, model):
+    """Return the score of one item after the first n of `above`, in double precision."""
+    user, share, weight, by_max = model
+    _blocks, rows, s = units
+    e = s + len(user)
+    relevance = share * sigmoid(dot(items[1][item], user))
+    if n == 0:
+        return relevance
+    total, highest = 0.0, -np.inf
+    for p in above[:n]:
+        cosine = dot(rows[item, s:e], rows[p, s:e])
+        total += cosine
+        highest = max(highest, cosine)
+    return relevance - weight * (highest if by_max else total / n)

@@ -1,8 +1,8 @@
 """Which items can still get into a list: bounds that hold whatever else is picked.
 
-Diversity gains lie between 0 and their largest values (`reach`). So each part of G zeta that
-they have a share in lies between two ends, and the score between two sums. As long as k items
-are sure of more than another item's highest score, that item is never picked.
+Diversity gains lie between 0 and their largest values (`reach`). So each row of G zeta that
+depends on them lies in an interval, and so does the score. While k items have a lower bound
+above another item's upper bound, that item is never picked.
 """
 
 from math import sqrt
@@ -11,21 +11,21 @@ import numpy as np
 from numba import njit
 
 FAST_FINITE = {"contract", "reassoc", "arcp", "nsz", "nnan"}
-#: Tops that are kept of a block: its items, folded to so many.
+#: Number of maxima kept per block: its items are folded to this many.
 FOLDED = 16
 
 
 @njit(cache=True, nogil=True)
-def ends_of_gains(belief, reach):
-    """Return the most that diversity takes from a mean, and adds; the ends (2, m) of its parts."""
+def gain_intervals(belief, reach):
+    """Return the most that diversity subtracts and adds, and its interval per row, (2, m)."""
     eta, G, _alpha = belief
     m = len(reach)
     d = len(eta) - m
     loss, gain = np.float32(0.0), np.float32(0.0)
     ends = np.zeros((2, m), dtype=np.float32)
     for c in range(m):
-        most = eta[d + c] * reach[c]
-        loss, gain = loss - min(most, np.float32(0.0)), gain + max(most, np.float32(0.0))
+        full = eta[d + c] * reach[c]
+        loss, gain = loss - min(full, np.float32(0.0)), gain + max(full, np.float32(0.0))
         for e in range(c + 1):
             part = G[d + c, d + e] * reach[e]
             ends[0, c] += min(part, np.float32(0.0))
@@ -35,7 +35,7 @@ def ends_of_gains(belief, reach):
 
 @njit(cache=True, nogil=True, fastmath=FAST_FINITE)
 def block_bounds(mean, square, cross, closed, alpha, gains, low, high):
-    """Fill the least and the highest score of a block's items, whatever else is picked."""
+    """Fill the lower and the upper bound of the scores of a block's items."""
     loss, gain, ends = gains
     lanes = len(mean)
     for a in range(lanes):
@@ -44,8 +44,8 @@ def block_bounds(mean, square, cross, closed, alpha, gains, low, high):
     for c in range(len(cross)):
         down, up = ends[0, c], ends[1, c]
         for a in range(lanes):
-            least, most = abs(cross[c, a] + down), abs(cross[c, a] + up)
-            part = most if most > least else least
+            at_low, at_high = abs(cross[c, a] + down), abs(cross[c, a] + up)
+            part = at_high if at_high > at_low else at_low
             high[a] += part * part
     for a in range(lanes):
         high[a] = mean[a] + gain + alpha * sqrt(high[a]) + closed[a]
@@ -53,7 +53,7 @@ def block_bounds(mean, square, cross, closed, alpha, gains, low, high):
 
 @njit(cache=True, nogil=True, fastmath=FAST_FINITE)
 def fold(low):
-    """Leave in the first `FOLDED` places of `low` the highest of those that fall on each."""
+    """Reduce `low` to the first `FOLDED` places, each the maximum of those that fold onto it."""
     half = len(low)
     while half > FOLDED:
         half //= 2
@@ -62,16 +62,16 @@ def fold(low):
 
 
 @njit(cache=True, nogil=True)
-def bound(parts, closed, belief, reach, high, lowest, first, stop):
-    """Fill `high` by blocks, and `lowest` (k,) with least scores that k candidates are sure of."""
+def fill_bounds(parts, closed, belief, reach, high, lowest, first, stop):
+    """Fill `high`, the upper bounds, and `lowest` (k,), lower bounds of k distinct candidates."""
     mean, square, cross = parts
-    lanes, alpha, gains = mean.shape[1], belief[2], ends_of_gains(belief, reach)
+    lanes, alpha, gains = mean.shape[1], belief[2], gain_intervals(belief, reach)
     low = np.empty(lanes, dtype=np.float32)
     lowest[:] = -np.inf
     at = 0
     for b in range(first, stop):
-        shut = closed[b * lanes : (b + 1) * lanes]
-        block_bounds(mean[b], square[b], cross[b], shut, alpha, gains, low, high[b])
+        closed_here = closed[b * lanes : (b + 1) * lanes]
+        block_bounds(mean[b], square[b], cross[b], closed_here, alpha, gains, low, high[b])
         fold(low)
         for a in range(FOLDED):
             if low[a] > lowest[at]:
@@ -80,24 +80,24 @@ def bound(parts, closed, belief, reach, high, lowest, first, stop):
 
 
 @njit(cache=True, nogil=True)
-def possible(high, threshold, places, first, stop):
-    """Write the places whose highest score is `threshold` or more, while there is room.
+def fill_places(high, threshold, places, first, stop):
+    """Write the places whose upper bound is at nearest `threshold`, as many as fit.
 
     Returns how many there are, which may be more than `places` can hold.
     """
-    lanes, count, room = high.shape[1], 0, len(places)
+    lanes, count, size = high.shape[1], 0, len(places)
     for b in range(first, stop):
         for a in range(lanes):
             if high[b, a] >= threshold:
-                if count < room:
+                if count < size:
                     places[count] = b * lanes + a
                 count += 1
     return count
 
 
 @njit(cache=True, nogil=True)
-def gather(places, count, data, parts, closed, small_data, small_parts, small_closed):
-    """Lay the first `count` of `places` out side by side, in blocks of their own."""
+def copy_places(places, count, data, parts, closed, small_data, small_parts, small_closed):
+    """Copy the first `count` of `places` side by side into blocks of their own."""
     (h, sizes), (mean, square, cross) = data, parts
     (small_h, small_sizes), (small_mean, small_square, small_cross) = small_data, small_parts
     lanes = mean.shape[1]

@@ -1,8 +1,12 @@
-"""What every list by upper bounds does: bounds in single precision, the choice in double.
+"""Selection of the best item: upper bounds in single precision, the decision in double.
 
-A bound is a score in single precision plus what that may be off by. Only an item whose bound
-reaches the best exact score so far can be better, so few are worked out exactly, and the list
+A bound is a score in single precision plus its largest rounding error. Only an item whose bound
+reaches the best exact score so far can be better, so few exact scores are computed, and the list
 is the one that the NumPy reference finds.
+
+`block_sigmoid` and `block_log` are polynomials and bit shifts, which the compiler vectorises; the
+functions of libm would be called once per item. Their error is a few units in the last place of
+the result (the sigmoid: of 1), and the bounds allow for it.
 """
 
 from math import exp
@@ -13,6 +17,14 @@ from numba import njit
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 NEVER, ALWAYS = np.float32(-np.inf), np.float32(np.inf)
 LOWEST = np.finfo(np.float32).min
+ONE, TWO, HALF = np.float32(1.0), np.float32(2.0), np.float32(0.5)
+LN_2 = np.float32(np.log(2.0))
+#: The exponential of a larger number overflows single precision.
+FARTHEST = np.float32(87.0)
+#: The bits of sqrt(1/2): the mantissa is then taken in [sqrt(1/2), sqrt(2)), around 1.
+ROOT_HALF = np.int32(np.float32(np.sqrt(0.5)).view(np.int32))
+#: Mantissa bits and exponent bias of single precision.
+MANTISSA_BITS, BIAS = np.int32(23), np.int32(127)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -40,7 +52,7 @@ def add_squares(block, G, one, two, squares):
     """Add |G z|^2 of each item of a block to `squares` (BLOCK,); G is lower triangular.
 
     Two rows of G at a time and four features, held beside the loop: each number that is read
-    is then used twice. `one` and `two` (BLOCK,) are room to work in.
+    is then used twice. `one` and `two` (BLOCK,) are work arrays.
     """
     d, lanes = block.shape
     for i in range(0, d, 2):
@@ -54,7 +66,7 @@ def add_squares(block, G, one, two, squares):
                 p, q, r, s = block[j, a], block[j + 1, a], block[j + 2, a], block[j + 3, a]
                 one[a] += e * p + f * q + g * r + h * s
                 two[a] += t * p + u * q + v * r + w * s
-        if k == i:  # the last row of an odd number stands alone
+        if k == i:  # the last of an odd number of rows has no partner
             two[:] = 0.0
         for a in range(lanes):
             squares[a] += one[a] * one[a] + two[a] * two[a]
@@ -62,7 +74,7 @@ def add_squares(block, G, one, two, squares):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def start_rows(block, G, i, k, whole, one, two):
-    """Begin rows i and k of G z with the features from `whole` on, of which there are 0 to 3."""
+    """Start rows i and k of G z with the features from `whole` on, of which there are 0 to 3."""
     one[:] = 0.0
     two[:] = 0.0
     for j in range(whole, k + 1, 2):
@@ -96,10 +108,10 @@ def length_by(G, row):
 
 
 @njit(cache=True, nogil=True)
-def shut(bounds, free):
-    """Close a block's bounds (BLOCK,) to what is not free; return the highest that is left.
+def mask_bounds(bounds, free):
+    """Set a block's bounds (BLOCK,) to -inf where not `free`; return the highest that is left.
 
-    Where single precision ran over, which leaves no number, an item may always be the best.
+    If single precision overflowed to nan, the bound is inf: the item may always be the best.
     """
     for a in range(len(bounds)):
         bound = bounds[a] if bounds[a] < ALWAYS else ALWAYS
@@ -117,38 +129,28 @@ def _highest_of(bounds):
 
 
 @njit(cache=True, nogil=True)
-def highest(bounds, tops):
-    """Return the item with the highest bound."""
+def highest_place(bounds, tops):
+    """Return the place with the highest bound."""
     b = np.argmax(tops)
     return b * bounds.shape[1] + np.argmax(bounds[b])
 
 
 @njit(cache=True, nogil=True)
-def next_near(bounds, tops, least, start):
-    """Return the first item, from `start` on, whose bound reaches `least`; -1 if there is none."""
+def next_place(bounds, tops, lowest, start):
+    """Return the first place from `start` on whose bound reaches `lowest`, or -1."""
     lanes = bounds.shape[1]
     for b in range(start // lanes, len(tops)):
-        if tops[b] >= least:
+        if tops[b] >= lowest:
             for a in range(max(start - b * lanes, 0), lanes):
-                if bounds[b, a] >= least:
+                if bounds[b, a] >= lowest:
                     return b * lanes + a
     return -1
 
 
 @njit(cache=True, nogil=True)
-def wins(score, item, best, chosen):
+def is_better(score, item, best, chosen):
     """Return whether an item is better than the one chosen so far; ties go to the lower row."""
     return score > best or (score == best and item < chosen)
-
-
-ONE, TWO, HALF = np.float32(1.0), np.float32(2.0), np.float32(0.5)
-LN_2 = np.float32(np.log(2.0))
-#: Beyond this the exponential leaves single precision.
-FARTHEST = np.float32(87.0)
-#: The bits of sqrt(1/2), so that what is left of a number after its power of 2 is nearest to 1.
-ROOT_HALF = np.int32(np.float32(np.sqrt(0.5)).view(np.int32))
-#: A number of single precision has 23 bits after the point, and its power of 2 counts from -127.
-DIGITS, ZERO_POWER = np.int32(23), np.int32(127)
 
 
 @njit(cache=True, nogil=True)
@@ -161,13 +163,13 @@ def sigmoid(x):
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def block_sigmoid(values, work):
-    """Put the sigmoids of `values` (BLOCK,) in their place."""
+    """Replace `values` (BLOCK,) by their sigmoids."""
     bits = work.view(np.int32)
     for a in range(len(values)):
         x = min(max(-values[a], -FARTHEST), FARTHEST)
         power = np.floor(x / LN_2 + HALF)
         r = x - power * LN_2
-        bits[a] = np.int32(np.int32(power) + ZERO_POWER) << DIGITS
+        bits[a] = np.int32(np.int32(power) + BIAS) << MANTISSA_BITS
         series = np.float32(1 / 720) + r * np.float32(1 / 5040)
         series = np.float32(1 / 24) + r * (np.float32(1 / 120) + r * series)
         series = HALF + r * (np.float32(1 / 6) + r * series)
@@ -178,11 +180,11 @@ def block_sigmoid(values, work):
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def block_log(values, work):
-    """Put the logarithms of `values` (BLOCK,), which are above 0, in their place."""
+    """Replace `values` (BLOCK,), all greater than 0, by their logarithms."""
     bits = values.view(np.int32)
     for a in range(len(values)):
-        power = np.int32(np.int32(bits[a] - ROOT_HALF) >> DIGITS)
-        bits[a] = np.int32(bits[a] - np.int32(power << DIGITS))
+        power = np.int32(np.int32(bits[a] - ROOT_HALF) >> MANTISSA_BITS)
+        bits[a] = np.int32(bits[a] - np.int32(power << MANTISSA_BITS))
         work[a] = np.float32(power)
     for a in range(len(values)):
         # ln y = 2 artanh s for s = (y - 1) / (y + 1), whose series in s^2 is short near 1
