@@ -1,7 +1,7 @@
 """What a list teaches by the library alone, to hold the service's state against."""
 
 from tests.engine.shop import Shop
-from variegate.engine.codecs import unpacked_slate
+from variegate.engine.codecs import unpack_slate
 from variegate.policies import State
 
 
@@ -18,7 +18,7 @@ def expected(shop: Shop, *lessons: tuple[str, dict[int, float]]) -> State:
     for slate, rewards in lessons:
         row = shop.slate(slate)
         earned = [rewards.get(place, 0.0) for place in range(row.k)]
-        policy.update(unpacked_slate(row), earned, seen=sorted(rewards))
+        policy.update(unpack_slate(row), earned, seen=sorted(rewards))
     return policy.state()
 
 

@@ -43,7 +43,7 @@ class PlainModel:
     def list_for(self, user: str, k: int) -> Slate:
         """Return the list that a user should get."""
         if user not in self.policies:
-            name = self.experiment.assigned(user)
+            name = self.experiment.assign(user)
             self.policies[user] = self.experiment.new_policy(name, self.items)
             self.shown[user], self.given[user] = [], 0
         open_ids = [item for item in self.items.ids if item not in self.retired]
@@ -98,7 +98,7 @@ class PlainModel:
 
     def _turn_to(self, items: Catalogue) -> None:
         for user, old in self.policies.items():
-            policy = self.experiment.new_policy(self.experiment.assigned(user), items)
+            policy = self.experiment.new_policy(self.experiment.assign(user), items)
             policy.restore(old.state())
             self.policies[user] = policy
         self.items = items

@@ -140,7 +140,7 @@ class GreedyPath:
         for user, policy in self.model.policies.items():
             state = kept[user]
             blank = self.shop.experiment.new_policy(
-                self.shop.experiment.assigned(user), self.model.items
+                self.shop.experiment.assign(user), self.model.items
             )
             found = blank.state() if state is None else State.from_bytes(state)
             assert found == policy.state()

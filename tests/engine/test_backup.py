@@ -8,7 +8,7 @@ import pytest
 from tests.engine.conftest import Opening
 from tests.engine.shop import Shop, catalogue, new_item
 from variegate.engine import export as moving
-from variegate.engine.experiment import prior_of
+from variegate.engine.experiment import full_prior
 from variegate.errors import ConflictError, DataError
 from variegate.policies import Dial, State
 from variegate.prior import Prior
@@ -38,7 +38,7 @@ def grown_shop(store: Store) -> Shop:
 
 
 def keep_prior(shop: Shop, policy: str, noise: float = 0.2) -> None:
-    prior = prior_of(shop.experiment.new_policy(policy, shop.items))
+    prior = full_prior(shop.experiment.new_policy(policy, shop.items))
     assert prior is not None
     names = prior.feature_names, prior.distances
     fitted = Prior(prior.mean, prior.covariance, noise, *names, users=120)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.engine.shop import LMDH, Clock, Shop, catalogue
 from variegate.engine import Engine, Experiment, Rules
-from variegate.engine.replicas import Replica, configuration_of
+from variegate.engine.replicas import Replica, shared_configuration
 from variegate.store import Store
 
 WAIT = 60.0
@@ -140,7 +140,7 @@ def start(store: Store, policies: Mapping[str, str] = LMDH, **settings: Any) -> 
     handler = logging.StreamHandler(logged)
     logging.getLogger("variegate.engine").addHandler(handler)
     try:
-        with Replica(store, configuration_of(experiment, rules)) as replica:
+        with Replica(store, shared_configuration(experiment, rules)) as replica:
             Engine(catalogue(), store, experiment, rules, replica=replica)
     finally:
         logging.getLogger("variegate.engine").removeHandler(handler)

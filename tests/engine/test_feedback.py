@@ -8,7 +8,7 @@ import pytest
 from tests.engine.lessons import expected, given, state_of
 from tests.engine.shop import Shop
 from variegate.engine import Feedback
-from variegate.engine.feedback import MOST_REPORTS, check_rewards
+from variegate.engine.feedback import MAX_REPORTS, check_rewards
 from variegate.errors import ConflictError, InputError, NotFoundError
 from variegate.store import Store
 
@@ -114,7 +114,7 @@ class TestEvents:
 
     def test_reports_have_an_end(self, shop: Shop) -> None:
         slate, _ = given(shop)
-        reports = [Feedback(slate, {}, (), f"e{number}") for number in range(MOST_REPORTS + 1)]
+        reports = [Feedback(slate, {}, (), f"e{number}") for number in range(MAX_REPORTS + 1)]
         outcomes = shop.all(*reports)
         assert isinstance(outcomes[-1], ConflictError)
         assert all(isinstance(one, dict) for one in outcomes[:-1])

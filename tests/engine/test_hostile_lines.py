@@ -13,7 +13,7 @@ from tests.engine.conftest import Opening
 from tests.engine.shop import Shop, catalogue, new_item
 from variegate.demo.views import Demo
 from variegate.engine import Experiment
-from variegate.engine.codecs import packed_slate
+from variegate.engine.codecs import pack_slate
 from variegate.engine.log_reader import log_source
 from variegate.engine.replay import Rebuilding
 from variegate.errors import ConflictError, DataError
@@ -63,7 +63,7 @@ def lists(draw: st.DrawFn, number: int) -> tuple[dict[str, Any], list[dict[str, 
         "closed": draw(st.booleans()),
         "k": k,
         "items": ids,
-        "features": b64encode(packed_slate(slate)).decode(),
+        "features": b64encode(pack_slate(slate)).decode(),
         "propensities": draw(
             st.none() | st.lists(st.floats(0, 1, exclude_min=True), min_size=k, max_size=k)
         ),

@@ -10,7 +10,7 @@ import pytest
 from tests.engine.conftest import Opening
 from tests.engine.shop import LMDH, Shop
 from variegate.engine import RecommendRequest
-from variegate.engine.codecs import SeenItems, unpacked_slate
+from variegate.engine.codecs import SeenItems, unpack_slate
 from variegate.engine.recommend import pairwise_diversity
 from variegate.engine.terms import DAY
 from variegate.errors import InputError, NotFoundError
@@ -79,7 +79,7 @@ def test_what_was_shown_comes_again_if_asked_for(shop: Shop) -> None:
 def test_the_memory_has_a_limit(store: Store) -> None:
     shop = Shop(store, memory=6)
     first, second = shop.ids(), shop.ids()
-    remembered = {shop.items.ids[row] for row, _time in SeenItems(shop.user().shown).times()}
+    remembered = {shop.items.ids[row] for row, _time in SeenItems(shop.user().shown).entries()}
     assert remembered == {*second, *first[-2:]}
 
 
@@ -179,7 +179,7 @@ def test_the_spread_is_the_mean_distance_of_all_pairs(store: Store, line: str) -
     shop.click()
     given = shop.give(k=5)
     row = shop.slate(given["slate_id"])
-    slate = unpacked_slate(row)
+    slate = unpack_slate(row)
     for h in shop.items.distances:
         matrix = h.among(slate.items).matrix()
         assert row.diversity[h.name] == pytest.approx(matrix.sum() / 20, abs=1e-12)
@@ -194,7 +194,7 @@ def test_a_slate_is_kept_to_the_last_digit(shop: Shop) -> None:
     shop.click()
     policy = shop.experiment.policy_of(shop.user(), shop.items)
     row = shop.slate(shop.give(allow_repeats=True)["slate_id"])
-    kept, made = unpacked_slate(row), policy.recommend(4)
+    kept, made = unpack_slate(row), policy.recommend(4)
     for name in ("items", "relevance", "diversity", "scores", "coverage"):
         assert np.array_equal(getattr(kept, name), getattr(made, name))
 

@@ -10,7 +10,7 @@ import pytest
 from tests.engine.shop import Shop, catalogue, new_item
 from tests.engine.test_known_catalogue import retrained
 from variegate import Catalogue
-from variegate.engine.codecs import SeenItems, unpacked_slate
+from variegate.engine.codecs import SeenItems, unpack_slate
 from variegate.engine.replay import Relearning, relearn
 from variegate.errors import DataError
 from variegate.store import RELEARNING, Store
@@ -69,7 +69,7 @@ def test_every_list_has_the_features_of_the_new_catalogue(any_store: Store) -> N
     for user in range(6):
         for row in later.engine.history(f"u{user}", 10, None)["slates"]:
             kept = later.slate(row["slate_id"])
-            slate = unpacked_slate(kept)
+            slate = unpack_slate(kept)
             policy = later.experiment.new_policy(kept.policy, later.items)
             again = policy.as_slate(later.items.rows(slate.ids), slate.scores)
             np.testing.assert_array_equal(slate.relevance, again.relevance)
@@ -82,7 +82,7 @@ def test_every_list_has_the_features_of_the_new_catalogue(any_store: Store) -> N
 
 def test_rows_are_found_again_by_their_ids(any_store: Store) -> None:
     shop = lived_in(any_store)
-    shown = [one[0] for one in SeenItems(shop.user("u1").shown).times()]
+    shown = [one[0] for one in SeenItems(shop.user("u1").shown).entries()]
     ids = [shop.items.ids[row] for row in shown]
     order = np.random.default_rng(5).permutation(24)
     items = shop.items
@@ -94,7 +94,7 @@ def test_rows_are_found_again_by_their_ids(any_store: Store) -> None:
     )
     later, done = moved(shop, mixed)
     assert done.dropped == 0
-    times = SeenItems(later.user("u1").shown).times()
+    times = SeenItems(later.user("u1").shown).entries()
     assert [mixed.ids[row] for row, _ in times] == ids
     assert not set(later.ids("u1", k=8)) & set(ids)
     assert (later.check().wrong, later.check().largest) == ((), 0.0)
@@ -112,13 +112,15 @@ def test_lists_with_items_that_are_gone_teach_nothing(any_store: Store) -> None:
     told = later.tell(open_list["slate_id"], {"i20": 1.0})
     assert told["status"] == "late"
     assert (later.check().wrong, later.check().largest) == ((), 0.0)
-    seen = [row for user in range(6) for row, _ in SeenItems(later.user(f"u{user}").shown).times()]
+    seen = [
+        row for user in range(6) for row, _ in SeenItems(later.user(f"u{user}").shown).entries()
+    ]
     assert max(seen) < 20
     # The ids of a list are kept, so the way back brings its features back as well.
     back, again = moved(later, shop.items)
     assert again.dropped == 0
     assert (back.check().wrong, back.check().largest) == ((), 0.0)
-    again_shown = [i for u in range(6) for i, _ in SeenItems(back.user(f"u{u}").shown).times()]
+    again_shown = [i for u in range(6) for i, _ in SeenItems(back.user(f"u{u}").shown).entries()]
     assert set(seen) == {row for row in again_shown if row < 20}
 
 

@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from variegate.engine.codecs import packed_slate, unpacked_slate
+from variegate.engine.codecs import pack_slate, unpack_slate
 from variegate.errors import StateError
 from variegate.model.slate import Slate
 from variegate.store import SlateRow
@@ -53,14 +53,14 @@ def check_same(found: Slate, expected: Slate) -> None:
 def test_slate_comes_back_as_it_was(k: int, d: int, m: int, topics: int, there: float) -> None:
     one = slate(k, d, m, topics, there=there)
 
-    check_same(unpacked_slate(row(packed_slate(one), one.ids)), one)
+    check_same(unpack_slate(row(pack_slate(one), one.ids)), one)
 
 
 def test_zeros_keep_their_sign() -> None:
     one = slate(1, 3, 1)
     one.relevance[:] = [[-0.0, 0.0, 2.0]]
 
-    found = unpacked_slate(row(packed_slate(one), one.ids))
+    found = unpack_slate(row(pack_slate(one), one.ids))
 
     assert np.signbit(found.relevance).tolist() == [[True, False, False]]
 
@@ -69,29 +69,29 @@ def test_zeros_keep_their_sign() -> None:
 def test_slate_of_the_first_version_is_read(d: int, m: int, topics: int) -> None:
     one = slate(5, d, m, topics)
 
-    check_same(unpacked_slate(row(written_before(one), one.ids)), one)
+    check_same(unpack_slate(row(written_before(one), one.ids)), one)
 
 
 def test_labels_take_few_bytes() -> None:
     one = slate(10, 40, 4, there=0.2)
 
-    assert len(packed_slate(one)) < 0.5 * len(written_before(one))
+    assert len(pack_slate(one)) < 0.5 * len(written_before(one))
 
 
 @pytest.mark.parametrize("cut", [1, 8, 100])
-@pytest.mark.parametrize("write", [packed_slate, written_before])
+@pytest.mark.parametrize("write", [pack_slate, written_before])
 def test_bytes_that_were_cut_off_are_refused(cut: int, write: object) -> None:
     one = slate(5, 7, 2)
-    whole = packed_slate(one) if write is packed_slate else written_before(one)
+    whole = pack_slate(one) if write is pack_slate else written_before(one)
 
-    with pytest.raises(StateError, match="is not as it was written"):
-        unpacked_slate(row(whole[:-cut], one.ids))
-    with pytest.raises(StateError, match="is not as it was written"):
-        unpacked_slate(row(whole + bytes(cut), one.ids))
+    with pytest.raises(StateError, match="is damaged"):
+        unpack_slate(row(whole[:-cut], one.ids))
+    with pytest.raises(StateError, match="is damaged"):
+        unpack_slate(row(whole + bytes(cut), one.ids))
 
 
 def test_bytes_of_a_later_version_are_refused() -> None:
     one = slate(2, 2, 1)
 
     with pytest.raises(StateError, match="does not read"):
-        unpacked_slate(row(b"\x09" + packed_slate(one)[1:], one.ids))
+        unpack_slate(row(b"\x09" + pack_slate(one)[1:], one.ids))

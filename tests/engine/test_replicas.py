@@ -12,7 +12,7 @@ from tests.engine.shop import LMDH, Shop
 from variegate.engine import replicas
 from variegate.engine.executor import Executor
 from variegate.engine.recommend import RecommendRequest
-from variegate.engine.replicas import Replica, configuration_of
+from variegate.engine.replicas import Replica, shared_configuration
 from variegate.errors import ConflictError, StoreError
 from variegate.store import ReplicaRow, Store
 
@@ -20,7 +20,7 @@ OTHER = {"a": "lmdh:ridge=2"}
 
 
 def member(shop: Shop, *, replace: bool = False) -> Replica:
-    return Replica(shop.store, configuration_of(shop.experiment, shop.rules), replace=replace)
+    return Replica(shop.store, shared_configuration(shop.experiment, shop.rules), replace=replace)
 
 
 def joined(shop: Shop, *, replace: bool = False) -> Executor:

@@ -155,7 +155,7 @@ def test_environment_that_will_not_do(
         ({"nothing": 1}, "`nothing` is not a setting"),
         (
             {"mix": 0.1, "policies": {"e": "epsilon-greedy"}},
-            r"`mix` must be 0 for policies that draw by themselves, as 'e' \(epsilon-greedy\)",
+            r"`mix` must be 0 for stochastic policies, as 'e' \(epsilon-greedy\)",
         ),
     ],
 )

@@ -26,7 +26,7 @@ ABC = {"a": "lmdh", "b": "mmr", "c": "uniform"}
 def test_users_are_split_by_the_weights(split: dict[str, float], shares: dict[str, float]) -> None:
     experiment = Experiment(ABC, split, seed=1)
     users = 4000
-    found = Counter(experiment.assigned(f"user {number}") for number in range(users))
+    found = Counter(experiment.assign(f"user {number}") for number in range(users))
     for name, share in shares.items():
         error = 4 * np.sqrt(share * (1 - share) / users)  # four standard errors
         assert abs(found[name] / users - share) <= error
@@ -37,13 +37,13 @@ def test_a_user_gets_the_same_policy_on_every_machine() -> None:
     # The first 8 bytes of SHA-256 of "3:ann" and so on, as thirds of all that there are.
     thirds = [int(sha256(f"3:{user}".encode()).hexdigest()[:16], 16) * 3 >> 64 for user in users]
     experiment = Experiment(ABC, seed=3)
-    assert [experiment.assigned(user) for user in users] == ["abc"[third] for third in thirds]
-    assert [experiment.assigned(user) for user in users[:5]] == ["c", "c", "c", "c", "b"]
+    assert [experiment.assign(user) for user in users] == ["abc"[third] for third in thirds]
+    assert [experiment.assign(user) for user in users[:5]] == ["c", "c", "c", "c", "b"]
 
 
 def test_another_seed_splits_otherwise() -> None:
     users = [f"u{number}" for number in range(100)]
-    one, two = ([Experiment(AB, seed=seed).assigned(user) for user in users] for seed in (1, 2))
+    one, two = ([Experiment(AB, seed=seed).assign(user) for user in users] for seed in (1, 2))
     assert one != two
 
 
@@ -72,7 +72,7 @@ class TestReport:
         number = 0
         while len(self.users["a"]) < 3 or len(self.users["b"]) < 2:
             user, number = f"u{number}", number + 1
-            name = shop.experiment.assigned(user)
+            name = shop.experiment.assign(user)
             if len(self.users[name]) < {"a": 3, "b": 2}[name]:
                 self.users[name].append(user)
         self.spreads: dict[str, list[dict[str, float]]] = {}

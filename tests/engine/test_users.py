@@ -9,7 +9,7 @@ from sqlalchemy import inspect, text
 from tests.engine.conftest import Opening
 from tests.engine.shop import LMDH, NOON, Shop
 from variegate.engine import Feedback
-from variegate.engine.codecs import unpacked_slate
+from variegate.engine.codecs import unpack_slate
 from variegate.errors import NotFoundError
 from variegate.policies import State
 from variegate.store import Store
@@ -128,7 +128,7 @@ def test_a_user_whose_policy_is_gone_learns_anew_from_the_log(store: Store, line
     before = new.engine.user("ann")
     policy = new.experiment.new_policy("new", new.items)
     for slate, place in zip(slates, (0, 2, 1), strict=True):
-        policy.update(unpacked_slate(new.slate(slate)), np.eye(4)[place])
+        policy.update(unpack_slate(new.slate(slate)), np.eye(4)[place])
     given = new.give(allow_repeats=True)
     user = new.user()
     assert user.policy == given["policy"] == "new"

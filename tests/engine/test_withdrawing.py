@@ -20,7 +20,7 @@ class Shopping(Shop):
         return super().give(user, **request)
 
     def memory(self, user: str = "ann") -> list[tuple[int, int]]:
-        return SeenItems(self.user(user).shown).times()
+        return SeenItems(self.user(user).shown).entries()
 
 
 def item_ids(answer: dict[str, Any]) -> list[str]:
@@ -98,9 +98,9 @@ def test_any_lists_leave_what_the_others_would_have(store: Store, seed: int) -> 
 
         plain = SeenItems()
         for _, items, time in standing:
-            plain = plain.with_list(shop.items.rows(items), time, 7)
+            plain = plain.add(shop.items.rows(items), time, 7)[0]
         # Of the items of one list, any may be forgotten first.
-        found, expected = shop.memory(), plain.times()
+        found, expected = shop.memory(), plain.entries()
         assert [second for _, second in found] == [second for _, second in expected]
         oldest = expected[0][1]
         assert {one for one in found if one[1] > oldest} == {

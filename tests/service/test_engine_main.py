@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from variegate.engine.process import Frames, framed
+from variegate.engine.process import Frames, encode_frame
 from variegate.engine.process_main import MetricsBuffer, SocketChannel
 from variegate.engine.queue import MAX_BATCH, BatchLoop, QueuedCommand
 from variegate.errors import InputError
@@ -30,7 +30,8 @@ class Front:
         """Hand operations over, in one piece, numbered from 0."""
         waiting = monotonic() if since is None else since
         whole = [
-            framed(QueuedCommand(number, waiting, one)) for number, one in enumerate(operations)
+            encode_frame(QueuedCommand(number, waiting, one))
+            for number, one in enumerate(operations)
         ]
         self.socket.sendall(b"".join(whole))
 

@@ -18,7 +18,7 @@ from tools.loadtest.server import family_of
 from tools.soak.process import Process, started
 from tools.soak.run import Looking, settings_of
 from variegate.engine import Feedback, RecommendRequest, process
-from variegate.engine.process import EngineProxy, has_process
+from variegate.engine.process import EngineProxy, uses_engine_process
 from variegate.engine.queue import CommandQueue, QueuedCommand
 from variegate.engine.settings import Settings
 from variegate.errors import DataError, InputError, NotFoundError, StoreError
@@ -232,4 +232,4 @@ def test_there_is_an_engine_process_where_cores_would_be_idle(
 ) -> None:
     monkeypatch.setattr(process, "cores", lambda: cores)
 
-    assert has_process(Settings(workers=workers, engine_process=asked)) is expected
+    assert uses_engine_process(Settings(workers=workers, engine_process=asked)) is expected

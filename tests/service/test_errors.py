@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from pydantic import BaseModel, Field
 
 from tests.service.shell import calling, problem
-from variegate.engine.codecs import shown
+from variegate.engine.codecs import format_value
 from variegate.errors import (
     ConflictError,
     DataError,
@@ -221,4 +221,4 @@ def test_other_kinds_of_body_are_refused(client: TestClient, kind: str) -> None:
     [(None, "null"), (True, "True"), (1.5, "1.5"), ({"a": 1}, "an object"), ([1], "a list")],
 )
 def test_values_are_shown_shortly(value: object, text: str) -> None:
-    assert shown(value) == text
+    assert format_value(value) == text

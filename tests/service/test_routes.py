@@ -31,7 +31,7 @@ class TestLists:
 
     def test_everything_can_be_asked_for(self, caller: Caller) -> None:
         dial = {"scale": 2.0, "floor": {"colour": 0.1}, "ceiling": 5}
-        user = next(u for u in map(str, range(99)) if caller.engine.experiment.assigned(u) == "a")
+        user = next(u for u in map(str, range(99)) if caller.engine.experiment.assign(u) == "a")
         given = caller.slate(
             user,
             k=2,

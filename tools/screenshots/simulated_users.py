@@ -1,9 +1,10 @@
 """One hour of simulated users in a store: data for the operator view."""
 
+import time
+
 import numpy as np
 
 from variegate.engine import Experiment, Feedback, LiveCatalogue, RecommendRequest, Rules
-from variegate.engine.codecs import current_time
 from variegate.engine.executor import Executor
 from variegate.model.catalogue import Catalogue
 from variegate.store import Store
@@ -17,7 +18,7 @@ def simulate_hour(
 ) -> None:
     """Store lists and feedback of simulated users of several policies over the last hour."""
     rng = np.random.default_rng(seed)
-    now, end = [0.0], current_time()
+    now, end = [0.0], time.time()
     live = LiveCatalogue(catalogue)
     with store.batch() as batch:
         live.tie(batch)

@@ -1,6 +1,7 @@
 """`variegate fit-prior`: what most users like and how they differ, for those who are new."""
 
 import shlex
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -247,7 +248,6 @@ def refit_store(
     """
     from variegate.cli.open_store import served, settings_of
     from variegate.cli.output import one_line, plain_console, say
-    from variegate.engine.codecs import current_time
     from variegate.engine.priors import refit
 
     console, settings = plain_console(), settings_of(store, catalogue, config)
@@ -263,7 +263,7 @@ def refit_store(
                 experiment,
                 name,
                 least=settings.prior_min_users,
-                now=current_time(),
+                now=time.time(),
             )
         with executor.store.reading() as reader:
             prior = live.as_of(reader).priors[name]
@@ -277,12 +277,12 @@ def refit_store(
 
 def _with_prior(experiment: "Experiment", catalogue: "Catalogue") -> list[str]:
     """Return the policies that begin with a prior."""
-    from variegate.engine.experiment import prior_of
+    from variegate.engine.experiment import full_prior
 
     return [
         name
         for name in experiment.names
-        if prior_of(experiment.new_policy(name, catalogue)) is not None
+        if full_prior(experiment.new_policy(name, catalogue)) is not None
     ]
 
 

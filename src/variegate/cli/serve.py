@@ -140,10 +140,10 @@ def _pairs(name: str, texts: Iterable[str]) -> dict[str, str]:
 
 def _named(text: str) -> str:
     """Return NAME=LINE, also for the name of a policy alone."""
-    from variegate.engine.experiment import line_of
+    from variegate.engine.experiment import default_spec
     from variegate.policies import POLICIES
 
-    return f"{text}={line_of(text)}" if text in POLICIES else text
+    return f"{text}={default_spec(text)}" if text in POLICIES else text
 
 
 def _announce_and_open(line: str) -> None:

@@ -6,9 +6,10 @@ from zlib import crc32
 import numpy as np
 
 from variegate.arrays import MaskArray
+from variegate.demo.policies import make_policy, policy_label
 from variegate.engine.catalogue import CatalogueSnapshot, plain_attributes
-from variegate.engine.experiment import Experiment, any_policy, label_of
-from variegate.engine.feedback import WITHDRAWN, known_rows
+from variegate.engine.experiment import Experiment
+from variegate.engine.feedback import WITHDRAWN, rows_in_catalogue
 from variegate.engine.recommend import pairwise_diversity
 from variegate.engine.replay import lessons
 from variegate.engine.terms import Terms, terms_of
@@ -33,7 +34,7 @@ def counterfactual_view(
     row = reader.slates([slate]).get(slate)
     if row is None or row.user_id != user:
         raise NotFoundError(f"no slate {slate!r} of user {user!r}")
-    policy = any_policy(name, snapshot.catalogue, experiment)
+    policy = make_policy(name, snapshot.catalogue, experiment)
     _teach(policy, reader, row)
     terms = terms_of(row)
     free = _free(reader, snapshot, terms, row)
@@ -42,7 +43,7 @@ def counterfactual_view(
     titles = snapshot.catalogue.titles
     return {
         "policy": name,
-        "label": label_of(name, policy),
+        "label": policy_label(name, policy),
         "items": [
             {
                 "id": item,
@@ -78,7 +79,7 @@ def _free(reader: Reader, snapshot: CatalogueSnapshot, terms: Terms, before: Sla
     if terms.allow_repeats:
         return allowed
     free = allowed.copy()
-    rows = known_rows(snapshot.catalogue, _shown_before(reader, terms, before))
+    rows = rows_in_catalogue(snapshot.catalogue, _shown_before(reader, terms, before))
     free[rows] = False
     missing = before.k - int(np.count_nonzero(free))
     if missing > 0:
@@ -91,9 +92,9 @@ def _allowed(snapshot: CatalogueSnapshot, terms: Terms) -> MaskArray:
     allowed = snapshot.open.copy()
     if terms.candidates is not None:
         among = np.zeros_like(allowed)
-        among[known_rows(snapshot.catalogue, terms.candidates)] = True
+        among[rows_in_catalogue(snapshot.catalogue, terms.candidates)] = True
         allowed &= among
-    allowed[known_rows(snapshot.catalogue, terms.exclude)] = False
+    allowed[rows_in_catalogue(snapshot.catalogue, terms.exclude)] = False
     return allowed
 
 

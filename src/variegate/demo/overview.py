@@ -60,7 +60,7 @@ def _wishes(reader: Reader, snapshot: CatalogueSnapshot, experiment: Experiment)
     """Return how the learnt weights of variety lie over users, by policy and distance."""
     learnt: dict[str, list[FloatArray]] = defaultdict(list)
     for user in reader.users(reader.last_users(MOST_USERS)).values():
-        if user.policy not in experiment.lines or user.state is None:
+        if user.policy not in experiment.specs or user.state is None:
             continue
         try:
             policy = experiment.policy_of(user, snapshot.catalogue)

@@ -5,8 +5,9 @@ from typing import Any, Final
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray
+from variegate.demo.policies import make_policy, policy_label
 from variegate.engine.catalogue import CatalogueSnapshot
-from variegate.engine.experiment import Experiment, any_policy, label_of
+from variegate.engine.experiment import Experiment
 from variegate.evaluation.simulation import clicks
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser, normalising_factors
@@ -70,13 +71,13 @@ def simulation_view(
     """
     rng = np.random.default_rng((seed, 7))
     catalogue = _sample(snapshot, rng)
-    policy = any_policy(name, catalogue, experiment)
+    policy = make_policy(name, catalogue, experiment)
     person = _person(catalogue, policy.normaliser, rng)
     k = max(1, min(LENGTH, len(catalogue) // 4))
     story = _played(policy, person, k, rounds, rng)
     return {
         "policy": name,
-        "label": label_of(name, policy),
+        "label": policy_label(name, policy),
         "rounds": rounds,
         "distances": [h.name for h in catalogue.distances],
         "beta": person.beta.tolist(),

@@ -8,9 +8,9 @@ from typing import Any, Final
 from variegate.demo.counterfactual import counterfactual_view
 from variegate.demo.map import map_view
 from variegate.demo.overview import overview
+from variegate.demo.policies import list_policies
 from variegate.demo.simulation import simulation_view
 from variegate.engine import Engine
-from variegate.engine.experiment import policies_view
 
 View = dict[str, Any]
 #: Maximum age of a cached overview: pages that ask every few seconds share one.
@@ -54,7 +54,7 @@ class Demo:
         return self._overviews(minutes, monotonic() // OVERVIEW_SECONDS)
 
     def _policies_at(self, _revision: str) -> list[View]:
-        return policies_view(self._engine.snapshot().catalogue, self._engine.experiment)
+        return list_policies(self._engine.snapshot().catalogue, self._engine.experiment)
 
     def _map_at(self, _revision: str) -> View:
         return map_view(self._engine.snapshot())

@@ -1,9 +1,8 @@
-"""A slate as bytes: what a list taught with when it was shown, to the last digit."""
+"""How slates, seen items and ids are stored and checked, and how messages show a value."""
 
 import re
 import secrets
 import struct
-import time
 from typing import Any, Final
 
 import numpy as np
@@ -15,60 +14,63 @@ from variegate.model.slate import Slate
 from variegate.schemas import MAX_ID_LENGTH
 from variegate.store import SlateRow
 
-#: All numbers, one after another: what was written before, and is read for ever.
+#: Slate format 1: every number is stored. Written by earlier versions.
 _FULL: Final = 1
-#: Of z, which is mostly labels, only what is not zero.
+#: Slate format 2: of z, which is mostly zeros, only the non-zero numbers are stored.
 _SPARSE: Final = 2
-#: The format, the length, and how many features, distances and topics there are.
+#: The format, the length, and the numbers of features, distances and topics.
 _SIZES: Final = struct.Struct("<BxHIII")
-#: Crockford's digits: no I, L, O or U, so that an id can be read aloud.
-_DIGITS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-#: Two at a time, by their ten bits
-_PAIRS: Final = [high + low for high in _DIGITS for low in _DIGITS]
-#: Made once: a type that is given by its name is looked up for each array.
+#: Made once: NumPy looks up a dtype that is given by name for each array.
 _ROW, _NUMBER = np.dtype("<i8"), np.dtype("<f8")
+#: Crockford's base 32: no I, L, O or U, so that an id can be read aloud.
+_DIGITS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+#: Two digits for each value of ten bits.
+_PAIRS: Final = [high + low for high in _DIGITS for low in _DIGITS]
+
+_WORD: Final = np.dtype("<u4")
+#: Bytes of a seen item: its row in the catalogue, and a second since 1970.
+_ENTRY: Final = 8
+
+_ALLOWED_ID: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,200}")
+#: Characters of a value that a message shows.
+_SHOWN: Final = 80
 
 
-def packed_slate(slate: Slate) -> bytes:
-    """Return the rows, scores and features of a slate: sizes first, then one part after another.
+def pack_slate(slate: Slate) -> bytes:
+    """Return the rows, scores and features of a slate: the sizes, then one part after another.
 
-    Last comes z: a bit for each of its numbers, whether it is there, then those that are.
+    The last part is z: one bit per number, set where it is not zero, then the non-zero numbers.
     """
     sizes = slate.relevance.shape[1], slate.diversity.shape[1], slate.coverage.shape[1]
     parts = slate.scores, slate.diversity, slate.coverage
-    raw = [_bytes_of(part, _NUMBER) for part in parts if part.size]
+    raw = [_to_bytes(part, _NUMBER) for part in parts if part.size]
     head = _SIZES.pack(_SPARSE, len(slate), *sizes)
     z = np.ascontiguousarray(slate.relevance, _NUMBER).ravel()
-    there = z.view(_ROW) != 0  # by the bits: -0.0 shall come back as it was
-    marks, numbers = np.packbits(there).tobytes(), z[there].tobytes()
-    return b"".join([head, _bytes_of(slate.items, _ROW), *raw, marks, numbers])
+    is_stored = z.view(_ROW) != 0  # by the bits, so that -0.0 stays -0.0
+    bits, numbers = np.packbits(is_stored).tobytes(), z[is_stored].tobytes()
+    return b"".join([head, _to_bytes(slate.items, _ROW), *raw, bits, numbers])
 
 
-def _bytes_of(part: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
-    return (part if part.dtype == dtype else part.astype(dtype)).tobytes()
-
-
-def unpacked_slate(row: SlateRow) -> Slate:
+def unpack_slate(row: SlateRow) -> Slate:
     """Return the slate of a row, with the features that it was shown with."""
     raw = row.features
     if len(raw) < _SIZES.size or raw[0] not in (_FULL, _SPARSE):
-        raise StateError(f"slate {row.id!r} is kept in a form that this variegate does not read")
+        raise StateError(f"slate {row.id!r} has a format that this version does not read")
     _, k, d, m, c = _SIZES.unpack_from(raw)
     if d == m == c == 0:
-        raise StateError(f"slate {row.id!r} holds an item that is gone, and has no features left")
+        raise StateError(f"slate {row.id!r} has an item that was removed, and no features")
     is_full = raw[0] == _FULL
-    # What stands where, in the order in which it was written.
     scores = _SIZES.size + 8 * k
     z = scores + 8 * k if is_full else scores + 8 * k * (1 + m + c)
     x = z + 8 * k * d if is_full else scores + 8 * k
-    end = x + 8 * k * (m + c) if is_full else _end_of_sparse(raw, z, k * d)
+    end = x + 8 * k * (m + c) if is_full else _sparse_end(raw, z, k * d)
     if len(raw) != end:
-        raise StateError(f"slate {row.id!r} is not as it was written: {len(raw)} bytes")
+        raise StateError(f"slate {row.id!r} is damaged: it has {len(raw)} bytes, not {end}")
     items: IndexArray = np.ndarray((k,), _ROW, raw, _SIZES.size)
     return Slate(
         items if items.dtype == np.intp else items.astype(np.intp),
         row.items,
-        np.ndarray((k, d), _NUMBER, raw, z) if is_full else _of_sparse(raw, z, k, d),
+        np.ndarray((k, d), _NUMBER, raw, z) if is_full else _unpack_sparse(raw, z, k, d),
         np.ndarray((k, m), _NUMBER, raw, x),
         np.ndarray((k,), _NUMBER, raw, scores),
         np.ndarray((k, c), _NUMBER, raw, x + 8 * k * m) if c else np.zeros((k, 0)),
@@ -76,186 +78,169 @@ def unpacked_slate(row: SlateRow) -> Slate:
 
 
 def has_features(row: SlateRow) -> bool:
-    """Return whether a list can teach; see `new_catalogue`."""
+    """Return whether a policy can learn from a slate: it cannot if an item of it was removed."""
     return any(_SIZES.unpack_from(row.features)[2:])
 
 
-def rows_of(row: SlateRow) -> IndexArray:
-    """Return the rows of a list's items, also where its features are gone; -1 for no row."""
+def slate_rows(row: SlateRow) -> IndexArray:
+    """Return the catalogue rows of a slate's items, -1 for removed ones, without its features."""
     k = _SIZES.unpack_from(row.features)[1]
     return np.frombuffer(row.features, _ROW, k, _SIZES.size).astype(np.intp)
 
 
-def _end_of_sparse(raw: bytes, start: int, size: int) -> int:
-    marks = raw[start : start + -(-size // 8)]
-    return start + len(marks) + 8 * int.from_bytes(marks).bit_count()
+def _to_bytes(part: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
+    return (part if part.dtype == dtype else part.astype(dtype)).tobytes()
 
 
-def _of_sparse(raw: bytes, start: int, k: int, d: int) -> FloatArray:
-    marks = np.frombuffer(raw, np.uint8, -(-k * d // 8), start)
+def _sparse_end(raw: bytes, start: int, size: int) -> int:
+    bits = raw[start : start + -(-size // 8)]
+    return start + len(bits) + 8 * int.from_bytes(bits).bit_count()
+
+
+def _unpack_sparse(raw: bytes, start: int, k: int, d: int) -> FloatArray:
+    bits = np.frombuffer(raw, np.uint8, -(-k * d // 8), start)
     z = np.zeros(k * d)
-    there = np.unpackbits(marks, count=k * d).view(np.bool_)
-    z[there] = np.frombuffer(raw, _NUMBER, offset=start + len(marks))
+    is_stored = np.unpackbits(bits, count=k * d).view(np.bool_)
+    z[is_stored] = np.frombuffer(raw, _NUMBER, offset=start + len(bits))
     return z.reshape(k, d)
 
 
 def new_slate_id(now: float, number: int) -> str:
-    """Return an id of 26 digits that sorts by time and that nobody can guess.
+    """Return an id of 26 digits that sorts by time and cannot be guessed.
 
-    `number` sorts those of one moment.
+    `number` orders the ids of one moment.
     """
     bits = int(now * 1000) << 80 | (number & 0xFFFF) << 64 | secrets.randbits(64)
-    return _written(bits)
-
-
-def _written(bits: int) -> str:
     return "".join([_PAIRS[bits >> shift & 1023] for shift in range(120, -1, -10)])
 
 
-def current_time() -> float:
-    """Return seconds since 1970."""
-    return time.time()
-
-
-_WORD: Final = np.dtype("<u4")
-#: Bytes of a row of the catalogue and a second since 1970.
-_ENTRY: Final = 8
-
-
 class SeenItems:
-    """Rows in the order they were last shown, oldest first.
+    """The items that a user was shown: rows and times, in the order of the last showing.
 
     Parameters
     ----------
-    entries
-        What `to_bytes` gave; nothing for a new user.
+    raw
+        What `to_bytes` returned; empty for a new user.
     """
 
-    def __init__(self, entries: bytes = b"") -> None:
-        self._entries = entries
+    def __init__(self, raw: bytes = b"") -> None:
+        self._raw = raw
 
     def __len__(self) -> int:
-        return len(self._entries) // _ENTRY
+        return len(self._raw) // _ENTRY
 
     def rows(self, since: float) -> IndexArray:
         """Return the rows shown after `since` (seconds since 1970), oldest first."""
-        if not self._entries:
+        if not self._raw:
             return np.empty(0, dtype=np.intp)
-        words = np.frombuffer(self._entries, _WORD)
+        words = np.frombuffer(self._raw, _WORD)
         rows: IndexArray = words[::2].astype(np.intp)
-        if words[1] <= since:  # the oldest stands first
+        if words[1] <= since:  # the oldest is first
             rows = rows[words[1::2] > since]
         return rows
 
-    def times(self) -> list[tuple[int, int]]:
+    def entries(self) -> list[tuple[int, int]]:
         """Return each row with the second at which it was last shown."""
         return [(row, second) for row, second in self._table().tolist()]
 
-    def with_list(self, rows: IndexArray, now: float, most: int) -> "SeenItems":
-        """Return what is remembered after one more list: each row once, at most `most`."""
-        return self.after(rows, now, most)[0]
-
-    def after(
-        self, rows: IndexArray, now: float, most: int, *, are_new: bool = False
+    def add(
+        self, rows: IndexArray, now: float, max_items: int, *, are_new: bool = False
     ) -> tuple["SeenItems", list[tuple[int, int]]]:
-        """Return what is remembered after one more list, and the entries that this displaced.
+        """Return the seen items after one more slate, and the entries that it displaced.
 
-        Those are the earlier ones of its rows, and the oldest where there are more than `most`.
+        Those are the earlier entries of its rows, and the oldest beyond `max_items`.
 
         Parameters
         ----------
         are_new
-            Whether none of the rows is remembered, as most often none is: then none is looked for.
+            Whether none of the rows is among the seen items, which saves searching for them.
         """
         kept, second = self if are_new else self.without(rows), int(now)
-        displaced = [] if are_new else self._only(rows)
+        displaced = [] if are_new else self._entries_of(rows)
         pairs = [number for row in rows.tolist() for number in (row, second)]
-        entries = kept._entries + struct.pack(f"<{len(pairs)}I", *pairs)
-        extra = len(entries) - _ENTRY * most
+        raw = kept._raw + struct.pack(f"<{len(pairs)}I", *pairs)
+        extra = len(raw) - _ENTRY * max_items
         if extra <= 0:
-            return SeenItems(entries), displaced
-        return SeenItems(entries[extra:]), displaced + SeenItems(kept._entries[:extra]).times()
+            return SeenItems(raw), displaced
+        return SeenItems(raw[extra:]), displaced + SeenItems(kept._raw[:extra]).entries()
 
-    def before(self, rows: IndexArray, displaced: list[tuple[int, int]]) -> "SeenItems":
-        """Return what was remembered before a list of these rows, which displaced these entries."""
+    def remove(self, rows: IndexArray, displaced: list[tuple[int, int]]) -> "SeenItems":
+        """Return the seen items before a slate of these rows, which displaced these entries."""
         kept = self.without(rows)
         if not displaced:
             return kept
-        known = {row for row, _second in kept.times()}
+        known = {row for row, _second in kept.entries()}
         returning = [entry for entry in displaced if entry[0] not in known]
-        # Of one second, those that were displaced come first: they were the older ones.
-        return SeenItems.of_times(sorted(returning + kept.times(), key=lambda entry: entry[1]))
+        # Of one second, the displaced entries come first: they were the older ones.
+        both = sorted(returning + kept.entries(), key=lambda entry: entry[1])
+        return SeenItems.from_entries(both)
 
     def without(self, rows: IndexArray) -> "SeenItems":
-        """Return the same without any entry of these rows."""
+        """Return the seen items without these rows."""
         table = self._table()
         return SeenItems(table[~np.isin(table[:, 0], rows)].tobytes())
 
     def to_bytes(self) -> bytes:
-        """Return 8 bytes a row."""
-        return self._entries
+        """Return 8 bytes per row."""
+        return self._raw
 
     @classmethod
-    def of_times(cls, times: list[tuple[int, int]]) -> "SeenItems":
-        """Return what `times` gave."""
-        return cls(np.array(times, dtype=_WORD).tobytes())
+    def from_entries(cls, entries: list[tuple[int, int]]) -> "SeenItems":
+        """Return the seen items with these `entries`."""
+        return cls(np.array(entries, dtype=_WORD).tobytes())
 
     def _table(self) -> NDArray[np.uint32]:
-        return np.frombuffer(self._entries, dtype=_WORD).reshape(-1, 2)
+        return np.frombuffer(self._raw, dtype=_WORD).reshape(-1, 2)
 
-    def _only(self, rows: IndexArray) -> list[tuple[int, int]]:
+    def _entries_of(self, rows: IndexArray) -> list[tuple[int, int]]:
         table = self._table()
         return [(row, second) for row, second in table[np.isin(table[:, 0], rows)].tolist()]
 
 
-_MOST: Final = 80
-
-
-def shown(value: object) -> str:
-    """Return how a message shows what came: never more than a line of it.
-
-    Examples
-    --------
-    >>> shown("twelve"), shown({"a": 1}), shown("x" * 200)[-6:]
-    ("'twelve'", 'an object', "xx...'")
-    """
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list | tuple):
-        return "a list"
-    if isinstance(value, str | bytes) and len(value) > _MOST:
-        text = repr(value[: _MOST - 3])
-        return sendable(f"{text[:-1]}...{text[-1]}")
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**_MOST:
-        return "a number of more than 80 digits"  # its text could take longer than the request
-    text = "null" if value is None else repr(value)
-    return sendable(text if len(text) <= 2 * _MOST else text[: 2 * _MOST] + "...")
-
-
-def sendable(text: str) -> str:
-    """Return the text without what UTF-8 cannot say, such as half of a surrogate pair."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-_ALLOWED: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,200}")
-
-
 def check_id(name: str, text: object) -> str:
-    """Return an id that the service can keep and address, or raise InputError.
+    """Return an id that can be stored and addressed in a URL, or raise InputError.
+
+    This is the one rule for requests, imports and catalogues.
 
     Parameters
     ----------
     name
-        What to call the id in the message.
+        What the message calls the id.
 
     Examples
     --------
     >>> check_id("user", "a/b")
     'a/b'
     """
-    if not isinstance(text, str) or not _ALLOWED.fullmatch(text):
+    if not isinstance(text, str) or not _ALLOWED_ID.fullmatch(text):
         raise InputError(
-            f"`{name}` must be text of 1 to {MAX_ID_LENGTH} characters without control characters, "
-            f"got {shown(text)}"
+            f"`{name}` must be text of 1 to {MAX_ID_LENGTH} characters without control "
+            f"characters, got {format_value(text)}"
         )
     return text
+
+
+def format_value(value: object) -> str:
+    """Return a value as a message shows it: on one line, shortened.
+
+    Examples
+    --------
+    >>> format_value("twelve"), format_value({"a": 1}), format_value("x" * 200)[-6:]
+    ("'twelve'", 'an object', "xx...'")
+    """
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if isinstance(value, str | bytes) and len(value) > _SHOWN:
+        text = repr(value[: _SHOWN - 3])
+        return replace_surrogates(f"{text[:-1]}...{text[-1]}")
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**_SHOWN:
+        return "a number of more than 80 digits"  # formatting it could take seconds
+    text = "null" if value is None else repr(value)
+    return replace_surrogates(text if len(text) <= 2 * _SHOWN else text[: 2 * _SHOWN] + "...")
+
+
+def replace_surrogates(text: str) -> str:
+    """Return the text with escapes in place of what UTF-8 cannot encode, such as surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

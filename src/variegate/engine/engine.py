@@ -21,7 +21,7 @@ from variegate.engine.import_commands import ImportUsers
 from variegate.engine.import_plan import Pauses, plan_import, unfinished
 from variegate.engine.items import RetireItem, UpsertItems
 from variegate.engine.priors import Priors
-from variegate.engine.queries import comparison, known_user, slate_view, titles_of, user_view
+from variegate.engine.queries import comparison, find_user, slate_view, titles_of, user_view
 from variegate.engine.queue import MAX_BATCH, BatchLoop, CommandQueue, EngineThread, Worker
 from variegate.engine.recommend import RecommendRequest
 from variegate.engine.replicas import Replica
@@ -168,7 +168,7 @@ class Engine:
         """Return a user's last lists, the newest first."""
         with self.store.reading() as reader:
             catalogue = self.live.as_of(reader).catalogue
-            known_user(reader, user)
+            find_user(reader, user)
             rows = reader.history(user, limit + 1, before)
         is_more, rows = len(rows) > limit, rows[:limit]
         titles = titles_of(catalogue, rows)
@@ -229,7 +229,7 @@ class Engine:
             "features": list(catalogue.feature_names),
             "distances": [h.name for h in catalogue.distances],
             "attributes": list(catalogue.attributes),
-            "policies": dict(self.experiment.lines),
+            "policies": dict(self.experiment.specs),
             "k": self.rules.k,
         }
 

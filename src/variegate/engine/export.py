@@ -118,7 +118,7 @@ def user_lines(reader: Reader, snapshot: CatalogueSnapshot, user: UserRow) -> It
         "changed": user.changed,
         "slates": user.slates,
         "state": _plain_state(user.state),
-        "shown": [[ids[row], second] for row, second in SeenItems(user.shown).times()],
+        "shown": [[ids[row], second] for row, second in SeenItems(user.shown).entries()],
     }
     parts: dict[str, list[str]] = {"lists": [], "events": []}
     size = 0

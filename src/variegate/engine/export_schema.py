@@ -25,8 +25,8 @@ from pydantic import (
     model_validator,
 )
 
-from variegate.engine.feedback import MOST_REPORTS
-from variegate.engine.terms import Terms, has_kept_rewards
+from variegate.engine.feedback import MAX_REPORTS
+from variegate.engine.terms import Terms, has_pending_rewards
 from variegate.errors import ConflictError, DataError, InputError, NotFoundError, StateError
 from variegate.kernels.layout import LARGEST
 
@@ -233,7 +233,7 @@ class SlateLine(_Part):
     taught: list[bool]
     reports: Annotated[
         dict[Annotated[str, StringConstraints(min_length=1, max_length=201)], _Report],
-        Field(max_length=MOST_REPORTS + 1),
+        Field(max_length=MAX_REPORTS + 1),
     ]
     #: Both follow from `rewards`, and are computed from them.
     earned: Annotated[FiniteFloat, Field(ge=0, le=10_000)]
@@ -247,7 +247,7 @@ class SlateLine(_Part):
     def _keep_acknowledged(self) -> "SlateLine":
         """Let a list of an earlier export still teach what was kept of it, as it would have."""
         _check_slate(self)
-        if "terms" not in self.model_fields_set and has_kept_rewards(
+        if "terms" not in self.model_fields_set and has_pending_rewards(
             self.closed, self.rewards, self.taught
         ):
             self.terms = Terms(aggregation="sum").to_dict()

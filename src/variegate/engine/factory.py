@@ -6,7 +6,7 @@ from typing import Final
 
 from variegate.engine import Experiment, Rules
 from variegate.engine.codecs import check_id
-from variegate.engine.replicas import Replica, configuration_of
+from variegate.engine.replicas import Replica, shared_configuration
 from variegate.engine.settings import Settings
 from variegate.errors import DataError, InputError
 from variegate.model.catalogue import Catalogue
@@ -45,7 +45,7 @@ def create_rules(settings: Settings) -> Rules:
 
 def create_replica(settings: Settings, store: Store) -> Replica:
     """Return this process as one of those that write to the store."""
-    configuration = configuration_of(create_experiment(settings), create_rules(settings))
+    configuration = shared_configuration(create_experiment(settings), create_rules(settings))
     return Replica(store, configuration, replace=settings.replace_configuration)
 
 

@@ -18,7 +18,7 @@ from variegate.store import SlateRow
 WITHDRAWN: Final = "withdrawn"
 
 
-def shown_without(uow: UnitOfWork, user: str, slate: str) -> tuple[SeenItems, list[SlateRow]]:
+def seen_without(uow: UnitOfWork, user: str, slate: str) -> tuple[SeenItems, list[SlateRow]]:
     """Return what a user would remember if one list had never been given.
 
     What the list displaced is remembered again. The lists that were given after it, if any,
@@ -27,10 +27,10 @@ def shown_without(uow: UnitOfWork, user: str, slate: str) -> tuple[SeenItems, li
     """
     row = uow.slate(slate)
     _check_can_go(uow, row, user)
-    later = [one for one in uow.lists_after(row) if WITHDRAWN not in one.reports]
+    later = [one for one in uow.slates_after(row) if WITHDRAWN not in one.reports]
     shown, catalogue = SeenItems(uow.user(user).shown), uow.snapshot.catalogue
     for one in [*later, row]:
-        shown = shown.before(known_rows(catalogue, one.items), _displaced(uow.snapshot, one))
+        shown = shown.remove(rows_in_catalogue(catalogue, one.items), _displaced(uow.snapshot, one))
     changed = []
     for one in reversed(later):
         shown, again = _given_again(uow.snapshot, shown, one)
@@ -47,13 +47,13 @@ def withdraw(uow: UnitOfWork, slate: str, by: str) -> None:
     uow.take(row._replace(closed=True, reports=reports), "withdraw", {"instead": by})
 
 
-def check_stands(row: SlateRow) -> None:
+def check_not_withdrawn(row: SlateRow) -> None:
     """Raise ConflictError for a slate that was taken back."""
     if WITHDRAWN in row.reports:
         raise ConflictError(f"slate {row.id!r} was taken back: another was given in its place")
 
 
-def known_rows(catalogue: Catalogue, ids: Sequence[str]) -> IndexArray:
+def rows_in_catalogue(catalogue: Catalogue, ids: Sequence[str]) -> IndexArray:
     """Return the rows of items, but for those that the catalogue no longer has."""
     rows = catalogue.rows_or_none(ids)
     return rows[rows >= 0]
@@ -88,14 +88,14 @@ def _given_again(
 ) -> tuple[SeenItems, SlateRow]:
     """Return what is remembered after a list, and the list with what it displaces by that."""
     terms = terms_of(row)
-    rows = known_rows(snapshot.catalogue, row.items)
-    later, entries = shown.after(rows, row.created, terms.memory)
+    rows = rows_in_catalogue(snapshot.catalogue, row.items)
+    later, entries = shown.add(rows, row.created, terms.memory)
     displaced = displaced_ids(snapshot, entries, row.created - terms.memory_seconds)
     return later, row._replace(terms=replace(terms, displaced=displaced).to_dict())
 
 
 #: Reports on one slate: no list of a hundred items needs more.
-MOST_REPORTS: Final = 500
+MAX_REPORTS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +119,13 @@ class Feedback:
 
     def apply(self, uow: UnitOfWork) -> dict[str, Any]:
         """Take the report in, and return the answer."""
-        return take_report(uow, self)
+        return apply_feedback(uow, self)
 
 
-def take_report(uow: UnitOfWork, report: Feedback) -> dict[str, Any]:
+def apply_feedback(uow: UnitOfWork, report: Feedback) -> dict[str, Any]:
     """Learn from a report, put it down, and return the answer; the same again answers the same."""
     row = uow.slate(report.slate)
-    check_stands(row)
+    check_not_withdrawn(row)
     places = {item: place for place, item in enumerate(row.items)}
     said = {_place(places, item): float(reward) for item, reward in report.rewards.items()}
     looked = _looked(report, places)
@@ -139,8 +139,8 @@ def take_report(uow: UnitOfWork, report: Feedback) -> dict[str, Any]:
             )
         answer: dict[str, Any] = known["answer"]
         return answer
-    if len(row.reports) >= MOST_REPORTS:
-        raise ConflictError(f"slate {row.id!r} has {MOST_REPORTS} reports: it takes no more")
+    if len(row.reports) >= MAX_REPORTS:
+        raise ConflictError(f"slate {row.id!r} has {MAX_REPORTS} reports: it takes no more")
     changed, taught, status = _outcome(uow, row, said, looked)
     if taught and not uow.teach(row, taught):
         changed, taught, status = row, {}, "late"

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from variegate.engine.catalogue import CatalogueSnapshot
-from variegate.engine.codecs import SeenItems, packed_slate, unpacked_slate
+from variegate.engine.codecs import SeenItems, pack_slate, unpack_slate
 from variegate.engine.experiment import Experiment
 from variegate.engine.export import lists_of
 from variegate.engine.export_schema import (
@@ -90,7 +90,7 @@ class Target:
             id=line.user,
             policy=line.policy,
             state=None if line.state is None else _state_of(line.state).to_bytes(),
-            shown=SeenItems.of_times(shown).to_bytes(),
+            shown=SeenItems.from_entries(shown).to_bytes(),
             slates=line.slates,
             version=0,
             created=line.created,
@@ -112,7 +112,7 @@ class Target:
                 "answered": bool(told),
             }
         )
-        slate = unpacked_slate(row)
+        slate = unpack_slate(row)
         shapes = slate.relevance.shape, slate.diversity.shape
         parts = slate.relevance, slate.diversity, slate.coverage, slate.scores / _LARGEST_SCORE
         fits = shapes == ((line.k, self.catalogue.d), (line.k, self.catalogue.m))
@@ -128,7 +128,7 @@ class Target:
         if terms.dial is not None:
             self._check_dial(terms.dial)
         items = np.array(self._rows("items", line.items), dtype=np.intp)
-        return row._replace(features=packed_slate(replace(slate, items=items)))
+        return row._replace(features=pack_slate(replace(slate, items=items)))
 
     def _check_dial(self, dial: Dial) -> None:
         for bound in (dial.floor, dial.ceiling):
@@ -226,7 +226,7 @@ def is_same_user(
 def _normal(target: Target, row: SlateRow | None) -> SlateRow | None:
     """Return a list with its features and its terms as they would be imported."""
     return row and row._replace(
-        features=packed_slate(unpacked_slate(row)), terms=target.kept_terms(row.terms)
+        features=pack_slate(unpack_slate(row)), terms=target.kept_terms(row.terms)
     )
 
 
@@ -255,7 +255,7 @@ class _Seen:
 
         What was learnt may be kept by rows, and the items may have others here.
         """
-        if user.policy not in experiment.lines:
+        if user.policy not in experiment.specs:
             return False
         try:
             experiment.policy_of(user, catalogue)

@@ -11,7 +11,7 @@ import numpy as np
 
 from variegate.arrays import IndexArray, MaskArray
 from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
-from variegate.engine.codecs import SeenItems, has_features, rows_of, unpacked_slate
+from variegate.engine.codecs import SeenItems, has_features, slate_rows, unpack_slate
 from variegate.engine.executor import Executor
 from variegate.engine.recommend import normalising_weights
 from variegate.engine.replay import each_user, events_of
@@ -41,7 +41,7 @@ def log_source(executor: Executor, name: str) -> LogSource:
             for user in each_user(reader):
                 yield _user_log(reader, user.id, items)
 
-    lines = executor.experiment.lines
+    lines = executor.experiment.specs
     return LogSource(name, logs, {arm: parse_policy(line) for arm, line in lines.items()})
 
 
@@ -86,7 +86,7 @@ def _user_log(reader: Reader, user: str, items: _ItemHistory) -> UserLog:
             if has_features(step):
                 lists[step.id] = _logged(step, items, memory.shown)
                 found.append(lists[step.id])
-            shown = rows_of(step)
+            shown = slate_rows(step)
             memory.add(step, shown[shown >= 0])
         elif step.kind == "withdraw":
             memory.withdraw(str(step.slate_id))
@@ -127,18 +127,18 @@ class _Memory:
     def add(self, row: SlateRow, items: IndexArray) -> None:
         """Add a list, with the length of the memory that it was given under."""
         one = self._lists[row.id] = items, row.created, terms_of(row).memory
-        self.shown = self.shown.with_list(*one)
+        self.shown = self.shown.add(*one)[0]
 
     def withdraw(self, slate: str) -> None:
         """Take a list out, as if it had not been given."""
         self._lists.pop(slate, None)
         self.shown = SeenItems()
         for one in self._lists.values():
-            self.shown = self.shown.with_list(*one)
+            self.shown = self.shown.add(*one)[0]
 
 
 def _logged(row: SlateRow, items: _ItemHistory, shown: SeenItems) -> LoggedSlate:
-    slate, terms = unpacked_slate(row), terms_of(row)
+    slate, terms = unpack_slate(row), terms_of(row)
     snapshot = _fitting(items.at(terms.revision), slate, terms)
     given = LoggedSlate(
         slate,

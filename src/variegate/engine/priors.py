@@ -9,7 +9,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.engine.catalogue import LiveCatalogue
-from variegate.engine.experiment import Experiment, prior_of
+from variegate.engine.experiment import Experiment, full_prior
 from variegate.engine.terms import Rules
 from variegate.engine.unit_of_work import Clock
 from variegate.errors import ConflictError, StateError, StoreError
@@ -74,10 +74,10 @@ def refit(
 
 def checked_prior_of(policy: Policy, name: str, experiment: Experiment) -> Prior:
     """Return what a policy begins with, or raise ConflictError."""
-    prior = prior_of(policy)
+    prior = full_prior(policy)
     if prior is None:
         raise ConflictError(
-            f"policy {name!r} ({experiment.lines[name]}) begins with no prior of all its "
+            f"policy {name!r} ({experiment.specs[name]}) begins with no prior of all its "
             "weights, as lmdp and lmdt do, and lmdh with prior=FILE"
         )
     return prior
@@ -245,7 +245,7 @@ class Priors:
             catalogue, rows = self._live.as_of(reader).catalogue, reader.priors()
         fitted = []
         for name in self._experiment.names:
-            if prior_of(self._experiment.new_policy(name, catalogue)) is None:
+            if full_prior(self._experiment.new_policy(name, catalogue)) is None:
                 continue
             if self._has_turn(rows.get(name, PriorRow(name))) and self._fitted(name):
                 fitted.append(name)

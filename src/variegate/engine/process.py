@@ -28,7 +28,7 @@ from variegate.errors import InputError, StoreError, VariegateError
 _LENGTH: Final = struct.Struct("<I")
 
 
-def framed(message: Any) -> bytes:
+def encode_frame(message: Any) -> bytes:
     """Return a message as it goes over the wire."""
     body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
     return _LENGTH.pack(len(body)) + body
@@ -73,7 +73,7 @@ _MODULE: Final = "variegate.engine.process_main"
 _log = logging.getLogger(__name__)
 
 
-def has_process(settings: Settings) -> bool:
+def uses_engine_process(settings: Settings) -> bool:
     """Whether the engine gets a process: as the settings say, or where cores would be idle."""
     if os.name != "posix":
         if settings.engine_process:
@@ -286,7 +286,7 @@ class _Line(asyncio.Protocol):
         transport = cast(asyncio.Transport, self._transport)
         if transport.is_closing():
             raise StoreError("the engine was lost: try again in a moment")
-        transport.write(framed(message))
+        transport.write(encode_frame(message))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -315,7 +315,7 @@ class _Line(asyncio.Protocol):
 _OBJECTS_UNTIL_COLLECTED: Final = 20_000
 
 
-def keep_for_good() -> None:
+def freeze_startup_objects() -> None:
     """Take all that was made so far out of the sight of the garbage collector.
 
     It is there until the process ends: looking at it again and again finds nothing, and took some

@@ -28,7 +28,7 @@ from variegate.engine.factory import (
     warm_policies,
 )
 from variegate.engine.logs import configure_logs
-from variegate.engine.process import BEAT, Frames, framed, keep_for_good
+from variegate.engine.process import BEAT, Frames, encode_frame, freeze_startup_objects
 from variegate.engine.queue import MAX_BATCH, BatchLoop, Outcome, Progress, QueuedCommand
 from variegate.engine.replicas import Replica
 from variegate.engine.settings import Settings
@@ -80,7 +80,7 @@ class SocketChannel:
     def send(self, message: Any) -> None:
         """Send a message, if anybody is still there: what was done stays done."""
         with suppress(OSError), self._sending:
-            self._front.sendall(framed(message))
+            self._front.sendall(encode_frame(message))
 
     def beat(self) -> None:
         """Say from a thread of its own, again and again, that this process runs."""
@@ -112,7 +112,7 @@ def main() -> None:
                 create_replica(settings, store) as replica,
             ):
                 loop = _loop(settings, store, replica, progress, metrics.observe)
-                keep_for_good()
+                freeze_startup_objects()
                 channel.send(None)
                 loop.run(channel)
         except VariegateError as error:

@@ -21,7 +21,7 @@ from variegate.policies.beliefs import (
 from variegate.store import Moments, PolicySums, Reader, SlateRow, UserRow
 
 
-def known_user(reader: Reader, user: str) -> UserRow:
+def find_user(reader: Reader, user: str) -> UserRow:
     """Return the user, or raise NotFoundError."""
     found = reader.users([user]).get(user)
     if found is None:
@@ -34,7 +34,7 @@ def user_view(
 ) -> dict[str, Any]:
     """Return what was learnt of a user, under the policy that the next list will be by."""
     snapshot = live.as_of(reader)
-    row = known_user(reader, user)
+    row = find_user(reader, user)
     row, policy = served_user(reader, row, snapshot.catalogue, experiment.as_of(snapshot))
     return {
         "user": row.id,
@@ -131,7 +131,7 @@ def comparison(reader: Reader, experiment: Experiment) -> dict[str, Any]:
 def _summary(sums: PolicySums, experiment: Experiment) -> dict[str, Any]:
     return {
         "policy": sums.policy,
-        "line": experiment.lines.get(sums.policy),
+        "line": experiment.specs.get(sums.policy),
         "users": sums.users,
         "answered_slates": sums.answered,
         "reward": _mean(sums.reward),

@@ -14,8 +14,8 @@ import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.engine.catalogue import plain_attributes
-from variegate.engine.codecs import SeenItems, new_slate_id, packed_slate, unpacked_slate
-from variegate.engine.feedback import displaced_ids, shown_without, withdraw
+from variegate.engine.codecs import SeenItems, new_slate_id, pack_slate, unpack_slate
+from variegate.engine.feedback import displaced_ids, seen_without, withdraw
 from variegate.engine.terms import DAY, Terms, terms_of
 from variegate.engine.unit_of_work import UnitOfWork
 from variegate.errors import ConflictError, InputError, StateError
@@ -57,7 +57,7 @@ def give_list(uow: UnitOfWork, request: RecommendRequest) -> dict[str, Any]:
     known = (
         None
         if request.idempotency_key is None
-        else uow.requested(request.user, request.idempotency_key)
+        else uow.slate_for_request(request.user, request.idempotency_key)
     )
     if known is not None:
         return _given_before(uow, request, known)
@@ -71,7 +71,7 @@ def give_list(uow: UnitOfWork, request: RecommendRequest) -> dict[str, Any]:
     slate, propensities = _chosen(policy, k, free, request.dial, rules.mix, seeds)
     # Most often nothing comes again, and then there is nothing to look for.
     are_new = again is None and len(remembered) == len(shown)
-    later, displaced = shown.after(slate.items, uow.now, rules.memory, are_new=are_new)
+    later, displaced = shown.add(slate.items, uow.now, rules.memory, are_new=are_new)
     terms = _terms(uow, request, displaced_ids(uow.snapshot, displaced, since))
     row = _new_row(uow, user, policy, slate, terms)
     row = row._replace(
@@ -95,7 +95,7 @@ def _given_before(uow: UnitOfWork, request: RecommendRequest, row: SlateRow) -> 
             f"`Idempotency-Key` {request.idempotency_key!r} named another request of user "
             f"{row.user_id!r} before: give each request a key of its own"
         )
-    slate = unpacked_slate(row)
+    slate = unpack_slate(row)
     # The catalogue may have other rows by now, and may no longer have an item.
     slate = replace(slate, items=uow.snapshot.catalogue.rows_or_none(row.items))
     why = None
@@ -133,7 +133,7 @@ def _new_row(
         closed=False,
         k=k,
         items=slate.ids,
-        features=packed_slate(slate),
+        features=pack_slate(slate),
         propensities=None,
         diversity=pairwise_diversity(policy, slate),
         rewards=[None] * k,
@@ -173,7 +173,7 @@ def _shown(
 ) -> tuple[SeenItems, list[SlateRow]]:
     if request.instead_of is None:
         return SeenItems(user.shown), []
-    return shown_without(uow, user.id, request.instead_of)
+    return seen_without(uow, user.id, request.instead_of)
 
 
 def pairwise_diversity(policy: Policy, slate: Slate) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """Learn users from the log: one at a time, to check or rebuild all, or for another catalogue."""
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -17,7 +18,7 @@ from variegate.engine.catalogue import (
     join_new_items,
     known_catalogue,
 )
-from variegate.engine.codecs import SeenItems, current_time, packed_slate, rows_of, unpacked_slate
+from variegate.engine.codecs import SeenItems, pack_slate, slate_rows, unpack_slate
 from variegate.engine.experiment import Experiment
 from variegate.engine.queue import Done
 from variegate.errors import DataError, InputError, StateError
@@ -49,12 +50,12 @@ def served_user(
     Where the user's own is no longer served, or is one of another kind by now, what was learnt
     is worked out anew from the log.
     """
-    if user.policy in experiment.lines:
+    if user.policy in experiment.specs:
         try:
             return user, experiment.policy_of(user, catalogue)
         except StateError:
             pass
-    name = user.policy if user.policy in experiment.lines else experiment.assigned(user.id)
+    name = user.policy if user.policy in experiment.specs else experiment.assign(user.id)
     policy = relearnt(reader, user.id, experiment.new_policy(name, catalogue))
     return user._replace(policy=name, state=policy.state().to_bytes()), policy
 
@@ -74,7 +75,7 @@ def learnt(policy: Policy, row: SlateRow, rewards: dict[int, float]) -> bool:
     earned = np.array([rewards.get(place, 0.0) for place in range(row.k)])
     seen = None if len(rewards) == row.k else sorted(rewards)
     try:
-        policy.update(unpacked_slate(row), earned, seen=seen)
+        policy.update(unpack_slate(row), earned, seen=seen)
     except (InputError, StateError):
         return False
     return True
@@ -173,7 +174,7 @@ def checked(
                 wrong.append(row.id)
             count += 1
             progress(count)
-        wrong_sums = reader.wrong_sums(current_time() if now is None else now)
+        wrong_sums = reader.wrong_sums(time.time() if now is None else now)
     return Check(count, tuple(wrong), largest, wrong_sums)
 
 
@@ -192,14 +193,14 @@ def from_log(reader: Reader, row: UserRow, catalogue: Catalogue, experiment: Exp
 
 def served(row: UserRow, experiment: Experiment) -> str:
     """Return the user's policy, or the one they would get if theirs is no longer served."""
-    return row.policy if row.policy in experiment.lines else experiment.assigned(row.id)
+    return row.policy if row.policy in experiment.specs else experiment.assign(row.id)
 
 
 def _difference(
     reader: Reader, row: UserRow, catalogue: Catalogue, experiment: Experiment
 ) -> float:
     """Return by how much the user's state is not what the log says."""
-    if row.policy not in experiment.lines:
+    if row.policy not in experiment.specs:
         return 0.0  # it will be learnt anew from the log
     if _taught_twice(reader, row.id):
         return np.inf
@@ -361,7 +362,7 @@ def _with_user(
     for page in _slate_pages(batch, user.id):
         remade = [_remade(row, makers.get(row.policy, own)) for row in page]
         for row in page:
-            ids |= zip(rows_of(row).tolist(), row.items, strict=True)
+            ids |= zip(slate_rows(row).tolist(), row.items, strict=True)
         batch.remake_slates([row for row, _ in remade])
         lists += sum(is_whole for _, is_whole in remade)
         dropped += sum(not is_whole for _, is_whole in remade)
@@ -380,23 +381,23 @@ def _remade(row: SlateRow, policy: Policy) -> tuple[SlateRow, bool]:
     """
     rows = policy.catalogue.rows_or_none(row.items)
     try:
-        scores = unpacked_slate(row).scores
+        scores = unpack_slate(row).scores
     except StateError:  # an item of it was gone before
         scores = np.zeros(row.k)
     if (rows >= 0).all():
         slate = policy.as_slate(rows, scores)
-        return row._replace(features=packed_slate(slate), propensities=None), True
+        return row._replace(features=pack_slate(slate), propensities=None), True
     nothing = np.zeros((row.k, 0))
     slate = Slate(rows, row.items, nothing, nothing, scores, nothing)
-    return row._replace(features=packed_slate(slate), propensities=None, closed=True), False
+    return row._replace(features=pack_slate(slate), propensities=None, closed=True), False
 
 
 def _moved(shown: bytes, ids: dict[int, str], catalogue: Catalogue) -> bytes:
     """Return what a user was shown, by the rows that the items have now; without those gone."""
-    times = [(ids[row], second) for row, second in SeenItems(shown).times() if row in ids]
+    times = [(ids[row], second) for row, second in SeenItems(shown).entries() if row in ids]
     rows = catalogue.rows_or_none(item for item, _ in times).tolist()
     moved = [(row, second) for row, (_, second) in zip(rows, times, strict=True) if row >= 0]
-    return SeenItems.of_times(moved).to_bytes()
+    return SeenItems.from_entries(moved).to_bytes()
 
 
 def _slate_pages(reader: Reader, user: str) -> Iterator[list[SlateRow]]:

@@ -44,10 +44,10 @@ MAX_SKEW_SECONDS: Final = 2.0
 _log = logging.getLogger(__name__)
 
 
-def configuration_of(experiment: Experiment, rules: Rules) -> str:
+def shared_configuration(experiment: Experiment, rules: Rules) -> str:
     """Return the settings that all replicas must share, as JSON."""
     shared = {
-        "policies": dict(experiment.lines),
+        "policies": dict(experiment.specs),
         "split": dict(experiment.split),
         "seed": experiment.seed,
     }
@@ -70,7 +70,7 @@ class Replica:
     Parameters
     ----------
     configuration
-        What `configuration_of` gives.
+        What `shared_configuration` gives.
     replace
         Whether to take the place of replicas with other settings: they stop writing at once.
     """
@@ -255,10 +255,10 @@ def _policy_changes(
     reader: Reader, before: Mapping[str, str], experiment: Experiment, catalogue: Catalogue
 ) -> Iterator[str]:
     for name, line in before.items():
-        if experiment.lines.get(name) == line:
+        if experiment.specs.get(name) == line:
             continue
         users = f"its {reader.count_users(name)} users"
-        if name not in experiment.lines:
+        if name not in experiment.specs:
             yield (
                 f"policy `{name}` is no longer served: {users} get another with their next list, "
                 "and relearn from the log"
@@ -268,7 +268,7 @@ def _policy_changes(
         if _can_restore(name, line, experiment, catalogue):
             effect = "keep their state"
         yield (
-            f"policy `{name}` changed from {line!r} to {experiment.lines[name]!r}: {users} {effect}"
+            f"policy `{name}` changed from {line!r} to {experiment.specs[name]!r}: {users} {effect}"
         )
     for name in experiment.names:
         if name not in before:

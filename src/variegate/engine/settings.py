@@ -23,8 +23,8 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from variegate.engine.codecs import shown
-from variegate.engine.experiment import check_mixable, made
+from variegate.engine.codecs import format_value
+from variegate.engine.experiment import check_propensities_known, check_spec
 from variegate.engine.terms import Rules
 from variegate.errors import DataError, InputError
 
@@ -224,7 +224,7 @@ class Settings(BaseSettings):
                 raise ValueError(
                     f"`policies` must have names of letters, digits and _.-, got {name!r}"
                 )
-            made(name, line)
+            check_spec(name, line)
         return policies
 
     @field_validator("split")
@@ -256,7 +256,7 @@ class Settings(BaseSettings):
                 known = ", ".join(self.policies)
                 raise ValueError(f"`split` must name policies ({known}), got {name!r}")
         if self.mix > 0:
-            check_mixable(self.policies)
+            check_propensities_known(self.policies)
         return self
 
     @property
@@ -317,7 +317,7 @@ def _read_environment() -> dict[str, Any]:
         (name,) = re.findall(r'"(\w+)" from source', str(error))
         variable = PREFIX + name.upper()
         raise InputError(
-            f"`{name}` must be a JSON object, got {shown(os.environ.get(variable, ''))} "
+            f"`{name}` must be a JSON object, got {format_value(os.environ.get(variable, ''))} "
             f"(from {variable})"
         ) from None
 
@@ -339,7 +339,7 @@ def _read_file(path: str) -> dict[str, Any]:
         if name not in known:
             near = get_close_matches(name.replace("-", "_"), known, n=1)
             hint = f"did you mean `{near[0]}`?" if near else "see `variegate serve --print-config`"
-            raise DataError(f"{path}: `{shown(name)[1:-1]}` is not a setting: {hint}")
+            raise DataError(f"{path}: `{format_value(name)[1:-1]}` is not a setting: {hint}")
     if os.name == "posix":
         _check_mode(path, mode, str(values.get("store", "")))
     return values
@@ -370,7 +370,7 @@ def _describe(error: ErrorDetails) -> tuple[str, str]:
         return setting, f"`{setting}` is not a setting"
     place = ".".join(map(str, error["loc"]))
     must = re.sub(r"^\w+ should ", "must ", message.partition(", unable to")[0])
-    return setting, f"`{place}` {must}, got {shown(error['input'])}"
+    return setting, f"`{place}` {must}, got {format_value(error['input'])}"
 
 
 def settings_as_toml(settings: Settings) -> str:

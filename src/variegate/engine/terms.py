@@ -108,7 +108,7 @@ def terms_of(row: SlateRow) -> Terms:
     return Terms.from_dict(row.terms)
 
 
-def has_kept_rewards(closed: bool, rewards: list[float | None], taught: list[bool]) -> bool:
+def has_pending_rewards(closed: bool, rewards: list[float | None], taught: list[bool]) -> bool:
     """Tell whether feedback of an open list was acknowledged and has not taught yet."""
     told = zip(rewards, taught, strict=True)
     return not closed and any(reward is not None and not done for reward, done in told)

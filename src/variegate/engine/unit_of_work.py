@@ -96,11 +96,11 @@ class UnitOfWork:
             )
         return found
 
-    def requested(self, user: str, request: str) -> SlateRow | None:
+    def slate_for_request(self, user: str, request: str) -> SlateRow | None:
         """Return the list that answered a request of this name, if one did."""
         return self._requests.get((user, request))
 
-    def lists_after(self, slate: SlateRow) -> list[SlateRow]:
+    def slates_after(self, slate: SlateRow) -> list[SlateRow]:
         """Return the lists that the user was given after one, the newest first."""
         found = [row for row in reversed(self._given) if row.user_id == slate.user_id]
         before: str | None = None
@@ -229,4 +229,4 @@ class UnitOfWork:
 
     def _blank(self, user: str) -> UserRow:
         # The time is known once all locks are taken.
-        return UserRow(user, self.experiment.assigned(user), None, b"", 0, 0, 0.0, 0.0)
+        return UserRow(user, self.experiment.assign(user), None, b"", 0, 0, 0.0, 0.0)

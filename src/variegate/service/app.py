@@ -23,7 +23,7 @@ from variegate.engine.factory import (
     open_store,
     warm_policies,
 )
-from variegate.engine.process import EngineProxy, has_process
+from variegate.engine.process import EngineProxy, uses_engine_process
 from variegate.engine.replicas import Replica
 from variegate.engine.settings import Settings
 from variegate.errors import InputError
@@ -183,7 +183,7 @@ def build_app(settings: Settings) -> FastAPI:
     try:
         replica = create_replica(settings, store)
         replica.join()
-        if has_process(settings):
+        if uses_engine_process(settings):
             process = EngineProxy(settings, observe, metrics.engine_restart)
             process.begin()
         catalogue = load_catalogue(settings)

@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from variegate.engine.codecs import sendable, shown
+from variegate.engine.codecs import format_value, replace_surrogates
 from variegate.errors import (
     ConflictError,
     DataError,
@@ -78,7 +78,7 @@ def error_answer(
     """Return the answer that reports an error; `code` stands in for the one of the status."""
     problem = {
         "code": code or CODES.get(status, f"status_{status}"),
-        "message": sendable(message),
+        "message": replace_surrogates(message),
         "request_id": request_id,
     }
     body = json.dumps({"error": problem}, ensure_ascii=False, separators=(",", ":"))
@@ -172,7 +172,7 @@ def complaint(problem: Mapping[str, Any]) -> str:
         if words.startswith(before):
             words = f"must {words.removeprefix(before)}"
             break
-    return f"{name} {words[:1].lower()}{words[1:]}, got {shown(problem.get('input'))}"
+    return f"{name} {words[:1].lower()}{words[1:]}, got {format_value(problem.get('input'))}"
 
 
 def _named(place: Sequence[object]) -> str:

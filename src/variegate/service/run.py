@@ -20,7 +20,7 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from variegate.engine.logs import configure_logs
-from variegate.engine.process import keep_for_good
+from variegate.engine.process import freeze_startup_objects
 from variegate.engine.settings import Settings, mask_password
 from variegate.errors import InputError, StateError, VariegateError
 from variegate.service.app import build_app, check_startable
@@ -144,7 +144,7 @@ def _set_up_process(settings: Settings) -> None:
 
 def _built_to_last(settings: Settings) -> FastAPI:
     app = build_app(settings)
-    keep_for_good()
+    freeze_startup_objects()
     return app
 
 
