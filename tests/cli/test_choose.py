@@ -18,7 +18,7 @@ def test_settings_are_told_with_how_they_were_chosen(likes: Path) -> None:
     output = run("choose", likes, *SHORT)
     lines = output.splitlines()
 
-    assert lines[0].startswith("chosen by replaying training users who were held out: likes 4; 1 ")
+    assert lines[0].startswith("tuned by replaying held-out training users: likes 4; 1 fold")
     assert lines[1] == "all users are training users: test on others"
     assert "the defaults" in output
     assert parse_policy(lines[-2]).name == "lmdp"
@@ -32,7 +32,7 @@ def test_all_that_was_tried_is_saved(likes: Path, tmp_path: Path) -> None:
     output = run("choose", likes, *SHORT, "--split", 0, "--split", 1, "--out", target)
     found = TuningResult.load(target)
 
-    assert "test users of splits 0, 1 had no part in it" in output
+    assert "test users of splits 0, 1 are excluded" in output
     assert found.splits == (0, 1)
     assert found.settings.policy_spec("prior.npz") in output
     assert len(found.candidates) > 10
@@ -57,7 +57,7 @@ def test_json_is_what_is_saved(likes: Path, tmp_path: Path) -> None:
 def test_data_sets_at_hand_are_taken_if_none_is_named(movielens: Path) -> None:  # noqa: ARG001
     output = run("choose", *SHORT, "--distance", "cosine", "--distance", "euclidean")
 
-    assert "held out: ml-100k 4;" in output
+    assert "users: ml-100k 4;" in output
     assert "scales" in output
 
 

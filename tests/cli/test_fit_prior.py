@@ -140,7 +140,7 @@ def test_inspect_tells_a_prior_in_words(here: Path) -> None:
         (("--likes", "LIKES"), "give DATA, or both --catalogue and --likes"),
         (("--catalogue", "shop.npz"), "give DATA, or both --catalogue and --likes"),
         (("--catalogue", "shop.npz", "--likes", "LIKES"), "no catalogue at shop.npz"),
-        (("LIKES", "--settings", "none.json"), "no chosen settings at none.json"),
+        (("LIKES", "--settings", "none.json"), "no tuned settings at none.json"),
         (("LIKES", "--catalogue-out", "p.npz"), "the catalogue would replace its source"),
         (("LIKES", "--choose", "--settings", "x"), "give --settings or --choose, not both"),
         (("ml-100",), "got 'ml-100': did you mean 'ml-100k'?"),
