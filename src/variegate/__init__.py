@@ -1,112 +1,147 @@
-"""Recommendations that learn, from clicks alone, what a user likes and how varied a list."""
+"""Recommendations that learn, from clicks only, what a user likes and how much diversity.
+
+``import variegate as vg`` gives every public name as ``vg.<name>``.
+"""
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from variegate.errors import VariegateError
-    from variegate.model.catalogue import Catalogue
-    from variegate.model.reranking import diversify
-    from variegate.model.search import SEARCHES
-    from variegate.model.slate import Slate
-    from variegate.model.theory import Confidence, confidence_width, regret_bound
-    from variegate.model.utility import Preferences, Utility
-    from variegate.policies import (
-        LMDH,
-        LMDP,
-        LMDT,
-        POLICIES,
-        Dial,
-        Explanation,
-        Floor,
-        Policy,
-        State,
-        make_policy,
-    )
-    from variegate.prior import (
-        Prior,
-        add_collaborative_features,
-        add_popularity_feature,
-        add_svd_features,
-        default_prior,
-        fit_prior,
-    )
+    from variegate.data.anime import load_anime as load_anime
+    from variegate.data.bpr import fit_bpr as fit_bpr
+    from variegate.data.build import content_catalogue as content_catalogue
+    from variegate.data.build import rated_catalogue as rated_catalogue
+    from variegate.data.dataset import Dataset as Dataset
+    from variegate.data.films import film_catalogue as film_catalogue
+    from variegate.data.movielens import load_movielens_1m as load_movielens_1m
+    from variegate.data.movielens import load_movielens_100k as load_movielens_100k
+    from variegate.data.splits import split_users as split_users
+    from variegate.data.tables import load_items as load_items
+    from variegate.data.tables import load_table as load_table
+    from variegate.errors import VariegateError as VariegateError
+    from variegate.evaluation import Evaluation as Evaluation
+    from variegate.evaluation import Simulation as Simulation
+    from variegate.evaluation import evaluate as evaluate
+    from variegate.model import distances as distances
+    from variegate.model.catalogue import Catalogue as Catalogue
+    from variegate.model.reranking import diversify as diversify
+    from variegate.model.search import SEARCHES as SEARCHES
+    from variegate.model.shortlist import Shortlist as Shortlist
+    from variegate.model.slate import Slate as Slate
+    from variegate.model.theory import Confidence as Confidence
+    from variegate.model.theory import confidence_width as confidence_width
+    from variegate.model.theory import regret_bound as regret_bound
+    from variegate.model.utility import Preferences as Preferences
+    from variegate.model.utility import Utility as Utility
+    from variegate.policies import C2UCB as C2UCB
+    from variegate.policies import DC2B as DC2B
+    from variegate.policies import LMDH as LMDH
+    from variegate.policies import LMDP as LMDP
+    from variegate.policies import LMDT as LMDT
+    from variegate.policies import LSB as LSB
+    from variegate.policies import MMR as MMR
+    from variegate.policies import POLICIES as POLICIES
+    from variegate.policies import CombLinTS as CombLinTS
+    from variegate.policies import CombLinUCB as CombLinUCB
+    from variegate.policies import Dial as Dial
+    from variegate.policies import EpsilonGreedy as EpsilonGreedy
+    from variegate.policies import Explanation as Explanation
+    from variegate.policies import Floor as Floor
+    from variegate.policies import LinUCB as LinUCB
+    from variegate.policies import LogRank as LogRank
+    from variegate.policies import Policy as Policy
+    from variegate.policies import PolicySpec as PolicySpec
+    from variegate.policies import Popular as Popular
+    from variegate.policies import RidgePolicy as RidgePolicy
+    from variegate.policies import State as State
+    from variegate.policies import Uniform as Uniform
+    from variegate.policies import explore_slate as explore_slate
+    from variegate.policies import make_policy as make_policy
+    from variegate.policies import parse_policy as parse_policy
+    from variegate.policies import policy_options as policy_options
+    from variegate.policies import slate_propensities as slate_propensities
+    from variegate.prior import Prior as Prior
+    from variegate.prior import add_collaborative_features as add_collaborative_features
+    from variegate.prior import add_popularity_feature as add_popularity_feature
+    from variegate.prior import add_svd_features as add_svd_features
+    from variegate.prior import default_prior as default_prior
+    from variegate.prior import fit_prior as fit_prior
+    from variegate.prior import fit_prior_from_sums as fit_prior_from_sums
+    from variegate.recommender import Recommender as Recommender
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "LMDH",
-    "LMDP",
-    "LMDT",
-    "POLICIES",
-    "SEARCHES",
-    "Catalogue",
-    "Confidence",
-    "Dial",
-    "Explanation",
-    "Floor",
-    "Policy",
-    "Preferences",
-    "Prior",
-    "Slate",
-    "State",
-    "Utility",
-    "VariegateError",
-    "__version__",
-    "add_collaborative_features",
-    "add_popularity_feature",
-    "add_svd_features",
-    "confidence_width",
-    "default_prior",
-    "diversify",
-    "fit_prior",
-    "make_policy",
-    "regret_bound",
-]
-
-#: Where each public name lives. It is imported when it is asked for, so that `variegate --help`
-#: does not wait for NumPy and SciPy.
-_PLACES = {
-    "Catalogue": "model.catalogue",
-    "VariegateError": "errors",
-    **dict.fromkeys(
-        (
-            "LMDH",
-            "LMDP",
-            "LMDT",
-            "POLICIES",
-            "Dial",
-            "Explanation",
-            "Floor",
-            "Policy",
-            "State",
-            "make_policy",
-        ),
-        "policies",
+#: The public names by module. A module is imported when one of its names is first used, so that
+#: `import variegate` and `variegate --help` do not wait for NumPy and SciPy.
+_NAMES: Final = {
+    "data.anime": ("load_anime",),
+    "data.bpr": ("fit_bpr",),
+    "data.build": ("content_catalogue", "rated_catalogue"),
+    "data.dataset": ("Dataset",),
+    "data.films": ("film_catalogue",),
+    "data.movielens": ("load_movielens_100k", "load_movielens_1m"),
+    "data.splits": ("split_users",),
+    "data.tables": ("load_items", "load_table"),
+    "errors": ("VariegateError",),
+    "evaluation": ("Evaluation", "Simulation", "evaluate"),
+    "model.distances": ("distances",),
+    "model.catalogue": ("Catalogue",),
+    "model.reranking": ("diversify",),
+    "model.search": ("SEARCHES",),
+    "model.shortlist": ("Shortlist",),
+    "model.slate": ("Slate",),
+    "model.theory": ("Confidence", "confidence_width", "regret_bound"),
+    "model.utility": ("Preferences", "Utility"),
+    "policies": (
+        "C2UCB",
+        "DC2B",
+        "LMDH",
+        "LMDP",
+        "LMDT",
+        "LSB",
+        "MMR",
+        "POLICIES",
+        "CombLinTS",
+        "CombLinUCB",
+        "Dial",
+        "EpsilonGreedy",
+        "Explanation",
+        "Floor",
+        "LinUCB",
+        "LogRank",
+        "Policy",
+        "PolicySpec",
+        "Popular",
+        "RidgePolicy",
+        "State",
+        "Uniform",
+        "explore_slate",
+        "make_policy",
+        "parse_policy",
+        "policy_options",
+        "slate_propensities",
     ),
-    **dict.fromkeys(
-        (
-            "Prior",
-            "add_collaborative_features",
-            "add_popularity_feature",
-            "add_svd_features",
-            "default_prior",
-            "fit_prior",
-        ),
-        "prior",
+    "prior": (
+        "Prior",
+        "add_collaborative_features",
+        "add_popularity_feature",
+        "add_svd_features",
+        "default_prior",
+        "fit_prior",
+        "fit_prior_from_sums",
     ),
-    "diversify": "model.reranking",
-    "SEARCHES": "model.search",
-    "Slate": "model.slate",
-    **dict.fromkeys(("Confidence", "confidence_width", "regret_bound"), "model.theory"),
-    **dict.fromkeys(("Preferences", "Utility"), "model.utility"),
+    "recommender": ("Recommender",),
 }
+_MODULES: Final = {name: module for module, names in _NAMES.items() for name in names}
+
+__all__ = ["__version__", *_MODULES]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _PLACES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"variegate.{_PLACES[name]}"), name)
+    module = import_module(f"variegate.{_MODULES[name]}")
+    found = globals()[name] = module if name == "distances" else getattr(module, name)
     return found
 
 

@@ -18,6 +18,8 @@ FILES = sorted([*SOURCE.rglob("*.py"), *EXPERIMENTS.rglob("*.py")])
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "core", "manager", "misc"}
 #: What `import variegate` must not wait for.
 HEAVY = {
+    "numpy",
+    "scipy",
     "numba",
     "click",
     "rich",

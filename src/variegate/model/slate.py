@@ -28,6 +28,8 @@ class Slate:
     scores: FloatArray
     #: Topic coverage that each item added, (K, topics); no columns but for LSB
     coverage: FloatArray
+    #: The user that a `Recommender` made it for; None if it comes from a policy
+    user_id: str | None = None
 
     def __len__(self) -> int:
         return len(self.items)

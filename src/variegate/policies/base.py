@@ -86,8 +86,8 @@ class Policy(_KeepsOptions, ABC):
         self.normaliser: Normaliser = normaliser
 
     def __repr__(self) -> str:
-        options = [f"{name}={_short_repr(value)}" for name, value in self._options.items()]
-        return f"{type(self).__name__}({', '.join([repr(self.catalogue), *options])})"
+        parts = [repr(self.catalogue), *option_reprs(self._options)]
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     @property
     def label(self) -> str:
@@ -373,6 +373,11 @@ def seen_positions(seen: ArrayLike | None, k: int) -> IndexArray:
             f"`seen` must hold distinct positions from 0 to {k - 1}, got {array.tolist()}"
         )
     return positions.astype(np.intp)
+
+
+def option_reprs(options: Mapping[str, Any]) -> list[str]:
+    """Return options as ``name=value``; long values and arrays are abbreviated."""
+    return [f"{name}={_short_repr(value)}" for name, value in options.items()]
 
 
 def _short_repr(value: Any) -> str:
