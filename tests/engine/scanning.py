@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.engine.replay import each_user
+from variegate.engine.replay import iter_users
 from variegate.store import EventRow, Reader, SlateRow, Store
 
 HALF = 1.959964
@@ -18,7 +18,7 @@ class Scan:
 
     def __init__(self, store: Store) -> None:
         with store.reading() as reader:
-            self.users = [row.id for row in each_user(reader)]
+            self.users = [row.id for row in iter_users(reader)]
             self.slates = [row for user in self.users for row in reader.history(user, 10_000)]
             self.events: list[EventRow] = self._events(reader)
 

@@ -12,7 +12,7 @@ from variegate.engine.executor import Executor, ForgetUser
 from variegate.engine.export_schema import ImportFile
 from variegate.engine.import_plan import plan_import
 from variegate.engine.items import RetireItem, UpsertItems
-from variegate.engine.replay import Check, checked
+from variegate.engine.replay import StateCheck, check_states
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import difference, euclidean, hamming, jaccard
 from variegate.store import EventRow, SlateRow, Store, UserRow
@@ -145,8 +145,8 @@ class Shop:
         self.clock.now += seconds
         self.engine.close_due()
 
-    def check(self) -> Check:
-        return checked(self.store, self.engine.live, self.experiment)
+    def check(self) -> StateCheck:
+        return check_states(self.store, self.engine.live, self.experiment)
 
     def user(self, user: str = "ann") -> UserRow:
         with self.store.reading() as reader:

@@ -15,7 +15,7 @@ from variegate.demo.views import Demo
 from variegate.engine import Experiment
 from variegate.engine.codecs import pack_slate
 from variegate.engine.log_reader import log_source
-from variegate.engine.replay import Rebuilding
+from variegate.engine.replay import RebuildUser
 from variegate.errors import ConflictError, DataError
 from variegate.model.slate import Slate
 
@@ -159,7 +159,7 @@ def look_at_everything(shop: Shop, user: str) -> None:
     json.dumps([shop.give("ann"), shop.give(user), shop.click(user, k=1)], allow_nan=False)
     shop.engine.close_due()
     b"".join(shop.engine.export_lines())
-    shop.do(Rebuilding(user))
+    shop.do(RebuildUser(user))
     json.dumps([shop.give(user), shop.engine.user(user)], allow_nan=False)
     json.dumps([shop.engine.comparison(), Demo(shop.engine).overview(60)], allow_nan=False)
 

@@ -154,7 +154,7 @@ def test_without_an_encoder_the_distance_alone_changes(store: Store) -> None:
     shop.snapshot({"id": "b0", "attributes": {"tags": ["sea"], "shelf": "top"}})
     after = shop.engine.item("b0")
     assert (after["features"], after["distances"]) == (before["features"], {"genres": ["sea"]})
-    with pytest.raises(InputError, match=r"'n': this catalogue has no encoder that makes them"):
+    with pytest.raises(InputError, match=r"'n': this catalogue has no encoder that computes them"):
         shop.snapshot({"id": "n", "attributes": {"tags": ["sea"]}})
     with pytest.raises(InputError, match="`distances` must have a value for 'genres'"):
         shop.snapshot({"id": "n", "features": [1.0, 0.0, 0.0], "attributes": {"shelf": "top"}})

@@ -168,7 +168,7 @@ def test_a_reader_that_began_before_a_change_does_not_turn_the_shelf_back(
         assert early.meta("items_revision") is None
         shop.snapshot(new_item())
         assert len(shop.engine.live.as_of(early).catalogue) == 24
-    monkeypatch.setattr(LiveCatalogue, "built", None)  # what is there will do
+    monkeypatch.setattr(LiveCatalogue, "build", None)  # what is there will do
     assert shop.ids()[0] == "new"
     with any_store.reading() as reader:
         assert len(shop.engine.live.as_of(reader).catalogue) == 25

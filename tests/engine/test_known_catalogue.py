@@ -12,7 +12,7 @@ import pytest
 from tests.engine.shop import Shop, catalogue, new_item
 from variegate import Catalogue
 from variegate.data.films import film_catalogue
-from variegate.engine.catalogue import item_values, noted_catalogue
+from variegate.engine.catalogue import StoreCatalogue, item_values
 from variegate.engine.replay import accept, relearn
 from variegate.errors import DataError, StoreError
 from variegate.model.distances import Distance, jaccard
@@ -84,7 +84,7 @@ def test_a_larger_file_joins(any_store: Store, caplog: pytest.LogCaptureFixture)
     larger = grown(shop.items, "n1", "n2")
     with caplog.at_level(logging.INFO):
         later = Shop(any_store, items=larger, clock=shop.clock)
-    assert "2 items that are new in the catalogue's file were added to the store" in caplog.text
+    assert "added 2 new items of the catalogue's file to the store" in caplog.text
     assert rows(later) == {item: row for row, item in enumerate(larger.ids)}
     assert item_values(larger, 25) | {"id": "n2", "retired": False} == later.engine.item("n2")
     later.click()
@@ -92,7 +92,7 @@ def test_a_larger_file_joins(any_store: Store, caplog: pytest.LogCaptureFixture)
     caplog.clear()
     again = Shop(any_store, items=larger)  # nothing is new by now
     assert rows(again) == rows(later)
-    assert "new in the catalogue" not in caplog.text
+    assert "new items of the catalogue" not in caplog.text
     assert rows(Shop(any_store, items=shop.items)) == rows(later)  # the smaller file will still do
 
 
@@ -164,7 +164,7 @@ def test_a_store_from_before_takes_its_fingerprint(
         Shop(any_store, items=catalogue(5))
     with caplog.at_level(logging.INFO):
         Shop(any_store)
-    assert "the store has a fingerprint of its catalogue from now on" in caplog.text
+    assert "the store gets a fingerprint of its catalogue" in caplog.text
     with pytest.raises(DataError, match="features of the same items differ"):
         Shop(any_store, items=retrained(shop.items))
 
@@ -182,12 +182,12 @@ def test_accepted_features_are_served_with_all_that_was_learnt(any_store: Store)
     assert rows(later)["run"] == 24
     with pytest.raises(DataError, match="features of the same items differ"):
         Shop(any_store, items=shop.items)
-    with pytest.raises(StoreError, match="of another catalogue by now: start this process again"):
+    with pytest.raises(StoreError, match="moved to another catalogue: restart this process"):
         shop.give()
 
 
 def test_what_has_other_items_is_not_accepted(store: Store) -> None:
-    with pytest.raises(DataError, match="is of no catalogue yet"):
+    with pytest.raises(DataError, match="has no catalogue yet"):
         accept(store, catalogue())
     shop = Shop(store)
     with pytest.raises(DataError, match=r"cannot be accepted .* 4 items are gone.*use --relearn"):
@@ -215,7 +215,7 @@ def test_nobody_is_served_while_users_are_learnt_again(any_store: Store) -> None
     assert Shop(any_store, items=other).check().wrong == ()
     with any_store.reading() as reader:
         assert not reader.meta(RELEARNING)
-    with pytest.raises(StoreError, match="of another catalogue by now"):
+    with pytest.raises(StoreError, match="moved to another catalogue"):
         shop.give()
 
 
@@ -235,6 +235,6 @@ def test_films_of_another_version_are_refused_with_what_to_do(store: Store) -> N
 def test_the_note_is_what_the_catalogue_says(store: Store) -> None:
     shop = Shop(store)
     with store.reading() as reader:
-        noted = noted_catalogue(reader)
+        noted = StoreCatalogue.read(reader)
     assert noted is not None
     assert noted.base == noted.latest == shop.items.fingerprint

@@ -11,7 +11,7 @@ from tests.engine.shop import Shop, catalogue, new_item
 from tests.engine.test_known_catalogue import retrained
 from variegate import Catalogue
 from variegate.engine.codecs import SeenItems, unpack_slate
-from variegate.engine.replay import Relearning, relearn
+from variegate.engine.replay import RelearnProgress, relearn
 from variegate.errors import DataError
 from variegate.store import RELEARNING, Store
 
@@ -26,7 +26,7 @@ def lived_in(store: Store, items: Catalogue | None = None, users: int = 6) -> Sh
     return shop
 
 
-def moved(shop: Shop, items: Catalogue) -> tuple[Shop, Relearning]:
+def moved(shop: Shop, items: Catalogue) -> tuple[Shop, RelearnProgress]:
     done = relearn(shop.store, items, shop.experiment, lambda _done: None)
     return Shop(shop.store, POLICIES, items=items, clock=shop.clock, memory=100), done
 

@@ -7,8 +7,7 @@ import pytest
 
 from tests.engine.conftest import Opening
 from tests.engine.shop import LMDH, Shop, new_item
-from variegate.engine import Feedback, RecommendRequest
-from variegate.engine import items as stocking
+from variegate.engine import Feedback, RecommendRequest, items
 from variegate.engine.items import UpsertItems
 from variegate.errors import ConflictError, InputError, NotFoundError, StoreError
 from variegate.policies import State
@@ -132,14 +131,14 @@ def test_items_are_kept_all_of_them_or_none(any_store: Store) -> None:
 def test_items_whose_commit_fails_are_not_recommended(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tried = stocking.tried
+    build = items.new_snapshot
 
     def then_fail(batch: Batch, executor: Any) -> None:
-        assert len(tried(batch, executor).catalogue) == 25
+        assert len(build(batch, executor).catalogue) == 25
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(stocking, "tried", then_fail)
+        patch.setattr(items, "new_snapshot", then_fail)
         with pytest.raises(StoreError, match="the disk is full"):
             shop.snapshot(new_item())
     assert "new" not in shop.ids(k=24)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.shop import LMDH, Shop
 from variegate.engine import Feedback
-from variegate.engine.replay import Rebuilding, checked, lessons
+from variegate.engine.replay import RebuildUser, check_states, lessons
 from variegate.policies import State
 from variegate.store import EventRow, Store
 
@@ -76,7 +76,7 @@ def test_a_log_that_says_something_twice_is_found(store: Store) -> None:
     with store.batch() as batch:
         batch.add_events([EventRow(None, *event[1:])])
         row = shop.user("bob")
-    shop.all(Rebuilding("bob"))  # now the state says it twice as well
+    shop.all(RebuildUser("bob"))  # now the state says it twice as well
     assert row.state != shop.user("bob").state
     assert shop.check().wrong == ("bob",)
 
@@ -85,7 +85,7 @@ def test_a_wrong_state_is_rebuilt(any_store: Store) -> None:
     shop = lived_in(any_store)
     right = [shop.user(user) for user in ("ann", "bob", "cid")]
     save_state(shop, "bob", tampered(shop, 1.0))
-    shop.all(Rebuilding("bob"))
+    shop.all(RebuildUser("bob"))
     assert [shop.user(user).state for user in ("ann", "bob", "cid")] == [u.state for u in right]
     assert shop.check().wrong == ()
 
@@ -95,14 +95,14 @@ def test_lists_after_a_rebuild_are_made_by_the_new_state(store: Store) -> None:
     shop.give("bob")  # remembered here
     save_state(shop, "bob", tampered(shop, 100.0))
     twin.give("bob")
-    shop.all(Rebuilding("bob"))
+    shop.all(RebuildUser("bob"))
     policy = shop.experiment.policy_of(shop.user("bob"), shop.items)
     expected = list(policy.recommend(4).ids)
     assert shop.ids("bob", allow_repeats=True) == twin.ids("bob", allow_repeats=True) == expected
 
 
 def test_rebuilding_nobody_does_nothing(shop: Shop) -> None:
-    assert shop.all(Rebuilding("ann")) == [{}]
+    assert shop.all(RebuildUser("ann")) == [{}]
     assert shop.check().users == 0
 
 
@@ -110,7 +110,7 @@ def test_users_of_a_policy_that_is_gone_are_not_called_wrong(store: Store) -> No
     lived_in(store)
     later = Shop(store, {"new": "c2ucb"})
     assert later.check().wrong == ()
-    later.all(Rebuilding("bob"))
+    later.all(RebuildUser("bob"))
     assert later.user("bob").policy == "new"
     assert later.check().wrong == ()
 
@@ -126,5 +126,5 @@ def test_a_long_log_is_read_in_pages(store: Store) -> None:
     assert len(shop.events()) == 650
     seen: list[int] = []
     assert (shop.check().wrong, shop.check().largest) == ((), 0.0)
-    checked(store, shop.engine.live, shop.experiment, seen.append)
+    check_states(store, shop.engine.live, shop.experiment, seen.append)
     assert seen == [1]

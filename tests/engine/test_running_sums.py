@@ -11,7 +11,7 @@ from tests.engine.scanning import Scan
 from tests.engine.shop import Shop
 from variegate.demo.overview import overview
 from variegate.demo.views import Demo
-from variegate.engine.replay import Recounting
+from variegate.engine.replay import RecountSums
 from variegate.errors import ConflictError, NotFoundError
 from variegate.store import Store
 
@@ -140,7 +140,7 @@ def test_recounting_leaves_right_sums_as_they_are(any_store: Store) -> None:
     for _ in range(30):
         traffic.step()
     before = shop.engine.comparison()
-    shop.do(Recounting())
+    shop.do(RecountSums())
     assert shop.engine.comparison() == before
     assert_sums_are_those_of_the_history(shop)
 

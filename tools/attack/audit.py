@@ -6,21 +6,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from tools.attack.facts import Facts, Feedback
 from tools.soak.audit import slates_of
 from variegate.engine import Experiment, LiveCatalogue
-from variegate.engine.replay import checked, each_user, events_of
+from variegate.engine.replay import check_states, iter_events, iter_users
 from variegate.store import EventRow, SlateRow, Store
 
 
 def audit(store: Store, facts: Facts, live: LiveCatalogue, experiment: Experiment) -> list[str]:
     """Return what is wrong, a line each; nothing if all is well."""
     with store.reading() as reader:
-        users = [row.id for row in each_user(reader)]
+        users = [row.id for row in iter_users(reader)]
         slates = {row.id: row for user in users for row in slates_of(reader, user)}
-        events = list(events_of(reader, None))
+        events = list(iter_events(reader, None))
         items = {row.id: row for row in reader.items()}
     titles = {
         item: None if row.retired else (row.data or {}).get("title") for item, row in items.items()
     }
-    check = checked(store, live, experiment)
+    check = check_states(store, live, experiment)
     return [
         *_about_lists(facts, slates),
         *_about_reports(facts, slates, events),

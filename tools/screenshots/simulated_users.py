@@ -21,7 +21,7 @@ def simulate_hour(
     now, end = [0.0], time.time()
     live = LiveCatalogue(catalogue)
     with store.batch() as batch:
-        live.tie(batch)
+        live.bind(batch)
     executor = Executor(store, live, Experiment(policies), Rules(), clock=lambda: now[0])
     likes = {f"user-{n}": _liked_items(catalogue, rng) for n in range(USERS)}
     for minute in range(MINUTES):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from variegate.engine import Experiment, LiveCatalogue
-from variegate.engine.replay import checked, each_user, events_of
+from variegate.engine.replay import check_states, iter_events, iter_users
 from variegate.store import EventRow, Reader, SlateRow, Store, UserRow
 
 # What the clients of a service were told, in their own hand: the service must keep to it.
@@ -139,13 +139,13 @@ class Audit:
 def audited(store: Store, notebook: Notebook, live: LiveCatalogue, experiment: Experiment) -> Audit:
     """Compare all that the store has with what was acknowledged, and with itself."""
     with store.reading() as reader:
-        users = list(each_user(reader))
+        users = list(iter_users(reader))
         slates = {row.id: row for user in users for row in slates_of(reader, user.id)}
-        events = [event for event in events_of(reader, None) if event.kind == "feedback"]
+        events = [event for event in iter_events(reader, None) if event.kind == "feedback"]
     log: dict[Sent, list[EventRow]] = defaultdict(list)
     for event in events:
         log[Sent.of_event(event.slate_id, event.body)].append(event)
-    check = checked(store, live, experiment)
+    check = check_states(store, live, experiment)
     facts = [
         *_about_lists(notebook, slates),
         *_about_reports(notebook, log, slates),

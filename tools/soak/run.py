@@ -92,7 +92,7 @@ class Looking:
         with Store.open(self._url, create=False) as store:
             live = LiveCatalogue(self._catalogue)
             with store.batch() as batch:
-                live.tie(batch)
+                live.bind(batch)
             return audited(store, notebook, live, self._experiment)
 
 

@@ -59,5 +59,5 @@ def served(settings: "Settings", *, create: bool = False, tie: bool = True) -> "
             is_tied = reader.meta(CATALOGUE) is not None
         if tie and (is_tied or create):
             with opened.batch() as batch:
-                live.tie(batch)
+                live.bind(batch)
         yield Executor(opened, live, create_experiment(settings), create_rules(settings))

@@ -11,7 +11,7 @@ from variegate.cli.open_store import of_a_service, served, settings_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from variegate.engine.replay import Check, Rebuilding, Recounting
+    from variegate.engine.replay import RebuildUser, RecountSums, StateCheck
     from variegate.engine.settings import Settings
 
 
@@ -62,12 +62,12 @@ def rebuild(
 
 def _held_against_log(settings: Settings, console: Console, check: bool) -> None:
     from variegate.cli.output import progress_bar, say
-    from variegate.engine.replay import checked
+    from variegate.engine.replay import check_states
 
     with served(settings) as executor, progress_bar(console, "Users") as (tell, _):
         with executor.store.reading() as reader:
             users = reader.counts()["users"]
-        found = checked(
+        found = check_states(
             executor.store,
             executor.live,
             executor.experiment,
@@ -92,12 +92,12 @@ def _held_against_log(settings: Settings, console: Console, check: bool) -> None
         say(console, f"All {found.users} states are what the log says.")
 
 
-def _repairs(found: Check) -> list[Rebuilding | Recounting]:
+def _repairs(found: StateCheck) -> list[RebuildUser | RecountSums]:
     """Return what puts right what was found."""
-    from variegate.engine.replay import Rebuilding, Recounting
+    from variegate.engine.replay import RebuildUser, RecountSums
 
-    sums = [Recounting()] if found.wrong_sums else []
-    return [*map(Rebuilding, found.wrong), *sums]
+    sums = [RecountSums()] if found.wrong_sums else []
+    return [*map(RebuildUser, found.wrong), *sums]
 
 
 def _relearnt(settings: Settings, console: Console) -> str:

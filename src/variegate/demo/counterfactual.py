@@ -89,7 +89,7 @@ def _free(reader: Reader, snapshot: CatalogueSnapshot, terms: Terms, before: Sla
 
 
 def _allowed(snapshot: CatalogueSnapshot, terms: Terms) -> MaskArray:
-    allowed = snapshot.open.copy()
+    allowed = snapshot.active.copy()
     if terms.candidates is not None:
         among = np.zeros_like(allowed)
         among[rows_in_catalogue(snapshot.catalogue, terms.candidates)] = True

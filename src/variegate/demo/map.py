@@ -23,7 +23,7 @@ def map_view(snapshot: CatalogueSnapshot) -> dict[str, Any]:
     of the features, each feature scaled to the same spread.
     """
     catalogue = snapshot.catalogue
-    rows = evenly(np.flatnonzero(snapshot.open), MOST_ITEMS)
+    rows = evenly(np.flatnonzero(snapshot.active), MOST_ITEMS)
     places, explained = _components(catalogue.features[rows])
     groups, group = _grouped(catalogue, rows)
     return {

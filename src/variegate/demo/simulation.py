@@ -88,7 +88,7 @@ def simulation_view(
 
 def _sample(snapshot: CatalogueSnapshot, rng: np.random.Generator) -> Catalogue:
     """Return a small catalogue of items drawn from the shelf."""
-    whole, open_rows = snapshot.catalogue, np.flatnonzero(snapshot.open)
+    whole, open_rows = snapshot.catalogue, np.flatnonzero(snapshot.active)
     rows = np.sort(rng.choice(open_rows, min(MOST_ITEMS, len(open_rows)), replace=False))
     return Catalogue(
         [whole.ids[row] for row in rows],

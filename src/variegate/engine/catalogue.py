@@ -1,7 +1,8 @@
-"""The catalogue as it is now: the file's items, and what was added, changed, retired since.
+"""The live catalogue: the items of the file, with those added, changed and retired since.
 
-With it goes what policies begin with, where that was fitted to users: both are shared by all
-processes, and one revision counts the changes of both.
+Priors that were fitted to users are part of it: all processes share both, and one revision counts
+the changes of both. `StoreCatalogue` is the catalogue that a store was made for: what users learnt
+has no meaning with another one.
 """
 
 import json
@@ -20,16 +21,294 @@ from variegate.model.catalogue import Catalogue
 from variegate.model.distances import Distance, distance_of_values
 from variegate.model.fingerprint import Fingerprint
 from variegate.prior import Prior
-from variegate.store import CATALOGUE, RELEARNING, Batch, ItemRow, PriorRow, Reader
+from variegate.store import (
+    CATALOGUE,
+    ITEMS_REVISION,
+    RELEARNING,
+    Batch,
+    ItemRow,
+    PriorRow,
+    Reader,
+)
+
+_OPTIONS: Final = (
+    "What users learnt has no meaning with this one. Serve the catalogue that the store was made "
+    "for (the bundled films: install the version of variegate that made the store); or stop the "
+    "service and relearn every user from the log, with `variegate rebuild --relearn` and this "
+    "catalogue; or use a new store with --store."
+)
+_ACCEPT: Final = (
+    "If the meaning of features and distances is unchanged, `variegate rebuild --accept` takes "
+    "this catalogue as it is."
+)
+
+#: The key that a transaction writes to before it changes items.
+_ITEMS_LOCK: Final = "items_lock"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class CatalogueSnapshot:
+    """The items at one revision; immutable. Items keep their rows in later snapshots."""
+
+    catalogue: Catalogue
+    #: Which items are not retired, (L,)
+    active: MaskArray
+    revision: str
+    #: Priors that were fitted to users, by policy
+    priors: Mapping[str, Prior] = field(default_factory=dict)
+
+    def row_of(self, item: str) -> int | None:
+        """Return the row of an item, retired or not, or None."""
+        try:
+            return int(self.catalogue.rows([item])[0])
+        except NotFoundError:
+            return None
+
+    def rows(self, name: str, ids: Iterable[str]) -> IndexArray:
+        """Return the rows of a request's ids, or raise NotFoundError for an unknown one."""
+        try:
+            return self.catalogue.rows(ids)
+        except NotFoundError as error:
+            raise NotFoundError(f"`{name}`: {error}") from None
+
+
+class LiveCatalogue:
+    """The live catalogue of one process, shared by its threads.
+
+    Call `as_of` once per piece of work and use that snapshot throughout: another thread may load
+    a change at any time.
+
+    Parameters
+    ----------
+    base
+        The catalogue of the file.
+    """
+
+    def __init__(self, base: Catalogue) -> None:
+        #: The items of the file that are the first rows of the store
+        self.base = base
+        self._bound: StoreCatalogue | None = None
+        self._snapshot = CatalogueSnapshot(base, np.ones(len(base), dtype=np.bool_), "0")
+        self._building = Lock()
+
+    def bind(self, batch: Batch) -> None:
+        """Bind a new store to this catalogue; raise DataError if it was made for another.
+
+        A larger file than the store was made for is cut to the first items of the store; the
+        others are in the store. See `bind_store`.
+        """
+        self._bound = bind_store(batch, self.base)
+        self.base = self.base.first(self._bound.base.items)
+
+    def as_of(self, reader: Reader, revision: str | None = None) -> CatalogueSnapshot:
+        """Return the items in the reader's transaction, at a revision that it read before."""
+        if revision is None:
+            revision = reader.meta(ITEMS_REVISION) or "0"
+        if revision == self._snapshot.revision:
+            return self._snapshot
+        with self._building:
+            if revision == self._snapshot.revision:
+                return self._snapshot
+            snapshot = self.build(reader, revision)
+            # A reader may have begun before the last change; a batch sees the latest state.
+            if isinstance(reader, Batch) or int(revision) > int(self._snapshot.revision):
+                self._snapshot = snapshot
+            return snapshot
+
+    def install(self, snapshot: CatalogueSnapshot) -> None:
+        """Use a snapshot that was built for a change, once the change is committed."""
+        with self._building:
+            self._snapshot = snapshot
+
+    def build(
+        self, reader: Reader, revision: str, changes: Sequence[ItemRow] | None = None
+    ) -> CatalogueSnapshot:
+        """Return the file's items with changes applied, or raise InputError if they do not fit.
+
+        `changes` are those of an earlier revision; by default, those of the store.
+        """
+        self._check_catalogue(reader)
+        changes = reader.items() if changes is None else changes
+        catalogue = self._apply(changes)
+        active = np.ones(len(catalogue), dtype=np.bool_)
+        active[[row.row for row in changes if row.retired]] = False
+        return CatalogueSnapshot(catalogue, active, revision, _load_priors(reader))
+
+    def _check_catalogue(self, reader: Reader) -> None:
+        """Raise StoreError if the store moved to another catalogue since this process began."""
+        check_not_relearning(reader, StoreError)
+        if self._bound is None:
+            return
+        stored = StoreCatalogue.read(reader)
+        if stored is None or stored.base != self._bound.base:
+            raise StoreError(
+                "the store has moved to another catalogue: restart this process with that one"
+            )
+
+    def _apply(self, changes: Sequence[ItemRow]) -> Catalogue:
+        size = len(self.base)
+        old = [row for row in changes if row.row < size and row.data is not None]
+        new = [row for row in changes if row.row >= size]
+        catalogue = self.base
+        if old:
+            catalogue = catalogue.changed(*_columns(catalogue, old, new_items=False))
+        if new:
+            catalogue = catalogue.extended(*_columns(catalogue, new, new_items=True))
+        return catalogue
+
+
+def _load_priors(reader: Reader) -> dict[str, Prior]:
+    rows: Iterable[PriorRow] = reader.priors().values()
+    return {
+        row.policy: Prior.from_bytes(row.data, where=f"the prior of {row.policy}")
+        for row in rows
+        if row.data is not None
+    }
+
+
+class StoreCatalogue(NamedTuple):
+    """The catalogue of a store.
+
+    Parameters
+    ----------
+    base
+        Fingerprint of the items that the store was made for: its first rows.
+    latest
+        Fingerprint of the largest file that was served since, which begins with the same items.
+        The others are in the store, in the rows that were free when they were added.
+    """
+
+    base: Fingerprint
+    latest: Fingerprint
+
+    def to_json(self) -> str:
+        """Return the text that the store keeps."""
+        return json.dumps({**self.base.to_json(), "latest": self.latest.to_json()})
+
+    @classmethod
+    def read(cls, reader: Reader) -> "StoreCatalogue | None":
+        """Return the catalogue of a store; None if the store has no fingerprint yet."""
+        note = json.loads(reader.meta(CATALOGUE) or "{}")
+        if "version" not in note:
+            return None
+        return cls(Fingerprint.from_json(note), Fingerprint.from_json(note["latest"]))
+
+    def fingerprints(self, catalogue: Catalogue) -> tuple[Fingerprint, Fingerprint]:
+        """Return the fingerprint that a catalogue must match, and its own for the same items.
+
+        A smaller file than the latest is fine: its items are the first of the store all the same.
+        """
+        before = self.latest if len(catalogue) >= self.latest.items else self.base
+        return before, catalogue.fingerprint_of_first(min(before.items, len(catalogue)))
+
+
+def lock_items(batch: Batch) -> None:
+    """Let no other transaction change items until this one ends."""
+    batch.set_meta(_ITEMS_LOCK, "")
+
+
+def bind_store(batch: Batch, catalogue: Catalogue) -> StoreCatalogue:
+    """Bind a new store to a catalogue, or check that it was made for this one; return which.
+
+    Items that a larger file has after those of the store are added to the store. Raises DataError
+    for any other catalogue, with the differences and the options.
+    """
+    check_not_relearning(batch, DataError)
+    stored = StoreCatalogue.read(batch)
+    if stored is not None and stored.latest == catalogue.fingerprint:
+        return stored
+    # From here on something may be written: two processes that start at once take turns.
+    lock_items(batch)
+    known = read_or_migrate(batch, catalogue)
+    if known is None:
+        known = StoreCatalogue(catalogue.fingerprint, catalogue.fingerprint)
+    else:
+        _check_same(known, catalogue)
+        add_file_items(batch, catalogue, known)
+    if len(catalogue) >= known.latest.items:
+        known = known._replace(latest=catalogue.fingerprint)
+    if batch.meta(CATALOGUE) != known.to_json():
+        batch.set_meta(CATALOGUE, known.to_json())
+    return known
+
+
+def read_or_migrate(reader: Reader, catalogue: Catalogue) -> StoreCatalogue | None:
+    """Return the catalogue of a store; None for a store that is not bound yet.
+
+    Stores from before there were fingerprints noted ids and names: if these match, the store was
+    made for `catalogue`.
+    """
+    stored, note = StoreCatalogue.read(reader), reader.meta(CATALOGUE)
+    if stored is not None or note is None:
+        return stored
+    before = json.loads(note)
+    count = before["items"]
+    names = {
+        "items": count,
+        "ids": sha256("\0".join(catalogue.ids[:count]).encode()).hexdigest(),
+        "features": list(catalogue.feature_names),
+        "distances": [h.name for h in catalogue.distances],
+    }
+    if count > len(catalogue) or names != before:
+        raise DataError(
+            f"the store was made for another catalogue ({count} items, distances: "
+            f"{', '.join(before['distances'])}) than {catalogue}; it has no fingerprint that "
+            f"shows the differences. {_OPTIONS}"
+        )
+    _log.info("the store gets a fingerprint of its catalogue")
+    found = catalogue.fingerprint_of_first(count)
+    return StoreCatalogue(found, found)
+
+
+def add_file_items(batch: Batch, catalogue: Catalogue, known: StoreCatalogue) -> None:
+    """Add the items that the file has and the store has not, in rows after all others."""
+    size = known.base.items
+    stored = batch.items()
+    ids = {row.id for row in stored}
+    new = [row for row in range(size, len(catalogue)) if catalogue.ids[row] not in ids]
+    if not new:
+        return
+    free = max(size, *(row.row + 1 for row in stored)) if stored else size
+    batch.add_items(
+        [
+            ItemRow(place, catalogue.ids[row], False, item_values(catalogue, row))
+            for place, row in enumerate(new, start=free)
+        ]
+    )
+    _log.info("added %d new items of the catalogue's file to the store", len(new))
+
+
+def check_not_relearning(reader: Reader, kind: type[DataError | StoreError]) -> None:
+    """Raise an error while users are being relearnt for another catalogue."""
+    if reader.meta(RELEARNING):
+        raise kind(
+            "users are being relearnt for another catalogue: let `variegate rebuild --relearn` "
+            "finish, or run it again if it was stopped; then start the service"
+        )
+
+
+def _check_same(known: StoreCatalogue, catalogue: Catalogue) -> None:
+    before, now = known.fingerprints(catalogue)
+    found = before.differences(now)
+    if found:
+        accept = f" {_ACCEPT}" if before.means_the_same(now) else ""
+        raise DataError(
+            f"the store was made for another catalogue than {catalogue}: {'; '.join(found)}. "
+            f"{_OPTIONS}{accept}"
+        )
 
 
 def item_values(catalogue: Catalogue, row: int) -> dict[str, Any]:
-    """Return all that is known of an item, as `item_data` would take it."""
+    """Return all data of an item as JSON can hold them, in the form of a request."""
     return {
         "title": catalogue.titles[row],
         "attributes": plain_attributes(catalogue, row),
         "features": catalogue.features[row].tolist(),
-        "distances": {h.name: _value(h, row) for h in catalogue.distances if not h.on_features},
+        "distances": {
+            h.name: _distance_value(h, row) for h in catalogue.distances if not h.on_features
+        },
     }
 
 
@@ -50,7 +329,7 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int, float)) else str(value)
 
 
-def _value(h: Distance, row: int) -> Any:
+def _distance_value(h: Distance, row: int) -> Any:
     data = h.rows[row]
     if h.formula.name == "jaccard":
         return [h.labels[i] for i in np.flatnonzero(data)]
@@ -59,14 +338,26 @@ def _value(h: Distance, row: int) -> Any:
     return float(data[0]) if h.formula.name == "difference" else data.tolist()
 
 
-def columns_of(
+def item_distances(catalogue: Catalogue, data: Sequence[Mapping[str, Any]]) -> dict[str, Distance]:
+    """Return the distances of items by their data, or raise InputError for a missing value."""
+    found = {}
+    for h in catalogue.distances:
+        if h.on_features:
+            continue
+        values = [one.get("distances") or {} for one in data]
+        if any(h.name not in one for one in values):
+            raise InputError(f"`distances` must have a value for {h.name!r}")
+        found[h.name] = distance_of_values(h, [one[h.name] for one in values])
+    return found
+
+
+def _columns(
     catalogue: Catalogue, rows: Sequence[ItemRow], *, new_items: bool
 ) -> tuple[list[str], FloatArray, dict[str, Distance], list[str], dict[str, list[Any]]]:
     """Return ids, features, distances, titles and attributes as the catalogue takes them."""
-    data = [row.data or {} for row in rows]
-    titles = [str(d.get("title") or row.id) for d, row in zip(data, rows, strict=True)]
+    ids, data = [row.id for row in rows], [row.data or {} for row in rows]
     known = catalogue.attributes
-    places = [None] * len(rows) if new_items else catalogue.rows([row.id for row in rows]).tolist()
+    places = [None] * len(rows) if new_items else catalogue.rows(ids).tolist()
     attributes = {
         name: [
             (d.get("attributes") or {}).get(name, None if at is None else known[name][at])
@@ -74,290 +365,6 @@ def columns_of(
         ]
         for name in known
     }
+    titles = [str(d.get("title") or item) for d, item in zip(data, ids, strict=True)]
     features = np.array([d["features"] for d in data], dtype=np.float64)
-    return [row.id for row in rows], features, distances_of(catalogue, rows), titles, attributes
-
-
-def distances_of(catalogue: Catalogue, rows: Sequence[ItemRow]) -> dict[str, Distance]:
-    """Return the distances of items with the data of rows, or raise InputError."""
-    found = {}
-    for h in catalogue.distances:
-        if h.on_features:
-            continue
-        given = [(row.data or {}).get("distances") or {} for row in rows]
-        for values in given:
-            if h.name not in values:
-                raise InputError(f"`distances` must have a value for {h.name!r}")
-        found[h.name] = distance_of_values(h, [values[h.name] for values in given])
-    return found
-
-
-#: Whoever changes items writes here first, and so waits for whoever did before.
-TURN: Final = "items_turn"
-
-
-_log = logging.getLogger(__name__)
-
-
-class StoreCatalogue(NamedTuple):
-    """The catalogue of a store.
-
-    Parameters
-    ----------
-    base
-        Of the items that the store was made for: theirs are the first rows.
-    latest
-        Of the largest file that was served since, which begins with the same items. The others
-        are kept in the store, in the rows that were free when they came.
-    """
-
-    base: Fingerprint
-    latest: Fingerprint
-
-    def to_json(self) -> str:
-        """Return the note that the store keeps."""
-        return json.dumps({**self.base.to_json(), "latest": self.latest.to_json()})
-
-    @classmethod
-    def from_json(cls, note: Mapping[str, Any]) -> "StoreCatalogue":
-        """Return what `to_json` noted."""
-        return cls(Fingerprint.from_json(note), Fingerprint.from_json(note["latest"]))
-
-
-def noted_catalogue(reader: Reader) -> StoreCatalogue | None:
-    """Return the catalogue that a store is of; None where it has no fingerprint of one yet."""
-    note = json.loads(reader.meta(CATALOGUE) or "{}")
-    return StoreCatalogue.from_json(note) if "version" in note else None
-
-
-def known_catalogue(reader: Reader, catalogue: Catalogue) -> StoreCatalogue | None:
-    """Return the catalogue that a store is of; None for a store that is of none yet.
-
-    A store that was made before there were fingerprints is of `catalogue` if ids and names agree.
-    """
-    noted, note = noted_catalogue(reader), reader.meta(CATALOGUE)
-    if noted is not None or note is None:
-        return noted
-    before = json.loads(note)
-    count = before["items"]
-    if count > len(catalogue) or _names_of(catalogue, count) != before:
-        raise DataError(
-            f"the store was made for another catalogue ({count} items, distances: "
-            f"{', '.join(before['distances'])}) than {catalogue}, and keeps too little of it to "
-            f"say what differs. {_WAYS}"
-        )
-    found = catalogue.fingerprint_of_first(count)
-    return StoreCatalogue(found, found)
-
-
-def tied(batch: Batch, catalogue: Catalogue) -> StoreCatalogue:
-    """Tie a new store to a catalogue, or check that it is of this one; return which it is of.
-
-    Items that a larger file has after those of the store are added to the store. Raises DataError,
-    with what differs and what can be done, for any other catalogue.
-    """
-    check_not_relearning(batch, DataError)
-    noted = noted_catalogue(batch)
-    if noted is not None and noted.latest == catalogue.fingerprint:
-        return noted
-    # From here on something may be written: two that start at once do so one after the other.
-    batch.set_meta(TURN, "")
-    known = known_catalogue(batch, catalogue)
-    if known is None:
-        known = StoreCatalogue(catalogue.fingerprint, catalogue.fingerprint)
-    else:
-        if noted_catalogue(batch) is None:
-            _log.info("the store has a fingerprint of its catalogue from now on")
-        _check_same(known, catalogue)
-        join_new_items(batch, catalogue, known)
-    if len(catalogue) >= known.latest.items:
-        known = known._replace(latest=catalogue.fingerprint)
-    if batch.meta(CATALOGUE) != known.to_json():
-        batch.set_meta(CATALOGUE, known.to_json())
-    return known
-
-
-def join_new_items(batch: Batch, catalogue: Catalogue, known: StoreCatalogue) -> None:
-    """Add the items that the file has and the store has not, in rows after all others."""
-    size = known.base.items
-    kept = batch.items()
-    seen = {row.id for row in kept}
-    new = [row for row in range(size, len(catalogue)) if catalogue.ids[row] not in seen]
-    if not new:
-        return
-    free = max(size, *(row.row + 1 for row in kept)) if kept else size
-    batch.add_items(
-        [
-            ItemRow(place, catalogue.ids[row], False, item_values(catalogue, row))
-            for place, row in enumerate(new, start=free)
-        ]
-    )
-    _log.info("%d items that are new in the catalogue's file were added to the store", len(new))
-
-
-def check_not_relearning(reader: Reader, kind: type[DataError | StoreError]) -> None:
-    """Raise an error while users are being learnt again for another catalogue."""
-    if reader.meta(RELEARNING):
-        raise kind(
-            "users are being learnt again for another catalogue: let `variegate rebuild --relearn` "
-            "finish, or start it again if it was stopped; then start the service"
-        )
-
-
-def _check_same(known: StoreCatalogue, catalogue: Catalogue) -> None:
-    # An older file than the latest is fine: its items are the first of the store all the same.
-    before = known.latest if len(catalogue) >= known.latest.items else known.base
-    now = catalogue.fingerprint_of_first(min(before.items, len(catalogue)))
-    found = before.differences(now)
-    if found:
-        accept = f" {_ACCEPT}" if before.means_the_same(now) else ""
-        raise DataError(
-            f"the store was made for another catalogue than {catalogue}: {'; '.join(found)}. "
-            f"{_WAYS}{accept}"
-        )
-
-
-_WAYS: Final = (
-    "What users have learnt has no meaning with this one. Serve the catalogue that the store was "
-    "made for (the bundled films: install the version of variegate that made the store); or stop "
-    "the service and learn every user again from the log, with `variegate rebuild --relearn` and "
-    "this catalogue; or give a new store with --store."
-)
-
-
-_ACCEPT: Final = (
-    "If the features and distances mean what they did before, `variegate rebuild --accept` takes "
-    "this catalogue as it is."
-)
-
-
-def _names_of(catalogue: Catalogue, items: int) -> dict[str, Any]:
-    """Return what stores noted of a catalogue before there were fingerprints."""
-    return {
-        "items": items,
-        "ids": sha256("\0".join(catalogue.ids[:items]).encode()).hexdigest(),
-        "features": list(catalogue.feature_names),
-        "distances": [h.name for h in catalogue.distances],
-    }
-
-
-REVISION: Final = "items_revision"
-
-
-@dataclass(frozen=True, eq=False)
-class CatalogueSnapshot:
-    """The items as of one revision; it never changes. Rows keep their numbers in later ones."""
-
-    catalogue: Catalogue
-    #: Which items are not retired, (L,)
-    open: MaskArray
-    revision: str
-    #: What was fitted to users, by policy
-    priors: Mapping[str, Prior] = field(default_factory=dict)
-
-    def row_of(self, item: str) -> int | None:
-        """Return the row of an item, retired or not, or None."""
-        try:
-            return int(self.catalogue.rows([item])[0])
-        except NotFoundError:
-            return None
-
-    def rows(self, name: str, ids: Iterable[str]) -> IndexArray:
-        """Return the rows of ids in a request, or raise NotFoundError for one that is not known."""
-        try:
-            return self.catalogue.rows(ids)
-        except NotFoundError as error:
-            raise NotFoundError(f"`{name}`: {error}") from None
-
-
-class LiveCatalogue:
-    """The live catalogue of one process, for all of its threads.
-
-    Whoever works with it asks once, by `as_of`, and keeps to the answer: another thread may
-    take in a change at any moment.
-
-    Parameters
-    ----------
-    base
-        The catalogue of the file.
-    """
-
-    def __init__(self, base: Catalogue) -> None:
-        #: The items of the file that are the first rows of the store
-        self.base = base
-        self._known: StoreCatalogue | None = None
-        self._snapshot = CatalogueSnapshot(base, np.ones(len(base), dtype=np.bool_), "0")
-        self._building = Lock()
-
-    def as_of(self, reader: Reader, revision: str | None = None) -> CatalogueSnapshot:
-        """Return the items as the reader's transaction has them, at a revision it read before."""
-        if revision is None:
-            revision = reader.meta(REVISION) or "0"
-        if revision == self._snapshot.revision:
-            return self._snapshot
-        with self._building:
-            if revision == self._snapshot.revision:
-                return self._snapshot
-            snapshot = self.built(reader, revision)
-            # A reader may have begun before the last change; a batch sees what there is.
-            if isinstance(reader, Batch) or int(revision) > int(self._snapshot.revision):
-                self._snapshot = snapshot
-            return snapshot
-
-    def install(self, snapshot: CatalogueSnapshot) -> None:
-        """Take a stock that was built for a change; call this once the change is committed."""
-        with self._building:
-            self._snapshot = snapshot
-
-    def tie(self, batch: Batch) -> None:
-        """Tie a new store to this catalogue; raise DataError if it is of another.
-
-        A larger file than the store was made for is cut to the items that the store has as its
-        first; the others are in the store. See `tied`.
-        """
-        self._known = tied(batch, self.base)
-        self.base = self.base.first(self._known.base.items)
-
-    def built(
-        self, reader: Reader, revision: str, changes: Sequence[ItemRow] | None = None
-    ) -> CatalogueSnapshot:
-        """Return the file's items with the changes, or raise InputError where they do not fit.
-
-        `changes` are those of an earlier revision; what the store has, if not given.
-        """
-        self._check_catalogue(reader)
-        changes = reader.items() if changes is None else changes
-        catalogue = self._changed(changes)
-        is_open = np.ones(len(catalogue), dtype=np.bool_)
-        is_open[[row.row for row in changes if row.retired]] = False
-        return CatalogueSnapshot(catalogue, is_open, revision, _fitted(reader.priors().values()))
-
-    def _check_catalogue(self, reader: Reader) -> None:
-        """Raise StoreError where the store is of another catalogue since this process began."""
-        check_not_relearning(reader, StoreError)
-        if self._known is None:
-            return
-        noted = noted_catalogue(reader)
-        if noted is None or noted.base != self._known.base:
-            raise StoreError(
-                "the store is of another catalogue by now: start this process again with that one"
-            )
-
-    def _changed(self, changes: Sequence[ItemRow]) -> Catalogue:
-        size = len(self.base)
-        old = [row for row in changes if row.row < size and row.data is not None]
-        new = [row for row in changes if row.row >= size]
-        catalogue = self.base
-        if old:
-            catalogue = catalogue.changed(*columns_of(catalogue, old, new_items=False))
-        if new:
-            catalogue = catalogue.extended(*columns_of(catalogue, new, new_items=True))
-        return catalogue
-
-
-def _fitted(rows: Iterable[PriorRow]) -> dict[str, Prior]:
-    return {
-        row.policy: Prior.from_bytes(row.data, where=f"the prior of {row.policy}")
-        for row in rows
-        if row.data is not None
-    }
+    return ids, features, item_distances(catalogue, data), titles, attributes

@@ -74,7 +74,7 @@ class Engine:
         self.live: Final = LiveCatalogue(catalogue)
         self.experiment, self.rules, self.store = experiment, rules, store
         with store.batch() as batch:
-            self.live.tie(batch)
+            self.live.bind(batch)
             snapshot = self.live.as_of(batch)
         for name in experiment.names:  # a policy that does not fit is found here, not later
             experiment.as_of(snapshot).new_policy(name, snapshot.catalogue)
@@ -225,7 +225,7 @@ class Engine:
         snapshot = self.snapshot()
         catalogue = snapshot.catalogue
         return {
-            "items": int(snapshot.open.sum()),
+            "items": int(snapshot.active.sum()),
             "features": list(catalogue.feature_names),
             "distances": [h.name for h in catalogue.distances],
             "attributes": list(catalogue.attributes),
@@ -255,5 +255,5 @@ def _short(snapshot: CatalogueSnapshot, row: int) -> Answer:
         "id": snapshot.catalogue.ids[row],
         "title": snapshot.catalogue.titles[row],
         "attributes": plain_attributes(snapshot.catalogue, row),
-        "retired": not bool(snapshot.open[row]),
+        "retired": not bool(snapshot.active[row]),
     }

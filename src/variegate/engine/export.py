@@ -10,7 +10,7 @@ from typing import IO, Any, Final
 from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
 from variegate.engine.codecs import SeenItems
 from variegate.engine.export_schema import FORMAT
-from variegate.engine.replay import events_of
+from variegate.engine.replay import iter_events, iter_slates
 from variegate.errors import StateError
 from variegate.policies import State
 from variegate.store import (
@@ -32,7 +32,6 @@ _LINE: Final = 500_000
 #: Bytes of users read in one transaction, and held in memory; a larger user goes to a file.
 _CHUNK: Final = 2_000_000
 _USERS: Final = 50
-_LISTS: Final = 20
 
 
 def export_lines(
@@ -132,18 +131,10 @@ def user_lines(reader: Reader, snapshot: CatalogueSnapshot, user: UserRow) -> It
     yield _with_history(head, parts, more=False)
 
 
-def lists_of(reader: Reader, user: str) -> Iterator[SlateRow]:
-    """Give every list of a user, the oldest first."""
-    after = ""
-    while page := reader.lists(user, after, _LISTS):
-        yield from page
-        after = page[-1].id
-
-
 def _history(reader: Reader, user: str) -> Iterator[tuple[str, str]]:
-    for row in lists_of(reader, user):
+    for row in iter_slates(reader, user):
         yield "lists", _text(_plain_slate(row))
-    for event in events_of(reader, user):
+    for event in iter_events(reader, user):
         yield "events", _text(_plain_event(event))
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.engine.codecs import SeenItems, pack_slate, unpack_slate
 from variegate.engine.experiment import Experiment
-from variegate.engine.export import lists_of
 from variegate.engine.export_schema import (
     ArrayLine,
     Entry,
@@ -28,9 +27,9 @@ from variegate.engine.export_schema import (
     UserLine,
     decoded,
 )
-from variegate.engine.items import check_new, item_data, tried, with_turn
+from variegate.engine.items import check_new_id, lock_catalogue, new_snapshot, validate_item
 from variegate.engine.queue import Done
-from variegate.engine.replay import events_of, relearnt
+from variegate.engine.replay import iter_events, iter_slates, replay_user
 from variegate.engine.terms import Terms
 from variegate.errors import ConflictError, DataError, NotFoundError, StateError
 from variegate.model.catalogue import Catalogue
@@ -201,7 +200,7 @@ def is_same_user(
     reader: Reader, target: Target, experiment: Experiment, kept: UserRow, lines: UserLines
 ) -> bool:
     """Return whether a user is in the store exactly as lines have them."""
-    lists, events = lists_of(reader, kept.id), events_of(reader, kept.id)
+    lists, events = iter_slates(reader, kept.id), iter_events(reader, kept.id)
     first: UserLine | None = None
     seen = _Seen()
     for _number, line in lines:
@@ -352,7 +351,9 @@ class ImportUsers:
             batch.add_events(events)
             seen.add(line, slates, events)
         if seen.must_relearn(experiment, target.catalogue, user):
-            policy = relearnt(batch, user.id, experiment.new_policy(user.policy, target.catalogue))
+            policy = replay_user(
+                batch, user.id, experiment.new_policy(user.policy, target.catalogue)
+            )
             batch.save_users([user._replace(state=policy.state().to_bytes())])
 
 
@@ -384,7 +385,7 @@ class ImportItems:
 
     def apply_alone(self, batch: Batch, executor: Any) -> Done:
         """Keep them, once every policy has given a list with them."""
-        snapshot, kept = with_turn(batch, executor)
+        snapshot, kept = lock_catalogue(batch, executor)
         lines = [line for entry in self.entries for line in self.file.lines(entry)]
         items = [(number, line) for number, line in lines if isinstance(line, ItemLine)]
         if self.restores is None:
@@ -397,7 +398,7 @@ class ImportItems:
                     self._take_prior(batch, snapshot.catalogue, line)
         if self.restores is not None and int(batch.meta(ITEMS_REVISION) or 0) < self.restores[0]:
             batch.set_meta(ITEMS_REVISION, str(self.restores[0]))
-        later = partial(executor.live.install, tried(batch, executor))
+        later = partial(executor.live.install, new_snapshot(batch, executor))
         return Done({"items": len(self.entries)}, later)
 
     def _restore(
@@ -458,8 +459,8 @@ def item_row(catalogue: Catalogue, line: ItemLine, row: int) -> ItemRow:
             raise DataError(f"`data` must be there for {line.id!r}, which is a new item")
         return ItemRow(row, line.id, line.retired, None)
     if row >= len(catalogue):
-        check_new(line.id)
-    data = item_data(catalogue, line.data.model_dump(exclude_unset=True))
+        check_new_id(line.id)
+    data = validate_item(catalogue, line.data.model_dump(exclude_unset=True))
     return ItemRow(row, line.id, line.retired, data)
 
 

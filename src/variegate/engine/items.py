@@ -1,6 +1,6 @@
-"""Items that come, change and go while the service runs."""
+"""Add, change and retire items while the service runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -9,29 +9,31 @@ import numpy as np
 
 from variegate.arrays import FloatArray, check_numbers
 from variegate.engine.catalogue import (
-    REVISION,
-    TURN,
     CatalogueSnapshot,
-    distances_of,
+    item_distances,
     item_values,
+    lock_items,
 )
 from variegate.engine.queue import Done
 from variegate.errors import ConflictError, InputError, MissingExtraError, NotFoundError
 from variegate.kernels.layout import LARGEST
 from variegate.model.catalogue import Catalogue
-from variegate.store import Batch, ItemRow
+from variegate.store import ITEMS_REVISION, Batch, ItemRow
+
+#: Labels of one item for one distance: each new one is a column for all items.
+MAX_LABELS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class UpsertItems:
-    """Put items on the shelf: new ones, or known ones with other data.
+    """Add items, or change the data of known ones.
 
     Parameters
     ----------
     items
         Each with `id`, and any of `title`, `attributes`, `features`, `distances`. A known item
-        keeps what is not given, and what is made from attributes changes with them; a new one
-        needs features and distances, or the attributes that they are made from.
+        keeps what is not given, and what is computed from attributes changes with them; a new one
+        needs features and distances, or the attributes that they are computed from.
     """
 
     items: Sequence[Mapping[str, Any]]
@@ -39,42 +41,44 @@ class UpsertItems:
     long: ClassVar[bool] = True
 
     def apply_alone(self, batch: Batch, executor: Any) -> Done:
-        """Keep all of them, or none."""
-        snapshot, kept = with_turn(batch, executor)
-        ids = [str(request["id"]) for request in self.items]
-        _check_distinct(ids)
-        changed: list[ItemRow] = []
-        added: list[ItemRow] = []
+        """Store all of them, or none."""
+        snapshot, stored = lock_catalogue(batch, executor)
+        changed: dict[str, ItemRow] = {}
+        added: dict[str, ItemRow] = {}
         size = len(snapshot.catalogue)
-        for item, request in zip(ids, self.items, strict=True):
+        for request in self.items:
+            item = str(request["id"])
+            if item in changed or item in added:
+                raise InputError(f"`items` must have distinct ids, got {item!r} twice")
             row = snapshot.row_of(item)
-            data = item_data(snapshot.catalogue, _complete(snapshot, row, item, request))
+            data = validate_item(snapshot.catalogue, _complete(snapshot.catalogue, row, request))
             if row is None:
-                check_new(item)
+                check_new_id(item)
                 row, size = size, size + 1
-            (changed if item in kept else added).append(ItemRow(row, item, False, data))
-        batch.add_items(added)
-        batch.change_items(changed)
-        later = tried(batch, executor)
+            (changed if item in stored else added)[item] = ItemRow(row, item, False, data)
+        batch.add_items(list(added.values()))
+        batch.change_items(list(changed.values()))
+        later = new_snapshot(batch, executor)
+        ids = [str(request["id"]) for request in self.items]
         return Done({"items": ids}, partial(executor.live.install, later))
 
 
 @dataclass(frozen=True, slots=True)
 class RetireItem:
-    """Take an item off the shelf; whoever learnt from it keeps what was learnt."""
+    """Retire an item: it is no longer shown; users who learnt from it keep what they learnt."""
 
     item: str
     alone: ClassVar[bool] = True
 
     def apply_alone(self, batch: Batch, executor: Any) -> Done:
         """Retire the item, or raise NotFoundError; retiring it again changes nothing."""
-        snapshot, kept = with_turn(batch, executor)
+        snapshot, stored = lock_catalogue(batch, executor)
         row = snapshot.row_of(self.item)
         if row is None:
             raise NotFoundError(f"no item {self.item!r}")
-        if snapshot.open.sum() == 1 and snapshot.open[row]:
-            raise ConflictError("the last item cannot be retired: add another first")
-        known = kept.get(self.item)
+        if snapshot.active.sum() == 1 and snapshot.active[row]:
+            raise ConflictError(_LAST_ITEM)
+        known = stored.get(self.item)
         if known is None:
             batch.add_items([ItemRow(row, self.item, True, None)])
         elif not known.retired:
@@ -82,136 +86,124 @@ class RetireItem:
         return Done({"id": self.item, "retired": True})
 
 
-def with_turn(batch: Batch, executor: Any) -> tuple[CatalogueSnapshot, dict[str, ItemRow]]:
-    """Return the items, and those that the store has, which nobody else can change meanwhile."""
-    batch.set_meta(TURN, "")
+_LAST_ITEM: Final = "the last item cannot be retired: add another first"
+
+
+def lock_catalogue(batch: Batch, executor: Any) -> tuple[CatalogueSnapshot, dict[str, ItemRow]]:
+    """Return the items, and the stored ones by id; no other transaction can change them."""
+    lock_items(batch)
     return executor.live.as_of(batch), {row.id: row for row in batch.items()}
 
 
-def tried(batch: Batch, executor: Any) -> CatalogueSnapshot:
-    """Return the items as they will be, once every policy has given a list of them.
+def new_snapshot(batch: Batch, executor: Any) -> CatalogueSnapshot:
+    """Return the items after the changes of this transaction; every policy makes a list of them.
 
-    What cannot be served must not be kept: no process could start with it.
+    What cannot be served must not be stored: no process could start with it.
     """
-    snapshot: CatalogueSnapshot = executor.live.built(batch, batch.meta(REVISION) or "0")
-    if not snapshot.open.any():
-        raise ConflictError("the last item cannot be retired: add another first")
+    snapshot: CatalogueSnapshot = executor.live.build(batch, batch.meta(ITEMS_REVISION) or "0")
+    if not snapshot.active.any():
+        raise ConflictError(_LAST_ITEM)
     experiment = executor.experiment.as_of(snapshot)
     for name in experiment.names:
         policy = experiment.new_policy(name, snapshot.catalogue)
-        policy.recommend(1, candidates=snapshot.open, rng=0)
+        policy.recommend(1, candidates=snapshot.active, rng=0)
     return snapshot
 
 
-def _complete(
-    snapshot: CatalogueSnapshot, row: int | None, item: str, request: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return what is asked for, with what is known of the item where nothing is."""
-    given = {name: request[name] for name in request if name != "id" and request[name] is not None}
-    try:
-        if row is None:
-            return with_attributes_of_new(snapshot.catalogue, item, given)
-        return with_attributes_of_known(snapshot.catalogue, row, given)
-    except MissingExtraError as error:  # text in a service that was installed without its reader
-        raise InputError(f"`attributes` of item {item!r} cannot become features: {error}") from None
-
-
-def _check_distinct(ids: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for item in ids:
-        if item in seen:
-            raise InputError(f"`items` must have distinct ids, got {item!r} twice")
-        seen.add(item)
-
-
-def check_new(item: str) -> None:
-    """Raise InputError for an id that no new item can have."""
+def check_new_id(item: str) -> None:
+    """Raise InputError for an id that no new item can have: it would be misread on a page."""
     if not (item.isprintable() and 1 <= len(item) <= 200):
         raise InputError(f"`id` must be 1 to 200 printable characters, got {item[:50]!r}")
 
 
-#: Labels of one item for one distance: each new one is a column for all items.
-MOST_LABELS: Final = 1000
-
-
-def item_data(catalogue: Catalogue, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a new or changed item's data, checked against the catalogue, as the store keeps it."""
+def validate_item(catalogue: Catalogue, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the complete data of an item as stored, or raise InputError if they do not fit."""
     data = {**request, "features": _vector(catalogue, request.get("features"))}
+    _check_names("attributes", data.get("attributes"), catalogue.attributes)
     own = [h.name for h in catalogue.distances if not h.on_features]
-    _check_names("attributes", data, list(catalogue.attributes))
-    _check_names("distances", data, own)
+    _check_names("distances", data.get("distances"), own)
     _check_size("features", np.array(data["features"]))
-    for name, h in distances_of(catalogue, [ItemRow(0, "?", False, data)]).items():
+    for name, h in item_distances(catalogue, [data]).items():
         _check_size(f"distances.{name}", h.rows)
-        if len(h.labels) > MOST_LABELS:
+        if len(h.labels) > MAX_LABELS:
             raise InputError(
-                f"`distances.{name}` must be at most {MOST_LABELS} labels, got {len(h.labels)}"
+                f"`distances.{name}` must be at most {MAX_LABELS} labels, got {len(h.labels)}"
             )
     return data
 
 
-def with_attributes_of_known(
-    catalogue: Catalogue, row: int, given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return a known item's data with what is given, and with what its attributes come to.
+def _complete(catalogue: Catalogue, row: int | None, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of a request, completed by its attributes and by those of a known item."""
+    item = str(request["id"])
+    given = {name: request[name] for name in request if name != "id" and request[name] is not None}
+    _check_names("attributes", given.get("attributes"), catalogue.attributes)
+    try:
+        if row is None:
+            return _complete_new(catalogue, item, given)
+        return _complete_known(catalogue, row, given)
+    except MissingExtraError as error:  # the service is installed without the text encoder
+        raise InputError(f"`attributes` of item {item!r} cannot become features: {error}") from None
 
-    Features and distances that are given win over those that are made from attributes.
+
+def _complete_known(catalogue: Catalogue, row: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a known item's data with changes, recomputed where attributes changed.
+
+    Given features and distances take precedence over those computed from attributes.
     """
     known, changed = item_values(catalogue, row), given.get("attributes", {})
-    _check_names("attributes", given, list(catalogue.attributes))
     attributes = {**known["attributes"], **changed}
     columns = {name: [value] for name, value in attributes.items()}
     data = {**known, **given, "attributes": attributes}
     if "features" not in given:
         before = catalogue.features[[row]]
-        made = catalogue.encoded_features(
+        computed = catalogue.encoded_features(
             [catalogue.ids[row]], columns, changed=changed, before=before
         )
-        data["features"] = (before if made is None else made)[0].tolist()
-    made_distances = catalogue.encoded_distances(1, columns, changed=changed)
-    distances = {name: values[0] for name, values in made_distances.items()}
+        data["features"] = (before if computed is None else computed)[0].tolist()
+    distances = _encoded_distances(catalogue, columns, changed)
     data["distances"] = {**known["distances"], **distances, **given.get("distances", {})}
     return data
 
 
-def with_attributes_of_new(
-    catalogue: Catalogue, item: str, given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return a new item's data, with what its attributes come to where that is not given.
+def _complete_new(catalogue: Catalogue, item: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a new item's data, computed from attributes where not given.
 
-    Without an encoder, a distance is made only from an attribute that is named: what is not known
-    of the item must be given.
+    Without an encoder, a distance is computed only from a given attribute: what is unknown must
+    be given.
     """
-    _check_names("attributes", given, list(catalogue.attributes))
     attributes, data = given.get("attributes", {}), dict(given)
     columns = {name: [value] for name, value in attributes.items()}
     if "features" not in given:
-        made = catalogue.encoded_features([item], columns) if attributes else None
-        if made is None:
-            raise _features_missing(catalogue, item)
-        data["features"] = made[0].tolist()
+        computed = catalogue.encoded_features([item], columns) if attributes else None
+        if computed is None:
+            raise _missing_features(catalogue, item)
+        data["features"] = computed[0].tolist()
     is_encoded = catalogue.encoder is not None and bool(attributes)
-    made_distances = catalogue.encoded_distances(
-        1, columns, changed=None if is_encoded else set(attributes)
-    )
-    distances = {name: values[0] for name, values in made_distances.items()}
+    distances = _encoded_distances(catalogue, columns, None if is_encoded else set(attributes))
     data["distances"] = {**distances, **given.get("distances", {})}
     return data
 
 
-def _features_missing(catalogue: Catalogue, item: str) -> InputError:
+def _encoded_distances(
+    catalogue: Catalogue, columns: Mapping[str, Any], changed: Any
+) -> dict[str, Any]:
+    computed = catalogue.encoded_distances(1, columns, changed=changed)
+    return {name: values[0] for name, values in computed.items()}
+
+
+def _missing_features(catalogue: Catalogue, item: str) -> InputError:
     encoder = catalogue.encoder
     if encoder is None:
-        why = "this catalogue has no encoder that makes them from attributes"
+        why = "this catalogue has no encoder that computes them from attributes"
     elif len(encoder.names) < catalogue.d:
-        why = f"{catalogue.d - len(encoder.names)} of them are not made from attributes"
+        why = f"{catalogue.d - len(encoder.names)} of them are not computed from attributes"
     else:
         why = f"or else `attributes`: {', '.join(dict.fromkeys(encoder.attributes))}"
     return InputError(f"`features` must be given for the new item {item!r}: {why}")
 
 
 def _check_size(field: str, numbers: FloatArray) -> None:
-    """Raise InputError for a number with which nobody's lists would be compiled any more."""
+    """Raise InputError for a number that the compiled loops do not take."""
     largest = float(np.abs(numbers).max(initial=0.0))
     if largest > LARGEST:
         raise InputError(
@@ -219,15 +211,15 @@ def _check_size(field: str, numbers: FloatArray) -> None:
         )
 
 
-def _check_names(part: str, data: Mapping[str, Any], known: Sequence[str]) -> None:
-    unknown = sorted(set(data.get(part) or {}) - set(known))
+def _check_names(field: str, given: Mapping[str, Any] | None, known: Iterable[str]) -> None:
+    unknown = sorted(set(given or {}) - set(known))
     if unknown:
-        raise InputError(f"`{part}` must be among {sorted(known)}, got {unknown[0]!r}")
+        raise InputError(f"`{field}` must be among {sorted(known)}, got {unknown[0]!r}")
 
 
 def _vector(catalogue: Catalogue, features: Any) -> list[float]:
     if isinstance(features, Mapping):
-        _check_names("features", {"features": features}, catalogue.feature_names)
+        _check_names("features", features, catalogue.feature_names)
         features = [features.get(name, 0.0) for name in catalogue.feature_names]
     vector = check_numbers("features", features, ndim=1)
     if len(vector) != catalogue.d:

@@ -4,7 +4,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain
 from typing import Final, TypeAlias, cast
 
 import numpy as np
@@ -14,7 +13,7 @@ from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
 from variegate.engine.codecs import SeenItems, has_features, slate_rows, unpack_slate
 from variegate.engine.executor import Executor
 from variegate.engine.recommend import normalising_weights
-from variegate.engine.replay import each_user, events_of
+from variegate.engine.replay import iter_events, iter_slates, iter_users
 from variegate.engine.terms import Terms, terms_of
 from variegate.errors import NotFoundError
 from variegate.evaluation.offpolicy import Lesson, LoggedSlate, LogSource, SlateTerms, UserLog
@@ -24,7 +23,6 @@ from variegate.model.slate import Slate
 from variegate.policies import parse_policy
 from variegate.store import ITEMS_HISTORY, ITEMS_REVISION, EventRow, Reader, SlateRow
 
-_PAGE: Final = 200
 #: Catalogues of earlier revisions that are kept at once.
 _STOCKS: Final = 100
 
@@ -38,7 +36,7 @@ def log_source(executor: Executor, name: str) -> LogSource:
     def logs() -> Iterator[UserLog]:
         with executor.store.reading() as reader:
             items = _ItemHistory(reader, executor.live)
-            for user in each_user(reader):
+            for user in iter_users(reader):
                 yield _user_log(reader, user.id, items)
 
     lines = executor.experiment.specs
@@ -56,7 +54,7 @@ class _ItemHistory:
 
         @lru_cache(maxsize=_STOCKS)
         def built(revision: int) -> CatalogueSnapshot:
-            return live.built(reader, str(revision), reader.items_at(revision))
+            return live.build(reader, str(revision), reader.items_at(revision))
 
         self._built = built
 
@@ -70,12 +68,12 @@ class _ItemHistory:
 
 
 def _user_log(reader: Reader, user: str, items: _ItemHistory) -> UserLog:
-    rows = _slates(reader, user)
+    rows = list(iter_slates(reader, user))
     places = {row.id: place for place, row in enumerate(rows)}
     steps: list[tuple[_When, SlateRow | EventRow]] = [
         ((row.created, place, 0), row) for place, row in enumerate(rows)
     ]
-    for event in events_of(reader, user):
+    for event in iter_events(reader, user):
         if event.slate_id in places:
             steps.append((_when(event, places, rows), event))
     lists: dict[str, LoggedSlate] = {}
@@ -105,16 +103,6 @@ def _when(event: EventRow, places: dict[str, int], rows: Sequence[SlateRow]) -> 
         return time, places.get(str(event.body.get("instead")), place), -1
     # At one time, feedback on earlier lists comes before the lists of that time.
     return time, place if rows[place].created == time else -1, 1
-
-
-def _slates(reader: Reader, user: str) -> list[SlateRow]:
-    """Return a user's lists, the oldest first."""
-    pages: list[list[SlateRow]] = []
-    before: str | None = None
-    while page := reader.history(user, _PAGE, before):
-        pages.append(page)
-        before = page[-1].id
-    return list(chain.from_iterable(pages))[::-1]
 
 
 class _Memory:
@@ -154,7 +142,7 @@ def _logged(row: SlateRow, items: _ItemHistory, shown: SeenItems) -> LoggedSlate
         return given
     remembered = shown.rows(row.created - terms.memory_seconds)
     # With clocks apart, a list of a later revision can be the earlier one.
-    remembered = remembered[remembered < len(snapshot.open)]
+    remembered = remembered[remembered < len(snapshot.active)]
     free = _candidates(snapshot, terms, remembered, len(slate))
     return replace(given, terms=SlateTerms(free, terms.mix, terms.dial, row.policy))
 
@@ -176,7 +164,7 @@ def _candidates(
     snapshot: CatalogueSnapshot, terms: Terms, remembered: IndexArray, k: int
 ) -> MaskArray:
     """Return what a list of `k` could be chosen from, (L,)."""
-    allowed = snapshot.open.copy()
+    allowed = snapshot.active.copy()
     if terms.candidates is not None:
         allowed &= _mask(snapshot.catalogue, terms.candidates)
     allowed &= ~_mask(snapshot.catalogue, terms.exclude)

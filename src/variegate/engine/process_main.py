@@ -132,7 +132,7 @@ def _loop(
     warm_policies(experiment, catalogue)
     live = LiveCatalogue(catalogue)
     with store.batch() as batch:
-        live.tie(batch)
+        live.bind(batch)
         live.as_of(batch)
     rules = create_rules(settings)
     executor = Executor(store, live, experiment, rules, observe=observe, replica=replica)

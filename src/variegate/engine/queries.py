@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.experiment import Experiment
-from variegate.engine.replay import served_user
+from variegate.engine.replay import restore_user
 from variegate.errors import NotFoundError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import Policy
@@ -35,7 +35,7 @@ def user_view(
     """Return what was learnt of a user, under the policy that the next list will be by."""
     snapshot = live.as_of(reader)
     row = find_user(reader, user)
-    row, policy = served_user(reader, row, snapshot.catalogue, experiment.as_of(snapshot))
+    row, policy = restore_user(reader, row, snapshot.catalogue, experiment.as_of(snapshot))
     return {
         "user": row.id,
         "policy": row.policy,

@@ -235,10 +235,10 @@ def _allowed(uow: UnitOfWork, request: RecommendRequest) -> MaskArray:
     """Return the items that the wish lets through, whatever was shown before; for reading only."""
     snapshot, most = uow.snapshot, uow.rules.max_candidates
     if request.candidates is None and not request.exclude:
-        return snapshot.open
+        return snapshot.active
     _check_many("candidates", request.candidates, most)
     _check_many("exclude", request.exclude, most)
-    free = snapshot.open.copy()
+    free = snapshot.active.copy()
     if request.candidates is not None:
         among = np.zeros_like(free)
         among[snapshot.rows("candidates", request.candidates)] = True

@@ -1,9 +1,9 @@
-"""Learn users from the log: one at a time, to check or rebuild all, or for another catalogue."""
+"""Replay the log: learn a user's state again, check or rebuild all, move to another catalogue."""
 
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any, ClassVar, Final
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.engine.catalogue import (
-    TURN,
     LiveCatalogue,
     StoreCatalogue,
+    add_file_items,
     check_not_relearning,
-    join_new_items,
-    known_catalogue,
+    lock_items,
+    read_or_migrate,
 )
 from variegate.engine.codecs import SeenItems, pack_slate, slate_rows, unpack_slate
 from variegate.engine.experiment import Experiment
@@ -38,64 +38,35 @@ from variegate.store import (
     UserRow,
 )
 
-#: Events read at a time.
+#: Two states that differ by more than this are not the same.
+TOLERANCE: Final = 1e-9
+#: Rows read at a time
 _EVENT_PAGE: Final = 500
+_USER_PAGE: Final = 100
+_SLATE_PAGE: Final = 20
+#: Users relearnt in one transaction, and lists of one that are read at a time
+_RELEARN_USERS: Final = 20
+_RELEARN_SLATES: Final = 200
 
 
-def served_user(
-    reader: Reader, user: UserRow, catalogue: Catalogue, experiment: Experiment
-) -> tuple[UserRow, Policy]:
-    """Return a user under a policy that is served, and that policy with what it has learnt.
-
-    Where the user's own is no longer served, or is one of another kind by now, what was learnt
-    is worked out anew from the log.
-    """
-    if user.policy in experiment.specs:
-        try:
-            return user, experiment.policy_of(user, catalogue)
-        except StateError:
-            pass
-    name = user.policy if user.policy in experiment.specs else experiment.assign(user.id)
-    policy = relearnt(reader, user.id, experiment.new_policy(name, catalogue))
-    return user._replace(policy=name, state=policy.state().to_bytes()), policy
+def iter_users(reader: Reader) -> Iterator[UserRow]:
+    """Yield every user, by id."""
+    after: str | None = None
+    while page := reader.all_users(after, _USER_PAGE):
+        yield from page
+        after = page[-1].id
 
 
-def relearnt(reader: Reader, user: str, policy: Policy) -> Policy:
-    """Teach a new policy all that the log says was learnt, in the same order; return it."""
-    for row, rewards in lessons(reader, user):
-        learnt(policy, row, rewards)
-    return policy
+def iter_slates(reader: Reader, user: str) -> Iterator[SlateRow]:
+    """Yield every list of a user, the oldest first."""
+    after = ""
+    while page := reader.lists(user, after, _SLATE_PAGE):
+        yield from page
+        after = page[-1].id
 
 
-def learnt(policy: Policy, row: SlateRow, rewards: dict[int, float]) -> bool:
-    """Teach rewards by position; return False, with nothing changed, where it cannot learn so.
-
-    A policy that a user was moved to may not know what to make of a list that another gave.
-    """
-    earned = np.array([rewards.get(place, 0.0) for place in range(row.k)])
-    seen = None if len(rewards) == row.k else sorted(rewards)
-    try:
-        policy.update(unpack_slate(row), earned, seen=seen)
-    except (InputError, StateError):
-        return False
-    return True
-
-
-def lessons(
-    reader: Reader, user: str, *, until: float = inf
-) -> Iterator[tuple[SlateRow, dict[int, float]]]:
-    """Give each slate of a user that taught, with the rewards by position, in order."""
-    for page in _event_pages(reader, user):
-        told = [event for event in page if event.body.get("taught") and event.time <= until]
-        slates = reader.slates([event.slate_id for event in told if event.slate_id is not None])
-        for event in told:
-            if event.slate_id in slates:
-                rewards = event.body["taught"].items()
-                yield slates[event.slate_id], {int(at): float(reward) for at, reward in rewards}
-
-
-def events_of(reader: Reader, user: str | None) -> Iterator[EventRow]:
-    """Give every event of a user, or of all, in order."""
+def iter_events(reader: Reader, user: str | None) -> Iterator[EventRow]:
+    """Yield every event of a user, or of all, in order."""
     for page in _event_pages(reader, user):
         yield from page
 
@@ -107,67 +78,90 @@ def _event_pages(reader: Reader, user: str | None) -> Iterator[Sequence[EventRow
         after = page[-1].seq or 0
 
 
-#: Two states that differ by more than this are not the same.
-TOLERANCE: Final = 1e-9
-_USER_PAGE: Final = 100
+def lessons(
+    reader: Reader, user: str, *, until: float = inf
+) -> Iterator[tuple[SlateRow, dict[int, float]]]:
+    """Yield each list that a user learnt from, with the rewards by position, in order."""
+    for page in _event_pages(reader, user):
+        events = [event for event in page if event.body.get("taught") and event.time <= until]
+        slates = reader.slates([event.slate_id for event in events if event.slate_id is not None])
+        for event in events:
+            if event.slate_id in slates:
+                rewards = event.body["taught"].items()
+                yield slates[event.slate_id], {int(at): float(reward) for at, reward in rewards}
+
+
+def teach(policy: Policy, row: SlateRow, rewards: Mapping[int, float]) -> bool:
+    """Update a policy with rewards by position; return False, unchanged, if it cannot learn them.
+
+    A policy that a user was moved to may not be able to learn from the list of another.
+    """
+    values = np.array([rewards.get(place, 0.0) for place in range(row.k)])
+    seen = None if len(rewards) == row.k else sorted(rewards)
+    try:
+        policy.update(unpack_slate(row), values, seen=seen)
+    except (InputError, StateError):
+        return False
+    return True
+
+
+def replay_user(reader: Reader, user: str, policy: Policy) -> Policy:
+    """Teach a new policy all lessons of the log, in their order; return it."""
+    for row, rewards in lessons(reader, user):
+        teach(policy, row, rewards)
+    return policy
+
+
+def policy_name(row: UserRow, experiment: Experiment) -> str:
+    """Return the user's policy, or the one they would get if theirs is no longer served."""
+    return row.policy if row.policy in experiment.specs else experiment.assign(row.id)
+
+
+def restore_user(
+    reader: Reader, user: UserRow, catalogue: Catalogue, experiment: Experiment
+) -> tuple[UserRow, Policy]:
+    """Return a user under a policy that is served, and that policy with its state.
+
+    If the user's own is no longer served, or is of another kind by now, the state is relearnt
+    from the log.
+    """
+    if user.policy in experiment.specs:
+        try:
+            return user, experiment.policy_of(user, catalogue)
+        except StateError:
+            pass
+    name = policy_name(user, experiment)
+    policy = replay_user(reader, user.id, experiment.new_policy(name, catalogue))
+    return user._replace(policy=name, state=policy.state().to_bytes()), policy
 
 
 @dataclass(frozen=True)
-class Check:
-    """What became of a comparison of all users."""
+class StateCheck:
+    """The result of comparing the states of all users with the log."""
 
     users: int
-    #: The users whose state is not what the log says, or whose log says something twice
+    #: Users whose state differs from the log, or whose log has a lesson twice
     wrong: tuple[str, ...]
     #: The largest difference of any number
     largest: float
-    #: The running sums that are not what the lists and events say
+    #: The running sums that differ from the lists and events
     wrong_sums: int
 
 
-@dataclass(frozen=True, slots=True)
-class Rebuilding:
-    """Replace one user's state by what the log says."""
-
-    user: str
-    alone: ClassVar[bool] = True
-
-    def apply_alone(self, batch: Batch, executor: Any) -> Done:
-        """Keep the state anew, unless the user is gone."""
-        for row in batch.lock_users([self.user]).values():
-            catalogue = executor.live.as_of(batch).catalogue
-            policy = from_log(batch, row, catalogue, executor.experiment)
-            state = policy.state().to_bytes()
-            batch.save_users([row._replace(state=state, policy=served(row, executor.experiment))])
-        return Done({})
-
-
-@dataclass(frozen=True, slots=True)
-class Recounting:
-    """Count the running sums from the lists and events again."""
-
-    alone: ClassVar[bool] = True
-
-    def apply_alone(self, batch: Batch, executor: Any) -> Done:
-        """Replace them all; nobody else can write meanwhile."""
-        batch.recount_sums(executor.now(batch))
-        return Done({})
-
-
-def checked(
+def check_states(
     store: Store,
     live: LiveCatalogue,
     experiment: Experiment,
     progress: Callable[[int], None] = lambda _done: None,
     *,
     now: float | None = None,
-) -> Check:
-    """Compare every user's state with what the log says, and the sums; nothing is changed."""
+) -> StateCheck:
+    """Compare every user's state, and the running sums, with the log; change nothing."""
     wrong: list[str] = []
     largest, count = 0.0, 0
     with store.reading() as reader:
         catalogue = live.as_of(reader).catalogue
-        for row in each_user(reader):
+        for row in iter_users(reader):
             difference = _difference(reader, row, catalogue, experiment)
             largest = max(largest, difference)
             if difference > TOLERANCE:
@@ -175,47 +169,30 @@ def checked(
             count += 1
             progress(count)
         wrong_sums = reader.wrong_sums(time.time() if now is None else now)
-    return Check(count, tuple(wrong), largest, wrong_sums)
-
-
-def each_user(reader: Reader) -> Iterator[UserRow]:
-    """Give every user by id."""
-    after: str | None = None
-    while page := reader.all_users(after, _USER_PAGE):
-        yield from page
-        after = page[-1].id
-
-
-def from_log(reader: Reader, row: UserRow, catalogue: Catalogue, experiment: Experiment) -> Policy:
-    """Return the user's policy as the log has it."""
-    return relearnt(reader, row.id, experiment.new_policy(served(row, experiment), catalogue))
-
-
-def served(row: UserRow, experiment: Experiment) -> str:
-    """Return the user's policy, or the one they would get if theirs is no longer served."""
-    return row.policy if row.policy in experiment.specs else experiment.assign(row.id)
+    return StateCheck(count, tuple(wrong), largest, wrong_sums)
 
 
 def _difference(
     reader: Reader, row: UserRow, catalogue: Catalogue, experiment: Experiment
 ) -> float:
-    """Return by how much the user's state is not what the log says."""
+    """Return the largest difference between the user's state and the log."""
     if row.policy not in experiment.specs:
-        return 0.0  # it will be learnt anew from the log
-    if _taught_twice(reader, row.id):
+        return 0.0  # it will be relearnt from the log
+    if _has_lesson_twice(reader, row.id):
         return np.inf
     blank = experiment.new_policy(row.policy, catalogue)
     try:
-        kept = blank.state() if row.state is None else State.from_bytes(row.state)
+        stored = blank.state() if row.state is None else State.from_bytes(row.state)
     except StateError:
         return np.inf
-    told = relearnt(reader, row.id, blank).state()
-    if kept.policy != told.policy or kept.arrays.keys() != told.arrays.keys():
+    replayed = replay_user(reader, row.id, blank).state()
+    if stored.policy != replayed.policy or stored.arrays.keys() != replayed.arrays.keys():
         return np.inf
-    return max((_apart(kept.arrays[name], told.arrays[name]) for name in told.arrays), default=0.0)
+    pairs = ((stored.arrays[name], replayed.arrays[name]) for name in replayed.arrays)
+    return max((_largest_difference(*pair) for pair in pairs), default=0.0)
 
 
-def _apart(ours: FloatArray, theirs: FloatArray) -> float:
+def _largest_difference(ours: FloatArray, theirs: FloatArray) -> float:
     if ours.size == theirs.size == 0:
         return 0.0
     if ours.shape != theirs.shape:
@@ -224,7 +201,7 @@ def _apart(ours: FloatArray, theirs: FloatArray) -> float:
     return np.inf if np.isnan(largest) else largest
 
 
-def _taught_twice(reader: Reader, user: str) -> bool:
+def _has_lesson_twice(reader: Reader, user: str) -> bool:
     seen: set[tuple[str, int]] = set()
     for slate, rewards in lessons(reader, user):
         places = {(slate.id, place) for place in rewards}
@@ -234,22 +211,46 @@ def _taught_twice(reader: Reader, user: str) -> bool:
     return False
 
 
-#: Users in a transaction, and lists of one that are read at a time.
-_USERS: Final = 20
-_LISTS: Final = 200
+@dataclass(frozen=True, slots=True)
+class RebuildUser:
+    """Replace one user's state by the one that the log gives."""
+
+    user: str
+    alone: ClassVar[bool] = True
+
+    def apply_alone(self, batch: Batch, executor: Any) -> Done:
+        """Store the state, unless the user is gone."""
+        for row in batch.lock_users([self.user]).values():
+            catalogue = executor.live.as_of(batch).catalogue
+            name = policy_name(row, executor.experiment)
+            policy = replay_user(batch, row.id, executor.experiment.new_policy(name, catalogue))
+            batch.save_users([row._replace(state=policy.state().to_bytes(), policy=name)])
+        return Done({})
+
+
+@dataclass(frozen=True, slots=True)
+class RecountSums:
+    """Recompute the running sums from the lists and events."""
+
+    alone: ClassVar[bool] = True
+
+    def apply_alone(self, batch: Batch, executor: Any) -> Done:
+        """Replace them all; no other transaction can write meanwhile."""
+        batch.recount_sums(executor.now(batch))
+        return Done({})
 
 
 @dataclass(frozen=True)
-class Relearning:
-    """How far it has come.
+class RelearnProgress:
+    """The progress of `relearn`.
 
     Parameters
     ----------
     after
-        The last user who is done; they go by their ids.
+        The id of the last user who is done; users are processed by id.
     lists, dropped
-        Lists whose features were worked out again, and those that hold an item that is gone and
-        teach nothing any more.
+        Lists whose features were recomputed, and those with an item that is gone, from which
+        nothing is learnt any more.
     """
 
     after: str | None = None
@@ -260,28 +261,27 @@ class Relearning:
 
 def relearn(
     store: Store, catalogue: Catalogue, experiment: Experiment, progress: Callable[[int], None]
-) -> Relearning:
-    """Let the store be of this catalogue, and learn every user again from the log.
+) -> RelearnProgress:
+    """Bind the store to another catalogue, and relearn every user from the log.
 
-    Users are done one by one, each wholly or not at all. Until all are, the store serves nobody;
-    where this was stopped, it goes on when it is called again with the same catalogue.
+    Each user is processed in one transaction. Until all are done, the store serves nobody; a run
+    that was stopped continues when it is called again with the same catalogue.
     """
     with store.batch() as batch:
-        done = _begun(batch, catalogue)
+        done = _begin_relearning(batch, catalogue)
     makers = {name: experiment.new_policy(name, catalogue) for name in experiment.names}
     while True:
         with store.reading() as reader:
-            ids = [row.id for row in reader.all_users(done.after, _USERS)]
+            ids = [row.id for row in reader.all_users(done.after, _RELEARN_USERS)]
         if not ids:
             break
         with store.batch() as batch:
             for row in batch.lock_users(ids).values():
-                own = experiment.new_policy(served(row, experiment), catalogue)
-                done = _with_user(
-                    batch, row._replace(policy=served(row, experiment)), own, makers, done
-                )
+                name = policy_name(row, experiment)
+                policy = experiment.new_policy(name, catalogue)
+                done = _relearn_user(batch, row._replace(policy=name), policy, makers, done)
             done = replace(done, after=ids[-1])
-            _note(batch, catalogue, done)
+            _save_progress(batch, catalogue, done)
         progress(done.users)
     with store.batch() as batch:
         batch.set_meta(RELEARNING, "")
@@ -290,20 +290,19 @@ def relearn(
 
 
 def accept(store: Store, catalogue: Catalogue) -> bool:
-    """Let the store be of this catalogue with all that was learnt; return whether it was not.
+    """Bind the store to another catalogue and keep all states; return whether it was another.
 
-    Raises DataError unless items, names and shapes are those of the catalogue that it is of.
+    Raises DataError unless items, names and shapes are those of the store's catalogue.
     """
     with store.batch() as batch:
         check_not_relearning(batch, DataError)
-        batch.set_meta(TURN, "")
-        known = known_catalogue(batch, catalogue)
+        lock_items(batch)
+        known = read_or_migrate(batch, catalogue)
         if known is None:
-            raise DataError("the store is of no catalogue yet: serve it with this one")
+            raise DataError("the store has no catalogue yet: serve it with this one")
         if known.latest == catalogue.fingerprint:
             return False
-        before = known.latest if len(catalogue) >= known.latest.items else known.base
-        now = catalogue.fingerprint_of_first(min(before.items, len(catalogue)))
+        before, now = known.fingerprints(catalogue)
         if not before.means_the_same(now):
             raise DataError(
                 f"{catalogue} cannot be accepted for the store: "
@@ -313,26 +312,26 @@ def accept(store: Store, catalogue: Catalogue) -> bool:
         base = catalogue.fingerprint_of_first(known.base.items)
         later = StoreCatalogue(base, catalogue.fingerprint)
         batch.set_meta(CATALOGUE, later.to_json())
-        join_new_items(batch, catalogue, later)
+        add_file_items(batch, catalogue, later)
         batch.count_change()
-        # Lists of before were chosen from items with other data.
+        # Earlier lists were chosen from items with other data.
         batch.restart_item_history()
     return True
 
 
-def _begun(batch: Batch, catalogue: Catalogue) -> Relearning:
-    """Put down that users are learnt again, or return how far that has come for this catalogue."""
-    batch.set_meta(TURN, "")
+def _begin_relearning(batch: Batch, catalogue: Catalogue) -> RelearnProgress:
+    """Mark the store as being relearnt, or return the progress so far for this catalogue."""
+    lock_items(batch)
     mark = json.loads(batch.meta(RELEARNING) or "{}")
     if mark and Fingerprint.from_json(mark.pop("catalogue")) == catalogue.fingerprint:
-        return Relearning(**mark)
+        return RelearnProgress(**mark)
     retired = [row.id for row in batch.items() if row.retired]
-    rows = catalogue.rows_or_none(retired)
-    # Data that items were given at run time are of the other catalogue, and so are the items.
+    rows = catalogue.rows_or_none(retired).tolist()
+    # Items, and data of items, that were added at run time belong to the old catalogue.
     batch.replace_items(
         [
             ItemRow(row, item, True, None)
-            for item, row in zip(retired, rows.tolist(), strict=True)
+            for item, row in zip(retired, rows, strict=True)
             if row >= 0
         ]
     )
@@ -341,48 +340,50 @@ def _begun(batch: Batch, catalogue: Catalogue) -> Relearning:
             batch.save_prior(prior._replace(data=None, users=0, fitted=0.0))
     known = StoreCatalogue(catalogue.fingerprint, catalogue.fingerprint)
     batch.set_meta(CATALOGUE, known.to_json())
-    _note(batch, catalogue, Relearning())
-    return Relearning()
+    _save_progress(batch, catalogue, RelearnProgress())
+    return RelearnProgress()
 
 
-def _note(batch: Batch, catalogue: Catalogue, done: Relearning) -> None:
-    mark: dict[str, Any] = {**vars(done), "catalogue": catalogue.fingerprint.to_json()}
+def _save_progress(batch: Batch, catalogue: Catalogue, done: RelearnProgress) -> None:
+    mark = {**asdict(done), "catalogue": catalogue.fingerprint.to_json()}
     batch.set_meta(RELEARNING, json.dumps(mark))
 
 
-def _with_user(
-    batch: Batch, user: UserRow, own: Policy, makers: Mapping[str, Policy], done: Relearning
-) -> Relearning:
-    """Learn one user again, from lists with the new features; return how far that makes it.
+def _relearn_user(
+    batch: Batch,
+    user: UserRow,
+    policy: Policy,
+    makers: Mapping[str, Policy],
+    done: RelearnProgress,
+) -> RelearnProgress:
+    """Relearn one user from lists with new features; return the progress after that.
 
-    `own` is the user's policy, new; `makers` make the lists of each policy.
+    `policy` is the user's own, new; `makers` make the lists of each policy.
     """
     ids: dict[int, str] = {}
-    lists = dropped = 0
-    for page in _slate_pages(batch, user.id):
-        remade = [_remade(row, makers.get(row.policy, own)) for row in page]
+    lists, dropped, after = done.lists, done.dropped, ""
+    while page := batch.lists(user.id, after, _RELEARN_SLATES):
+        remade = [_remake_slate(row, makers.get(row.policy, policy)) for row in page]
         for row in page:
             ids |= zip(slate_rows(row).tolist(), row.items, strict=True)
         batch.remake_slates([row for row, _ in remade])
-        lists += sum(is_whole for _, is_whole in remade)
-        dropped += sum(not is_whole for _, is_whole in remade)
-    state = relearnt(batch, user.id, own).state().to_bytes()
-    shown = _moved(user.shown, ids, own.catalogue)
+        whole = sum(is_whole for _, is_whole in remade)
+        lists, dropped, after = lists + whole, dropped + len(page) - whole, page[-1].id
+    state = replay_user(batch, user.id, policy).state().to_bytes()
+    shown = _move_shown(user.shown, ids, policy.catalogue)
     batch.save_users([user._replace(state=state, shown=shown)])
-    return replace(
-        done, users=done.users + 1, lists=done.lists + lists, dropped=done.dropped + dropped
-    )
+    return replace(done, users=done.users + 1, lists=lists, dropped=dropped)
 
 
-def _remade(row: SlateRow, policy: Policy) -> tuple[SlateRow, bool]:
-    """Return a list as the policy's catalogue has it, and whether that has all of its items.
+def _remake_slate(row: SlateRow, policy: Policy) -> tuple[SlateRow, bool]:
+    """Return a list with the features of the policy's catalogue, and whether all items exist.
 
-    What it was chosen from is not known any more, so its propensities go.
+    The candidates that it was chosen from are no longer known, so its propensities are dropped.
     """
     rows = policy.catalogue.rows_or_none(row.items)
     try:
         scores = unpack_slate(row).scores
-    except StateError:  # an item of it was gone before
+    except StateError:  # one of its items was gone before
         scores = np.zeros(row.k)
     if (rows >= 0).all():
         slate = policy.as_slate(rows, scores)
@@ -392,16 +393,9 @@ def _remade(row: SlateRow, policy: Policy) -> tuple[SlateRow, bool]:
     return row._replace(features=pack_slate(slate), propensities=None, closed=True), False
 
 
-def _moved(shown: bytes, ids: dict[int, str], catalogue: Catalogue) -> bytes:
-    """Return what a user was shown, by the rows that the items have now; without those gone."""
+def _move_shown(shown: bytes, ids: Mapping[int, str], catalogue: Catalogue) -> bytes:
+    """Return the items shown to a user by their new rows, without those that are gone."""
     times = [(ids[row], second) for row, second in SeenItems(shown).entries() if row in ids]
     rows = catalogue.rows_or_none(item for item, _ in times).tolist()
     moved = [(row, second) for row, (_, second) in zip(rows, times, strict=True) if row >= 0]
     return SeenItems.from_entries(moved).to_bytes()
-
-
-def _slate_pages(reader: Reader, user: str) -> Iterator[list[SlateRow]]:
-    before: str | None = None
-    while page := reader.history(user, _LISTS, before):
-        yield page
-        before = page[-1].id

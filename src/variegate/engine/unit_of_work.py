@@ -5,7 +5,7 @@ from typing import Any, Final, TypeAlias
 
 from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.experiment import Experiment, PolicyCache
-from variegate.engine.replay import learnt, served_user
+from variegate.engine.replay import restore_user, teach
 from variegate.engine.terms import Rules
 from variegate.errors import NotFoundError
 from variegate.policies import Policy
@@ -122,7 +122,7 @@ class UnitOfWork:
             policy = self._kept.take(row, self.snapshot.revision)
             if policy is None:
                 # Not put down: it is worked out again if nothing else comes of this batch.
-                self._users[user], policy = served_user(
+                self._users[user], policy = restore_user(
                     self._batch, row, self.snapshot.catalogue, self.experiment
                 )
             self._policies[user] = policy
@@ -158,7 +158,7 @@ class UnitOfWork:
         Returns False, and nothing has changed, where their policy cannot learn from this slate.
         """
         policy = self.policy(slate.user_id)
-        if not learnt(policy, slate, rewards):
+        if not teach(policy, slate, rewards):
             return False
         user = self._users[slate.user_id]
         self._users[user.id] = user._replace(state=policy.state().to_bytes(), changed=self.now)
