@@ -53,7 +53,7 @@ def stars(tmp_path: Path) -> Path:
 
 
 def rated(stars: Path, out: Path, *more: object) -> list[object]:
-    columns = ["--user", "reader", "--item", "sku", "--rating", "stars", "--above", "3"]
+    columns = ["--user", "reader", "--item", "sku", "--rating", "stars", "--threshold", "3"]
     return ["build", "ratings", "--table", stars, *columns, "--epochs", "3", "--out", out, *more]
 
 

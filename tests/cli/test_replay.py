@@ -161,7 +161,7 @@ def test_own_columns_and_ratings_are_read(likes: Path, tmp_path: Path) -> None:
         + "user 0,disliked,1\n"
     )
 
-    words = ("--user", "uid", "--item", "sku", "--rating", "stars", "--above", 3)
+    words = ("--user", "uid", "--item", "sku", "--rating", "stars", "--threshold", 3)
 
     assert run("replay", rated, *words, *SHORT, *TWO) == run("replay", likes, *SHORT, *TWO)
 

@@ -143,7 +143,7 @@ KNOWN_COMMANDS = tuple(map(_command_for, NAMES))
 @click.option("--user", default="user", show_default=True, metavar="COL", help="Users' ids.")
 @click.option("--item", default="item", show_default=True, metavar="COL", help="Items' ids.")
 @click.option("--rating", metavar="COL", help="Ratings.  [default: every row is a like]")
-@click.option("--above", type=float, metavar="X", help="Ratings greater than X are likes.")
+@click.option("--threshold", type=float, metavar="X", help="Ratings greater than X are likes.")
 @click.option("--items", metavar="FILE", help="An item table, for the columns below.")
 @click.option("--items-id", metavar="COL", help="Its ids.  [default: as --item]")
 @column_options
@@ -155,7 +155,7 @@ def ratings(
     user: str,
     item: str,
     rating: str | None,
-    above: float | None,
+    threshold: float | None,
     items: str | None,
     items_id: str | None,
     encoding: str,
@@ -172,7 +172,7 @@ def ratings(
     \b
     Example:
         variegate build ratings --table stars.csv --user reader --item isbn \\
-            --rating stars --above 3 --items books.csv --title title \\
+            --rating stars --threshold 3 --items books.csv --title title \\
             --list tags --distance cosine --distance genres --out books.npz
     """
     from variegate.cli.output import plain_console
@@ -185,7 +185,7 @@ def ratings(
             user=user,
             item=item,
             rating=rating,
-            above=above,
+            threshold=threshold,
             items=items,
             items_id=items_id,
             encoding=encoding,
@@ -243,8 +243,8 @@ def vectors(
 
     path, console = check_place(out, file, ids, items), plain_console()
     brought = read_vectors(file, ids, normalise)
-    about = _about(items, items_id, options)
-    known = None if about is None else about.aligned(brought.item_ids)
+    item_table = _item_table(items, items_id, options)
+    known = None if item_table is None else item_table.aligned(brought.item_ids)
     catalogue = Catalogue(
         brought.item_ids,
         brought.vectors,
@@ -257,7 +257,7 @@ def vectors(
     save_and_say(console, catalogue, path)
 
 
-def _about(items: str | None, items_id: str, options: dict[str, Any]) -> "ItemTable | None":
+def _item_table(items: str | None, items_id: str, options: dict[str, Any]) -> "ItemTable | None":
     from variegate.data.tables import load_items
 
     columns = columns_from(options)

@@ -29,7 +29,7 @@ def compare(
     user: str,
     item: str,
     rating: str | None,
-    above: float | None,
+    threshold: float | None,
     **options: Any,
 ) -> None:
     """Say how far the policy OURS is ahead of each of THEIRS, with paired 95% intervals.
@@ -45,7 +45,7 @@ def compare(
     from variegate.evaluation.bootstrap import MEASURES, difference
 
     extent, chosen = extent_of(options), policies_of((ours, *theirs))
-    scores = replayed(dataset_of(data, user, item, rating, above), chosen, extent)
+    scores = replayed(dataset_of(data, user, item, rating, threshold), chosen, extent)
     ahead = {
         other: {name: difference(scores[ours], scores[other], name) for name in MEASURES}
         for other in dict.fromkeys(theirs)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--user", default="user", help="Column of users, for your own table.")
 @click.option("--item", default="item", help="Column of items, for your own table.")
 @click.option("--rating", help="Column of ratings, if the table has one.")
-@click.option("--above", type=float, help="A rating above this is a like.")
+@click.option("--threshold", type=float, help="A rating above this is a like.")
 @click.option("--settings", metavar="FILE", help="Use settings that `variegate choose` saved.")
 @click.option("--choose", is_flag=True, help="Choose settings by replaying some of the users.")
 @click.option("--users", default=200, show_default=True, help="At most so many, for --choose.")
@@ -98,7 +98,7 @@ def fit_prior(
     beside = check_place(
         catalogue_out or str(_beside(place, "-catalogue.npz")), given, catalogue, out
     )
-    table = [options.pop(name) for name in ("user", "item", "rating", "above")]
+    table = [options.pop(name) for name in ("user", "item", "rating", "threshold")]
     how = {name: options.pop(name) for name in ("settings", "choose", "users", "workers")}
     console, training = plain_console(), Training(**options)
     source = _source(console, given, table, catalogue, training)

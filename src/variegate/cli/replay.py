@@ -42,7 +42,7 @@ def replay(
     user: str,
     item: str,
     rating: str | None,
-    above: float | None,
+    threshold: float | None,
     policies: Sequence[str],
     **options: Any,
 ) -> None:
@@ -59,7 +59,7 @@ def replay(
         variegate replay clicks.csv --user uid --item sku --policy lmdh --policy mine:MyPolicy
     """
     extent, chosen = extent_of(options), policies_of(policies or DEFAULT_POLICIES)
-    scores = replayed(dataset_of(data, user, item, rating, above), chosen, extent)
+    scores = replayed(dataset_of(data, user, item, rating, threshold), chosen, extent)
     if extent.as_json:
         print_json({name: plain(splits) for name, splits in scores.items()})
         return

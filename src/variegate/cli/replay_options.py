@@ -40,7 +40,7 @@ def replaying(command: F) -> F:
             click.option("--user", default="user", help="Column of users, for your own table."),
             click.option("--item", default="item", help="Column of items, for your own table."),
             click.option("--rating", help="Column of ratings, if the table has one."),
-            click.option("--above", type=float, help="A rating above this is a like."),
+            click.option("--threshold", type=float, help="A rating above this is a like."),
             click.option("--rounds", default=30, show_default=True, help="Lists a user."),
             click.option("--k", default=10, show_default=True, help="Items in a list."),
             click.option("--splits", default=1, show_default=True, help="Splits of the users."),
@@ -54,7 +54,7 @@ def replaying(command: F) -> F:
 
 
 def dataset_of(
-    data: str, user: str, item: str, rating: str | None, above: float | None
+    data: str, user: str, item: str, rating: str | None, threshold: float | None
 ) -> "Dataset":
     """Return the data set that DATA names: a known one, or a table of one's own."""
     from variegate.arrays import check_choice
@@ -69,7 +69,7 @@ def dataset_of(
             return known.load(data)
     if not (Path(data).suffix or Path(data).exists()):
         check_choice("data", data, DATASETS)
-    return load_table(data, user=user, item=item, rating=rating, above=above)
+    return load_table(data, user=user, item=item, rating=rating, threshold=threshold)
 
 
 def extent_of(options: Mapping[str, Any]) -> Extent:

@@ -33,7 +33,7 @@ def sweep(
     user: str,
     item: str,
     rating: str | None,
-    above: float | None,
+    threshold: float | None,
     policy: str,
     varied: tuple[str, ...],
     **options: Any,
@@ -50,7 +50,7 @@ def sweep(
     extent, values = extent_of(options), dict(_parsed(text) for text in varied)
     lengths = [_length(value) for value in values.pop("k", [])] or [extent.k]
     specs = policies_of(_spec(policy, values, chosen) for chosen in product(*values.values()))
-    dataset = dataset_of(data, user, item, rating, above)
+    dataset = dataset_of(data, user, item, rating, threshold)
     found = {k: replayed(dataset, specs, replace(extent, k=k)) for k in lengths}
     if extent.as_json:
         print_json(

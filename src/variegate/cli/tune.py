@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--user", default="user", help="Column of users, for your own table.")
 @click.option("--item", default="item", help="Column of items, for your own table.")
 @click.option("--rating", help="Column of ratings, if the table has one.")
-@click.option("--above", type=float, help="A rating above this is a like.")
+@click.option("--threshold", type=float, help="A rating above this is a like.")
 @click.option(
     "--split",
     "splits",
@@ -85,7 +85,7 @@ def choose(
     from variegate.evaluation.tuning import Constraints, tune
 
     target, count = None if out is None else check_place(out, *datasets), checked_workers(workers)
-    table = [options.pop(name) for name in ("user", "item", "rating", "above")]
+    table = [options.pop(name) for name in ("user", "item", "rating", "threshold")]
     console = plain_console()
     with console.status("Reading"):
         found = _read(datasets, table)

@@ -193,17 +193,17 @@ def rated_catalogue(
         median year there, so that it is far from nothing for that alone.
     """
     rows = _rows_of(dataset, embeddings.item_ids)
-    about = dataset.about.taken(rows.tolist())
+    table = dataset.item_table.taken(rows.tolist())
     names = [distances] if isinstance(distances, str) else list(distances)
-    makers = _makers(dataset, rows, about)
+    makers = _makers(dataset, rows, table)
     for name in names:
         check_choice("distances", name, makers)
     return Catalogue(
         embeddings.item_ids,
         embeddings.vectors,
         [makers[name][0]() for name in names],
-        about.titles,
-        {**table_attributes(about), "popularity": dataset.popularity[rows].astype(int).tolist()},
+        table.titles,
+        {**table_attributes(table), "popularity": dataset.popularity[rows].astype(int).tolist()},
         mean_user=embeddings.mean_user,
         feature_scale=embeddings.scale,
         sources={name: source for name in names if (source := makers[name][1]) is not None},
@@ -222,7 +222,7 @@ def _rows_of(dataset: Dataset, item_ids: Sequence[str]) -> IndexArray:
 
 
 def _makers(
-    dataset: Dataset, rows: IndexArray, about: ItemTable
+    dataset: Dataset, rows: IndexArray, table: ItemTable
 ) -> dict[str, tuple[Callable[[], Distance], ColumnSource | None]]:
     """Return what makes each distance that there can be, and which attribute it is made from."""
     makers: dict[str, tuple[Callable[[], Distance], ColumnSource | None]] = {
@@ -232,9 +232,9 @@ def _makers(
     }
     categories, column = [dataset.categories[row] for row in rows], dataset.category_column
     if any(categories):
-        source = ColumnSource(column, "list" if column in about.lists else "single")
+        source = ColumnSource(column, "list" if column in table.lists else "single")
         makers["genres"] = partial(jaccard, categories, name="genres"), source
-    years = about.numbers.get("year")
+    years = table.numbers.get("year")
     if years is not None and not np.isnan(years).all():
         middle = float(np.nanmedian(years))
         filled = np.where(np.isnan(years), middle, years)

@@ -1,4 +1,4 @@
-"""Who liked what."""
+"""Implicit feedback: users, items, and which user liked which item."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Users, items, and the pairs of them in which the user liked the item.
+    """Users, items, and the pairs of a user and an item that the user liked.
 
-    Ids are text; `users` and `items` are row numbers, one of each for every pair. `about`
+    Ids are text; `users` and `items` are row numbers, one of each for every pair. `item_table`
     has a row for each of `item_ids`, in their order.
     """
 
@@ -29,8 +29,8 @@ class Dataset:
     users: IndexArray
     #: Row of the item in each pair, (n,)
     items: IndexArray
-    about: ItemTable
-    #: The column of `about.lists`, or else of `about.categories`, that holds the categories
+    item_table: ItemTable
+    #: The column of `item_table.lists`, or else of `item_table.categories`, with the categories
     category_column: str = "categories"
 
     def __post_init__(self) -> None:
@@ -38,24 +38,24 @@ class Dataset:
             raise InputError(
                 f"`users` and `items` must be pairs, got {len(self.users)} and {len(self.items)}"
             )
-        if self.about.ids != self.item_ids:
-            raise InputError("`about` must have the items of `item_ids`, in their order")
+        if self.item_table.ids != self.item_ids:
+            raise InputError("`item_table` must have the items of `item_ids`, in their order")
 
     def __len__(self) -> int:
         return len(self.users)
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """What each item is called."""
-        return self.about.titles
+        """The title of each item."""
+        return self.item_table.titles
 
     @property
     def categories(self) -> tuple[tuple[str, ...], ...]:
-        """The categories of each item; none, where the data have none."""
-        lists = self.about.lists.get(self.category_column)
+        """The categories of each item; empty if the data have none."""
+        lists = self.item_table.lists.get(self.category_column)
         if lists is not None:
             return lists
-        labels = self.about.categories.get(self.category_column, ("",) * len(self.item_ids))
+        labels = self.item_table.categories.get(self.category_column, ("",) * len(self.item_ids))
         return tuple((label,) if label else () for label in labels)
 
     @property
@@ -70,11 +70,11 @@ class Dataset:
 
     @property
     def popularity(self) -> FloatArray:
-        """How many users liked each item, (items,)."""
+        """The number of users who liked each item, (items,)."""
         return np.bincount(self.items, minlength=len(self.item_ids)).astype(np.float64)
 
     def of_users(self, rows: IndexArray) -> "Dataset":
-        """Return the pairs of some users, renumbered in their order; items stay as they are."""
+        """Return the pairs of some users, renumbered in their order; all items are kept."""
         number = np.full(len(self.user_ids), -1, dtype=np.intp)
         number[rows] = np.arange(len(rows))
         kept = number[self.users] >= 0
@@ -86,60 +86,57 @@ class Dataset:
         )
 
 
-# From rows of who rated what to the pairs that are liked.
-
-
-def check_above(above: Any) -> float:
-    """Return `above` as a finite number, or raise InputError."""
-    try:
-        number = float(above)
-    except (TypeError, ValueError, OverflowError):
-        number = np.nan
-    if isinstance(above, (str, bytes)) or not np.isfinite(number):
-        raise InputError(f"`above` must be a finite number, got {above!r}")
-    return number
-
-
-def liked_dataset(
+def implicit_feedback(
     name: str,
     rows: Rows,
     columns: tuple[str, str, str | None],
     *,
-    above: float,
-    about: ItemTable | None = None,
+    threshold: float,
+    item_table: ItemTable | None = None,
 ) -> Dataset:
-    """Return the pairs of `rows` whose rating is greater than `above`.
+    """Return the pairs of `rows` whose rating is greater than `threshold`.
 
-    `columns` are those of the user, the item and the rating; without a rating every row is
-    liked. A pair that comes more than once counts once, as liked if any of its ratings is.
+    `columns` are those of the user, the item and the rating; without a rating every row is a
+    like. A pair that occurs more than once counts once, as liked if any of its ratings is.
     Users and items are numbered in order of first use; those without a like are left out.
-    The first column of lists that `about` has, or else of labels, holds the categories.
+    The first column of lists in `item_table`, or else of labels, holds the categories.
     """
     user, item, rating = columns
     user_column, item_column = rows.ids(user), rows.ids(item)
     if rating is not None:
-        liked = rows.ratings(rating) > above
+        liked = rows.ratings(rating) > threshold
         if not liked.any():
-            raise DataError(f"{rows.where}: no rating is above {above:g}")
+            raise DataError(f"{rows.where}: no rating is above {threshold:g}")
         user_column, item_column = user_column.filter(liked), item_column.filter(liked)
     user_ids, users = _numbered(user_column)
     item_ids, items = _numbered(item_column)
     kept = _first_of_each(users, items, len(item_ids))
-    table = ItemTable(item_ids, item_ids) if about is None else about.aligned(item_ids)
+    table = ItemTable(item_ids, item_ids) if item_table is None else item_table.aligned(item_ids)
     category_column = next(iter([*table.lists, *table.categories]), "categories")
     return Dataset(name, user_ids, item_ids, users[kept], items[kept], table, category_column)
 
 
+def check_threshold(threshold: Any) -> float:
+    """Return `threshold` as a finite number, or raise InputError."""
+    try:
+        number = float(threshold)
+    except (TypeError, ValueError, OverflowError):
+        number = np.nan
+    if isinstance(threshold, (str, bytes)) or not np.isfinite(number):
+        raise InputError(f"`threshold` must be a finite number, got {threshold!r}")
+    return number
+
+
 def _numbered(column: "pl.Series") -> tuple[tuple[str, ...], IndexArray]:
-    """Return the distinct values in order of first use, and the place of each in them."""
+    """Return the distinct values in order of first use, and the number of each row's value."""
     import polars as pl
 
     distinct = column.unique(maintain_order=True)
-    places = column.cast(pl.Enum(distinct)).to_physical().to_numpy()
-    return tuple(distinct.to_list()), places.astype(np.intp)
+    numbers = column.cast(pl.Enum(distinct)).to_physical().to_numpy()
+    return tuple(distinct.to_list()), numbers.astype(np.intp)
 
 
 def _first_of_each(users: IndexArray, items: IndexArray, item_count: int) -> IndexArray:
-    """Return the positions at which a pair comes for the first time, in their order."""
+    """Return the positions at which a pair occurs for the first time, in order."""
     _, first = np.unique(users * item_count + items, return_index=True)
     return np.sort(first)

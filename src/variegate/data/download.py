@@ -92,7 +92,7 @@ def _received(
 class Loader(Protocol):
     """Reads one data set from its zip or folder."""
 
-    def __call__(self, path: PathLike, *, above: float = ...) -> Dataset: ...
+    def __call__(self, path: PathLike, *, threshold: float = ...) -> Dataset: ...
 
 
 @dataclass(frozen=True)

@@ -1,34 +1,32 @@
-"""Likes from any table."""
+"""Data sets and item tables from CSV, TSV and Parquet files."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypedDict, Unpack
 
 from variegate.arrays import check_choice
-from variegate.data.dataset import Dataset, check_above, liked_dataset
+from variegate.data.dataset import Dataset, check_threshold, implicit_feedback
 from variegate.data.table_reader import Rows, read_table
 from variegate.errors import DataError, InputError
 from variegate.files import PathLike, as_path
 from variegate.model.item_table import ItemTable
 
-# Item tables, from the files that they come in.
-
 
 class ItemColumns(TypedDict, total=False):
     """Which columns of an item table are read, and as what."""
 
-    #: What an item is called; its id, where there is no such column or nothing in it
+    #: The title; an item without one has its id instead
     title: str | None
     #: Free text
     texts: Sequence[str]
-    #: A number an item
+    #: One number per item
     numbers: Sequence[str]
-    #: A label an item
+    #: One label per item
     categories: Sequence[str]
-    #: Any number of labels an item
+    #: Any number of labels per item
     lists: Sequence[str]
-    #: What stands between two labels, "|" if not given
+    #: The separator between two labels, "|" by default
     list_separator: str
-    #: Values that mean "not known", only "" if not given
+    #: Values that mean "unknown", only "" by default
     missing: Sequence[str]
 
 
@@ -40,17 +38,17 @@ def load_items(
     separator: str | None = None,
     **columns: Unpack[ItemColumns],
 ) -> ItemTable:
-    """Read an item table: a catalogue's content, with no ratings.
+    """Read an item table: the content of a catalogue, without ratings.
 
     Parameters
     ----------
     path
-        A CSV, TSV or Parquet file, told by its ending; `separator` is for others.
+        A CSV, TSV or Parquet file, recognised by its suffix; `separator` reads other text files.
     item
-        The column of ids. An id seen twice raises DataError with its line.
+        The column of ids. A duplicate id raises DataError with its line.
     columns
         `title`, `texts`, `numbers`, `categories`, `lists`, each by column name;
-        `list_separator` ("|") and `missing` ([""]) say how values are read. Columns that
+        `list_separator` ("|") and `missing` ([""]) control how values are read. Columns that
         are not named are left out.
     """
     wanted = [item, *wanted_columns(columns)]
@@ -59,7 +57,7 @@ def load_items(
 
 
 def wanted_columns(columns: ItemColumns) -> list[str]:
-    """Return every column that is named, or raise InputError where a name cannot be meant."""
+    """Return the names of all columns to read, or raise InputError if an option is invalid."""
     for option in columns:
         check_choice("columns", option, ItemColumns.__annotations__)
     if not isinstance(columns.get("list_separator", "|"), str) or not columns.get(
@@ -78,7 +76,7 @@ def wanted_columns(columns: ItemColumns) -> list[str]:
 
 
 def items_from(rows: Rows, item: str, columns: ItemColumns) -> ItemTable:
-    """Return the items of a table that was read with its `wanted_columns`."""
+    """Return the item table of rows that were read with their `wanted_columns`."""
     ids = rows.ids(item).to_list()
     _check_distinct(ids, rows, item)
     missing = set(columns.get("missing", [""]))
@@ -130,48 +128,48 @@ def load_table(
     user: str = "user",
     item: str = "item",
     rating: str | None = None,
-    above: float | None = None,
+    threshold: float | None = None,
     items: PathLike | ItemTable | None = None,
     items_id: str | None = None,
     encoding: str = "utf-8",
     separator: str | None = None,
     **columns: Unpack[ItemColumns],
 ) -> Dataset:
-    """Read who liked what from a CSV, TSV or Parquet file.
+    """Read implicit feedback (user, item) or ratings from a CSV, TSV or Parquet file.
 
     Parameters
     ----------
     user, item
         The columns of ids.
     rating, above
-        The column of ratings, of which those greater than `above` are liked. Without them
-        every row is a like; a pair that comes again counts once.
+        The column of ratings; those greater than `threshold` are likes. Without these two
+        options every row is a like. A pair that occurs more than once counts once.
     items
-        An item table or its file; items that are not in it keep their id as title.
-        `items_id` is its column of ids, if it is not called as `item` says.
+        An item table or its file; items that are not in it have their id as title.
+        `items_id` is its column of ids, by default the same as `item`.
     columns
-        The columns of the item table, as `load_items` takes them. The first of `lists`
-        (or else of `categories`) is taken for the categories.
+        The columns of the item table, as for `load_items`. The first of `lists` (or else of
+        `categories`) holds the categories.
     """
-    least = _least(rating, above)
-    about = _about(items, items_id or item, encoding, columns)
+    checked = _check_rating(rating, threshold)
+    table = _item_table(items, items_id or item, encoding, columns)
     wanted = [column for column in (user, item, rating) if column is not None]
     rows = read_table(path, wanted, encoding=encoding, separator=separator)
     name = as_path(path).stem
-    return liked_dataset(name, rows, (user, item, rating), above=least, about=about)
+    return implicit_feedback(name, rows, (user, item, rating), threshold=checked, item_table=table)
 
 
-def _least(rating: str | None, above: float | None) -> float:
-    if (rating is None) != (above is None):
-        raise InputError("`rating` and `above` must be given together, or neither")
-    return 0.0 if above is None else check_above(above)
+def _check_rating(rating: str | None, threshold: float | None) -> float:
+    if (rating is None) != (threshold is None):
+        raise InputError("`rating` and `threshold` must be given together, or neither")
+    return 0.0 if threshold is None else check_threshold(threshold)
 
 
-def _about(items: Any, items_id: str, encoding: str, columns: ItemColumns) -> ItemTable | None:
+def _item_table(items: Any, items_id: str, encoding: str, columns: ItemColumns) -> ItemTable | None:
     if items is not None and not isinstance(items, ItemTable):
         return load_items(items, item=items_id, encoding=encoding, **columns)
     if columns:
-        got = "None" if items is None else "a table that is read already"
+        got = "None" if items is None else "an ItemTable"
         raise InputError(
             f"`{next(iter(columns))}` needs `items`, the path of an item table, got {got}"
         )

@@ -23,7 +23,7 @@ def tastes() -> Dataset:
     years = np.append(1980.0 + 10 * group_of_item, 2020.0)
     years[5] = np.nan
     genres = tuple((f"genre {group}", "film") for group in group_of_item)
-    about = ItemTable(
+    item_table = ItemTable(
         ids,
         tuple(item.title() for item in ids),
         numbers={"year": years},
@@ -32,4 +32,4 @@ def tastes() -> Dataset:
         texts={"plot": ("a plot",) * len(ids)},
     )
     user_ids = tuple(f"user {row}" for row in range(len(taste_of_user)))
-    return Dataset("tastes", user_ids, ids, users, items, about, category_column="genres")
+    return Dataset("tastes", user_ids, ids, users, items, item_table, category_column="genres")

@@ -84,7 +84,9 @@ def test_other_item_ids_are_trained(
 ) -> None:
     fit()
     ids = tuple(f"new {item}" for item in tastes.item_ids)
-    renamed, trained = fit(replace(tastes, item_ids=ids, about=replace(tastes.about, ids=ids)))
+    renamed, trained = fit(
+        replace(tastes, item_ids=ids, item_table=replace(tastes.item_table, ids=ids))
+    )
     assert trained == 3
     assert renamed.item_ids == ids[:-1]
 

@@ -62,8 +62,8 @@ def test_popularity_counts_the_likes_of_this_dataset(tastes: Dataset, vectors: E
 
 def test_numbers_that_are_not_whole_stay_as_they_are(tastes: Dataset, vectors: Embeddings) -> None:
     scores = np.linspace(0.25, 12.5, len(tastes.item_ids))
-    about = replace(tastes.about, numbers={"score": scores})
-    column = rated_catalogue(replace(tastes, about=about), vectors).attributes["score"]
+    item_table = replace(tastes.item_table, numbers={"score": scores})
+    column = rated_catalogue(replace(tastes, item_table=item_table), vectors).attributes["score"]
     assert column == tuple(scores[-2::-1])
 
 
@@ -115,7 +115,7 @@ def test_unknown_year_stands_at_the_median(catalogue: Catalogue) -> None:
 def test_distance_that_the_data_cannot_give_is_told_with_those_there_are(
     tastes: Dataset, vectors: Embeddings, columns: dict[str, object], name: str, known: str
 ) -> None:
-    less = replace(tastes, about=replace(tastes.about, **columns))  # type: ignore[arg-type]
+    less = replace(tastes, item_table=replace(tastes.item_table, **columns))  # type: ignore[arg-type]
     with pytest.raises(NotFoundError, match=f"`distances` must be one of .*{known}"):
         rated_catalogue(less, vectors, distances=["cosine", name])
 

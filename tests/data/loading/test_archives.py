@@ -48,7 +48,7 @@ def test_movielens_100k_reads_titles_years_and_genres_but_unknown(tiny: Path) ->
     # Item 5 was rated and is not in u.item.
     assert data.titles == ("Two Moons (1985)", "Café Nowhere (1990)", "Untold", "5")
     assert data.categories == (("Sci-Fi",), ("Comedy", "Drama"), (), ())
-    np.testing.assert_array_equal(data.about.numbers["year"], [1985.0, 1991.0, np.nan, np.nan])
+    np.testing.assert_array_equal(data.item_table.numbers["year"], [1985.0, 1991.0, np.nan, np.nan])
 
 
 def test_movielens_1m_takes_the_year_from_the_brackets_at_the_end(tiny: Path) -> None:
@@ -56,7 +56,7 @@ def test_movielens_1m_takes_the_year_from_the_brackets_at_the_end(tiny: Path) ->
     assert pairs(data) == [("7", "2"), ("7", "1"), ("8", "3")]
     assert data.titles == ("Two Moons (Deux) (1985)", "Café: Nowhere (1990)", "Untold")
     assert data.category_names == ("Comedy", "Drama", "Sci-Fi")
-    np.testing.assert_array_equal(data.about.numbers["year"], [1985.0, 1990.0, np.nan])
+    np.testing.assert_array_equal(data.item_table.numbers["year"], [1985.0, 1990.0, np.nan])
 
 
 def test_anime_reads_quoted_names_genres_and_unknown_episodes(tiny: Path) -> None:
@@ -64,19 +64,19 @@ def test_anime_reads_quoted_names_genres_and_unknown_episodes(tiny: Path) -> Non
     assert pairs(data) == [("1", "10"), ("2", "11"), ("2", "12")]
     assert data.titles == ("Sun, Moon 'til Dawn", "Sólo", "Endless")
     assert data.categories == (("Drama", "Space"), (), ("Space",))
-    assert data.about.categories["type"] == ("TV", "Movie", "")
-    np.testing.assert_array_equal(data.about.numbers["episodes"], [12.0, 1.0, np.nan])
+    assert data.item_table.categories["type"] == ("TV", "Movie", "")
+    np.testing.assert_array_equal(data.item_table.numbers["episodes"], [12.0, 1.0, np.nan])
 
 
 def test_anime_watched_but_not_rated_is_never_a_like(tiny: Path) -> None:
-    assert ("1", "11") not in pairs(load_anime(tiny / "anime", above=-5))
+    assert ("1", "11") not in pairs(load_anime(tiny / "anime", threshold=-5))
 
 
-@pytest.mark.parametrize("above", [0, 3.5, 4])
-def test_above_is_exclusive(above: float, tiny: Path) -> None:
+@pytest.mark.parametrize("threshold", [0, 3.5, 4])
+def test_threshold_is_exclusive(threshold: float, tiny: Path) -> None:
     ratings = [5, 4, 4, 3, 1, 5]
-    data = load_movielens_100k(tiny / "ml-100k", above=above)
-    assert len(data) == sum(rating > above for rating in ratings)
+    data = load_movielens_100k(tiny / "ml-100k", threshold=threshold)
+    assert len(data) == sum(rating > threshold for rating in ratings)
 
 
 @pytest.mark.parametrize("name", DATASETS)
@@ -170,13 +170,13 @@ def test_a_file_in_a_zip_is_named_with_its_archive(tiny: Path, tmp_path: Path) -
 @pytest.mark.parametrize("name", DATASETS)
 def test_nothing_left_after_the_filter_is_an_error(name: str, tiny: Path) -> None:
     with pytest.raises(DataError, match=r": no rating is above 10$"):
-        DATASETS[name].load(tiny / name, above=10)
+        DATASETS[name].load(tiny / name, threshold=10)
 
 
-@pytest.mark.parametrize("above", [float("nan"), float("inf"), "3", None])
-def test_above_must_be_a_number(above: float, tiny: Path) -> None:
-    with pytest.raises(InputError, match="`above` must be a finite number, got"):
-        load_movielens_100k(tiny / "ml-100k", above=above)
+@pytest.mark.parametrize("threshold", [float("nan"), float("inf"), "3", None])
+def test_threshold_must_be_a_number(threshold: float, tiny: Path) -> None:
+    with pytest.raises(InputError, match="`threshold` must be a finite number, got"):
+        load_movielens_100k(tiny / "ml-100k", threshold=threshold)
 
 
 @pytest.mark.parametrize("path", ["", "a\0b", 3])

@@ -80,7 +80,7 @@ def damaged(content: bytes, damage: tuple[int, list[tuple[int, int]]]) -> bytes:
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
 @given(
     content=odd_bytes,
-    rated=st.sampled_from([{}, {"rating": "rating", "above": 2.0}]),
+    rated=st.sampled_from([{}, {"rating": "rating", "threshold": 2.0}]),
     encoding=st.sampled_from(ENCODINGS),
 )
 def test_any_bytes_as_a_table(
@@ -139,7 +139,7 @@ def test_damaged_parquet(damage: tuple[int, list[tuple[int, int]]]) -> None:
     assert of_bytes(
         damaged(out.getvalue(), damage),
         "t.parquet",
-        lambda path: load_table(path, rating="rating", above=1),
+        lambda path: load_table(path, rating="rating", threshold=1),
     )
 
 

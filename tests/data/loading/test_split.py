@@ -54,7 +54,7 @@ def test_both_parts_keep_the_numbers_of_items() -> None:
     whole = made(20)
     split = split_users(whole, rng=0)
     assert split.train.item_ids == split.test.item_ids == whole.item_ids
-    assert split.train.about is split.test.about is whole.about
+    assert split.train.item_table is split.test.item_table is whole.item_table
 
 
 def test_users_keep_their_order_and_are_renumbered() -> None:

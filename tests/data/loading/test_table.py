@@ -37,7 +37,7 @@ def likes(request: pytest.FixtureRequest, tiny: Path, tmp_path: Path) -> tuple[P
 
 def test_ratings_above_are_likes_in_every_format(likes: tuple[Path, str | None]) -> None:
     path, separator = likes
-    data = load_table(path, rating="stars", above=3, separator=separator)
+    data = load_table(path, rating="stars", threshold=3, separator=separator)
     assert pairs(data) == LIKED
     assert data.name == "likes"
 
@@ -58,9 +58,9 @@ def test_item_table_says_what_items_are(tiny: Path) -> None:
     data = load_table(tiny / "likes.csv", items=tiny / "books.csv", **BOOKS)
     assert data.titles == ("First Book", 'The "Second", Book', "b9")
     assert data.categories == (("sea",), ("dogs", "travel"), ())
-    assert data.about.texts["plot"] == ("", "A man\nand a dog", "")
-    assert data.about.categories["country"] == ("jp", "fr", "")
-    np.testing.assert_array_equal(data.about.numbers["pages"], [np.nan, 200.0, np.nan])
+    assert data.item_table.texts["plot"] == ("", "A man\nand a dog", "")
+    assert data.item_table.categories["country"] == ("jp", "fr", "")
+    np.testing.assert_array_equal(data.item_table.numbers["pages"], [np.nan, 200.0, np.nan])
 
 
 def test_one_label_an_item_will_do_for_categories(tiny: Path) -> None:

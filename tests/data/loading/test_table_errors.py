@@ -37,7 +37,7 @@ from variegate.errors import DataError, InputError, MissingExtraError, NotFoundE
 )
 def test_broken_file_is_named_with_the_line(name: str, match: str, tiny: Path) -> None:
     with pytest.raises(DataError, match=match):
-        load_table(tiny / "broken" / f"{name}.csv", rating="stars", above=3)
+        load_table(tiny / "broken" / f"{name}.csv", rating="stars", threshold=3)
 
 
 def test_nearest_column_is_offered(tiny: Path) -> None:
@@ -118,9 +118,9 @@ def test_text_that_is_not_of_the_encoding_said_is_named(tiny: Path) -> None:
         load_table(tiny / "broken" / "latin_1.csv", encoding="ascii")
 
 
-@pytest.mark.parametrize("half", [{"rating": "stars"}, {"above": 3}])
+@pytest.mark.parametrize("half", [{"rating": "stars"}, {"threshold": 3}])
 def test_rating_and_above_go_together(half: dict[str, Any], tiny: Path) -> None:
-    with pytest.raises(InputError, match="`rating` and `above` must be given together"):
+    with pytest.raises(InputError, match="`rating` and `threshold` must be given together"):
         load_table(tiny / "likes.csv", **half)
 
 
