@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from variegate.data.download import DATASETS, find
+from variegate.data.download import DATASETS, find_dataset
 from variegate.data.splits import split_users
 from variegate.errors import DataError
 
@@ -83,7 +83,7 @@ def report(rows: int) -> str:
         make_ratings(Path(folder), rows)
         lines.append(_line(f"made, {rows:,} rows", measured_apart("anime", Path(folder))))
     try:
-        lines.append(_line("ml-1m", measured_apart("ml-1m", find("ml-1m"))))
+        lines.append(_line("ml-1m", measured_apart("ml-1m", find_dataset("ml-1m"))))
     except DataError as error:
         lines.append(f"ml-1m: {error}")
     return "\n".join(lines)

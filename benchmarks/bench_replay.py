@@ -15,7 +15,7 @@ from benchmarks.workloads import EXPLORATION, RIDGE, distances_from, listed_by
 from variegate import LMDH
 from variegate.arrays import IndexArray
 from variegate.data.bpr import cache_folder
-from variegate.data.download import DATASETS, find
+from variegate.data.download import DATASETS, find_dataset
 from variegate.errors import DataError, MissingExtraError
 from variegate.evaluation.replay import ReplayTask, replay, replay_task
 from variegate.kernels.algorithm2 import BlockLMDH
@@ -46,7 +46,7 @@ def task_of(name: str) -> ReplayTask:
     """Return the replay of a data set's test users; embeddings are learnt once and kept."""
     path = BESIDE / DATASETS[name].archive
     if os.environ.get("VARIEGATE_DATA") or not path.is_file():
-        path = find(name)
+        path = find_dataset(name)
     return replay_task(DATASETS[name].load(path), cache=cache_folder())
 
 

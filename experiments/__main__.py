@@ -132,14 +132,14 @@ def _as_typed() -> str:
 def _paths(datasets: tuple[str, ...]) -> tuple[dict[str, Path], dict[str, str]]:
     """Return where each data set is, and why those that are not there are not."""
     from variegate.arrays import check_choice
-    from variegate.data.download import DATASETS, find
+    from variegate.data.download import DATASETS, find_dataset
     from variegate.errors import DataError, VariegateError
 
     paths, missing = {}, {}
     for name in datasets or tuple(DATASETS):
         check_choice("dataset", name, DATASETS)
         try:
-            paths[name] = find(name)
+            paths[name] = find_dataset(name)
         except VariegateError as error:
             missing[name] = str(error)
     if not paths:

@@ -6,10 +6,10 @@ from types import MappingProxyType
 import pytest
 
 import variegate
-from variegate import errors, kernels, policies
+from variegate import data, errors, kernels, policies
 from variegate.model.distances import FORMULAS
 
-MODULES = [variegate, errors, kernels, policies]
+MODULES = [variegate, data, errors, kernels, policies]
 
 
 def ruffs_order(name: str) -> tuple[int, str]:

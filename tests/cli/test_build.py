@@ -10,7 +10,7 @@ from tests.cli.running import archive, fail, in_a_process, run
 from tests.paths import FIXTURES
 from variegate.cli.build import NAMES
 from variegate.data.download import DATASETS
-from variegate.data.embeddings import embeddings_of
+from variegate.data.embeddings import make_embeddings
 from variegate.model.catalogue import Catalogue
 
 LIKES = FIXTURES / "likes.csv"
@@ -262,7 +262,7 @@ def test_vectors_alone_take_ids_from_lines_and_titles_from_a_table(
 
 def test_saved_embeddings_are_taken_as_they_are(tmp_path: Path, out: Path) -> None:
     saved = tmp_path / "saved.npz"
-    embeddings_of(["x", "y"], [[4.0, 0.0], [0.0, 2.0]]).save(saved)
+    make_embeddings(["x", "y"], [[4.0, 0.0], [0.0, 2.0]]).save(saved)
 
     run("build", "vectors", saved, "--out", out)
 

@@ -44,7 +44,7 @@ def test_a_file_has_the_fingerprint_of_what_was_saved(made: object, tmp_path: Pa
 def test_another_process_finds_the_same() -> None:
     pytest.importorskip("bokeh_sampledata", reason="the extra `films` is not installed")
     code = (
-        "from variegate.films import film_catalogue as f; print(f(films=40).fingerprint.to_json())"
+        "from variegate.data import film_catalogue as f; print(f(films=40).fingerprint.to_json())"
     )
     run = [sys.executable, "-c", code]
     printed = subprocess.run(run, capture_output=True, text=True, check=True)

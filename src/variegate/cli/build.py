@@ -124,10 +124,10 @@ def _command_for(name: str) -> click.Command:
     @out_option
     def build_known(path: str | None, out: str, **options: Any) -> None:
         from variegate.cli.output import plain_console
-        from variegate.data.download import DATASETS, find
+        from variegate.data.download import DATASETS, find_dataset
 
         target, console = check_place(out, path), plain_console()
-        source = find(name) if path is None else path
+        source = find_dataset(name) if path is None else path
         with console.status(f"Reading {source}"):
             data = DATASETS[name].load(source)
         build_from_likes(console, data, Training(**options), target)

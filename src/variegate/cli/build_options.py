@@ -184,10 +184,10 @@ def _check_distances(data: "Dataset", names: tuple[str, ...]) -> None:
     import numpy as np
 
     from variegate.data.build import rated_catalogue
-    from variegate.data.embeddings import embeddings_of
+    from variegate.data.embeddings import make_embeddings
 
     liked = [data.item_ids[row] for row in np.flatnonzero(data.popularity)]
-    rated_catalogue(data, embeddings_of(liked, np.ones((len(liked), 1))), distances=names)
+    rated_catalogue(data, make_embeddings(liked, np.ones((len(liked), 1))), distances=names)
 
 
 def _of_the_most_popular(learnt: "Embeddings", data: "Dataset", count: int) -> "Embeddings":

@@ -97,12 +97,12 @@ def _cells(counts: Counts) -> list[str]:
 
 
 def _at_hand() -> "list[tuple[KnownDataset, Path]]":
-    from variegate.data.download import DATASETS, data_folder, find
+    from variegate.data.download import DATASETS, data_folder, find_dataset
 
     found = []
     for name, known in DATASETS.items():
         with suppress(DataError):
-            found.append((known, find(name)))
+            found.append((known, find_dataset(name)))
     if not found:
         raise DataError(
             f"none of {', '.join(DATASETS)} is in {data_folder()}: "
@@ -112,10 +112,12 @@ def _at_hand() -> "list[tuple[KnownDataset, Path]]":
 
 
 def _asked_for(names_or_paths: tuple[str, ...]) -> "list[tuple[KnownDataset, Path]]":
-    from variegate.data.download import DATASETS, find
+    from variegate.data.download import DATASETS, find_dataset
 
     return [
-        (DATASETS[text], find(text)) if text in DATASETS else (recognised(Path(text)), Path(text))
+        (DATASETS[text], find_dataset(text))
+        if text in DATASETS
+        else (recognised(Path(text)), Path(text))
         for text in names_or_paths
     ]
 
@@ -165,12 +167,11 @@ def fetch(name: str, to: str | None, url: str | None) -> None:
         variegate fetch ml-1m --to data
     """
     from variegate.cli.output import plain_console, progress_bar, say, size_of
-    from variegate.data.download import DATASETS
-    from variegate.data.download import fetch as fetched
+    from variegate.data.download import DATASETS, fetch_dataset
 
     console = plain_console()
     with progress_bar(console, f"Fetching {name}", in_bytes=True) as (progress, received):
-        path = fetched(name, folder=to, url=url, progress=progress)
+        path = fetch_dataset(name, folder=to, url=url, progress=progress)
     size = f" ({size_of(path)})" if path.is_file() else ""
     say(console, f"{name} is {'now' if received else 'already'} at {path}{size}")
     say(console, "Its licence's main terms:")

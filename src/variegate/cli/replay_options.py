@@ -58,11 +58,11 @@ def dataset_of(
 ) -> "Dataset":
     """Return the data set that DATA names: a known one, or a table of one's own."""
     from variegate.arrays import check_choice
-    from variegate.data.download import DATASETS, find
+    from variegate.data.download import DATASETS, find_dataset
     from variegate.data.tables import load_table
 
     if data in DATASETS:
-        return DATASETS[data].load(find(data))
+        return DATASETS[data].load(find_dataset(data))
     for known in DATASETS.values():
         # A path to a known archive is read as what it is.
         if Path(data).name in (known.archive, known.folder):

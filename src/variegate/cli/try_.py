@@ -330,9 +330,9 @@ class Screen:
 
 
 def _said(beliefs: "tuple[Belief, ...]") -> str:
-    from variegate.model.encoder import said
+    from variegate.model.encoder import format_weights
 
-    return one_line(said((belief.name, belief.weight) for belief in beliefs))
+    return one_line(format_weights((belief.name, belief.weight) for belief in beliefs))
 
 
 def _number(mean: float) -> str:

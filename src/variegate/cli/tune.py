@@ -124,13 +124,13 @@ def _tell(console: "Console", chosen: "TuningResult", target: "Path | None", fir
 
 
 def _read(names: tuple[str, ...], table: list[Any]) -> "dict[str, Dataset]":
-    from variegate.data.download import DATASETS, find
+    from variegate.data.download import DATASETS, find_dataset
 
     found: dict[str, Dataset] = {}
     if not names:
         for name, known in DATASETS.items():
             with suppress(DataError):
-                found[name] = known.load(find(name))
+                found[name] = known.load(find_dataset(name))
         if not found:
             raise DataError("no data set is there: run `variegate fetch`, or give a table")
     for name in names:

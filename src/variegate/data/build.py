@@ -79,7 +79,7 @@ def content_catalogue(
     )
 
 
-def with_new_items(
+def add_items(
     catalogue: Catalogue, more: ItemTable, *, encoder: Encoder | None = None
 ) -> Catalogue:
     """Return the catalogue with the items of `more` after its own.

@@ -182,7 +182,7 @@ def data_folder() -> Path:
     return Path(chosen).expanduser() if chosen else _user_folder()
 
 
-def find(name: str) -> Path:
+def find_dataset(name: str) -> Path:
     """Return the zip or folder of a data set that is there, for its loader to read.
 
     `VARIEGATE_DATA` is looked through first, then the user's data folder. Where there is
@@ -246,7 +246,7 @@ def _user_folder() -> Path:
 Progress: TypeAlias = Callable[[int, int | None], None]
 
 
-def fetch(
+def fetch_dataset(
     name: str,
     *,
     folder: PathLike | None = None,

@@ -194,7 +194,7 @@ class Embeddings:
             raise DataError(f"{path}: not a complete embeddings file: {error}") from None
 
 
-def embeddings_of(
+def make_embeddings(
     ids: Iterable[object],
     matrix: ArrayLike,
     *,
@@ -216,7 +216,7 @@ def embeddings_of(
 
     Examples
     --------
-    >>> brought = embeddings_of([7, 9], [[3.0, 0.0], [0.0, -6.0]])
+    >>> brought = make_embeddings([7, 9], [[3.0, 0.0], [0.0, -6.0]])
     >>> brought
     Embeddings(2 items, 2 dimensions)
     >>> brought.vectors

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from variegate.data.embeddings import Embeddings, embeddings_of
+from variegate.data.embeddings import Embeddings, make_embeddings
 from variegate.data.table_reader import as_utf8
 from variegate.errors import DataError, InputError
 from variegate.files import BROKEN, check_declared, open_npz, read_file
@@ -30,7 +30,7 @@ def read_vectors(file: str, ids_file: str | None, normalise: str | None) -> Embe
     if len(ids) != rows:
         raise DataError(f"{ids_file or file}: {rows} ids expected, one a vector, got {len(ids)}")
     try:
-        return embeddings_of(
+        return make_embeddings(
             ids,
             arrays["vectors"],
             normalise=normalise or "global",

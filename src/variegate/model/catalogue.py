@@ -73,7 +73,7 @@ class Catalogue:
 
     Examples
     --------
-    >>> from variegate.distances import jaccard
+    >>> from variegate.model.distances import jaccard
     >>> films = Catalogue(
     ...     ["alien", "heat"],
     ...     [[1.0, 0.0], [0.2, 0.9]],
@@ -273,8 +273,7 @@ class Catalogue:
 
         Examples
         --------
-        >>> from variegate.building import content_catalogue
-        >>> from variegate.datasets import ItemTable
+        >>> from variegate.data import ItemTable, content_catalogue
         >>> table = ItemTable(("a", "b"), ("A", "B"), lists={"tags": (("new",), ("old",))})
         >>> content_catalogue(table).with_attributes(["b"], {"tags": [["new"]]}).features
         array([[1., 0.],

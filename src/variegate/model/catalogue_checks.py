@@ -80,7 +80,7 @@ def _as_distance(h: str | Distance) -> Distance:
         return Distance(FORMULAS[h], h)
     raise InputError(
         f"`distances` by name can be cosine, angular or euclidean, got {h!r}: "
-        "the others need data, see variegate.distances"
+        "the others need data, see variegate.model.distances"
     )
 
 

@@ -276,7 +276,7 @@ def _floats(numbers: Any) -> tuple[float, ...]:
 # What was learnt, said in words.
 
 
-def in_words(relevance: ArrayLike, names: Sequence[str], n: int = 5) -> list[tuple[str, float]]:
+def top_weights(relevance: ArrayLike, names: Sequence[str], n: int = 5) -> list[tuple[str, float]]:
     """Return the `n` strongest weights with their features' names, strongest first.
 
     A weight of 0 says nothing and is left out, so that there can be fewer; of two that are
@@ -291,7 +291,7 @@ def in_words(relevance: ArrayLike, names: Sequence[str], n: int = 5) -> list[tup
 
     Examples
     --------
-    >>> in_words([0.1, -0.4, 0.0], ["Comedy", "year", "Drama"])
+    >>> top_weights([0.1, -0.4, 0.0], ["Comedy", "year", "Drama"])
     [('year', -0.4), ('Comedy', 0.1)]
     """
     weights = check_numbers("relevance", relevance, ndim=1)
@@ -303,12 +303,12 @@ def in_words(relevance: ArrayLike, names: Sequence[str], n: int = 5) -> list[tup
     return [(names[place], float(weights[place])) for place in order if weights[place] != 0.0]
 
 
-def said(strongest: Iterable[tuple[str, float]]) -> str:
-    """Return what `in_words` gave as one line.
+def format_weights(strongest: Iterable[tuple[str, float]]) -> str:
+    """Return what `top_weights` gave as one line.
 
     Examples
     --------
-    >>> said([("Comedy", 0.312), ("year", -0.4)])
+    >>> format_weights([("Comedy", 0.312), ("year", -0.4)])
     'Comedy +0.31, year -0.40'
     """
     return ", ".join(f"{name} {weight:+.2f}" for name, weight in strongest)

@@ -55,7 +55,7 @@ def diversify(
         From 0, scores alone, to 1, distances alone. With several distances, one weight each;
         scores get what is left of 1.
     distances
-        One or several, by name or with their own data; see `variegate.distances`.
+        One or several, by name or with their own data; see `variegate.model.distances`.
     search
         ``greedy``, ``non-oblivious``, ``local`` or ``exhaustive``.
 

@@ -71,8 +71,7 @@ def test_one_seed_gives_the_same_bits_and_another_does_not(
 SCRIPT = """
 import hashlib
 import numpy as np
-from variegate.datasets import Dataset, ItemTable
-from variegate.embeddings import fit_bpr
+from variegate.data import Dataset, ItemTable, fit_bpr
 ids = tuple("abcdefgh")
 users, items = np.nonzero(np.random.default_rng(0).random((30, 8)) < 0.4)
 made = Dataset("made", tuple(map(str, range(30))), ids, users, items, ItemTable(ids, ids))

@@ -11,7 +11,7 @@ import pytest
 
 from variegate.data.bpr import cache_folder, fit_bpr
 from variegate.data.dataset import Dataset
-from variegate.data.embeddings import Embeddings, embeddings_of
+from variegate.data.embeddings import Embeddings, make_embeddings
 from variegate.errors import DataError, MissingExtraError
 
 pytest.importorskip("cornac", reason="cornac is not installed")
@@ -107,7 +107,7 @@ def emptied(path: Path) -> None:
 
 
 def of_something_else(path: Path) -> None:
-    embeddings_of(["a"], [[1.0]]).save(path)
+    make_embeddings(["a"], [[1.0]]).save(path)
 
 
 @pytest.mark.parametrize("spoil", [cut_off, emptied, of_something_else])

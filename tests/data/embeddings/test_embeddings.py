@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from variegate.data.embeddings import Embeddings, embeddings_of
+from variegate.data.embeddings import Embeddings, make_embeddings
 from variegate.errors import DataError, InputError
 
 SMALL = Embeddings(
@@ -34,14 +34,14 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_ids_of_any_kind_are_kept_as_text() -> None:
-    brought = embeddings_of(np.array([7, 9]), [[3.0, 0.0], [0.0, -6.0]])
+    brought = make_embeddings(np.array([7, 9]), [[3.0, 0.0], [0.0, -6.0]])
     assert brought.item_ids == ("7", "9")
     assert brought.scale == 6.0
     assert dict(brought.settings) == {"method": "given", "normalise": "global"}
 
 
 def test_mean_user_stays_as_it_came() -> None:
-    brought = embeddings_of(["a"], [[3.0, 4.0]], normalise="row", mean_user=[8.0, 9.0])
+    brought = make_embeddings(["a"], [[3.0, 4.0]], normalise="row", mean_user=[8.0, 9.0])
     assert brought.mean_user is not None
     np.testing.assert_array_equal(brought.mean_user, [8.0, 9.0])
     np.testing.assert_allclose(brought.vectors, [[0.6, 0.8]])
@@ -49,7 +49,7 @@ def test_mean_user_stays_as_it_came() -> None:
 
 def test_vectors_are_a_copy_that_nobody_can_write_to() -> None:
     matrix = np.eye(2)
-    brought = embeddings_of(["a", "b"], matrix, normalise="none")
+    brought = make_embeddings(["a", "b"], matrix, normalise="none")
     matrix[0, 0] = 5.0
     assert brought.vectors[0, 0] == 1.0
     with pytest.raises(ValueError, match="read-only"):
@@ -74,7 +74,7 @@ def test_vectors_are_a_copy_that_nobody_can_write_to() -> None:
 )
 def test_what_cannot_be_embeddings_is_refused(ids: list[str], matrix: object, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        embeddings_of(ids, matrix)  # type: ignore[arg-type]
+        make_embeddings(ids, matrix)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_cannot_be_embeddings_is_refused(ids: list[str], matrix: object, wo
 )
 def test_mean_user_that_does_not_fit_is_refused(mean_user: list[float], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        embeddings_of(["a"], [[1.0, 2.0]], mean_user=mean_user)
+        make_embeddings(["a"], [[1.0, 2.0]], mean_user=mean_user)
 
 
 def test_settings_that_json_cannot_say_are_refused() -> None:
@@ -103,7 +103,7 @@ def test_saved_embeddings_are_loaded_as_they_were(tmp_path: Path) -> None:
 
 
 def test_no_mean_user_stays_none_in_a_file(tmp_path: Path) -> None:
-    embeddings_of(["a"], [[1.0]]).save(tmp_path / "one")
+    make_embeddings(["a"], [[1.0]]).save(tmp_path / "one")
     assert Embeddings.load(tmp_path / "one").mean_user is None
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from variegate.data.build import rated_catalogue
 from variegate.data.dataset import Dataset
-from variegate.data.embeddings import Embeddings, embeddings_of
+from variegate.data.embeddings import Embeddings, make_embeddings
 from variegate.errors import InputError, NotFoundError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import LMDH, LogRank, Popular
@@ -20,7 +20,7 @@ EVERY = ("cosine", "angular", "euclidean", "genres", "years")
 def vectors(tastes: Dataset) -> Embeddings:
     matrix = np.random.default_rng(1).normal(size=(48, 4))
     # the dataset's order backwards, so that a mix-up of rows shows
-    return embeddings_of(tastes.item_ids[-2::-1], matrix, mean_user=[1.0, 2.0, 3.0, 4.0])
+    return make_embeddings(tastes.item_ids[-2::-1], matrix, mean_user=[1.0, 2.0, 3.0, 4.0])
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_distance_named_twice_is_refused(tastes: Dataset, vectors: Embeddings) -
 
 def test_item_that_the_dataset_does_not_have_is_refused(tastes: Dataset) -> None:
     with pytest.raises(NotFoundError, match="no item 'stranger' in `dataset` 'tastes'"):
-        rated_catalogue(tastes, embeddings_of(["item 1", "stranger"], np.eye(2)))
+        rated_catalogue(tastes, make_embeddings(["item 1", "stranger"], np.eye(2)))
 
 
 def test_catalogue_is_saved_and_loaded_as_it_was(catalogue: Catalogue, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from variegate import LMDH, Catalogue
 from variegate.data.films import film_catalogue
 from variegate.errors import InputError
 from variegate.model.distances import distance_of_values
-from variegate.model.encoder import in_words, said
+from variegate.model.encoder import format_weights, top_weights
 
 
 def nearest(films: Catalogue, title: str, distance: str, n: int) -> list[int]:
@@ -166,7 +166,7 @@ def test_who_takes_science_fiction_is_told_so_in_words(films: Catalogue) -> None
         shown += [int(row) for row in slate.items]
         likes = ["Sci-Fi" in films.attributes["genres"][row] for row in slate.items]
         policy.update(slate, np.array(likes, dtype=np.float64))
-    words = said(in_words(policy.preferences.relevance, films.feature_names, n=3))
+    words = format_weights(top_weights(policy.preferences.relevance, films.feature_names, n=3))
     assert words.startswith("Sci-Fi +")
     assert np.mean(likes) > 0.5
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from variegate.data.download import DATASETS, fetch, find
+from variegate.data.download import DATASETS, fetch_dataset, find_dataset
 from variegate.errors import DataError, InputError, NotFoundError
 
 
@@ -90,32 +90,32 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 
 def test_fetched_zip_is_whole_and_alone(site: Site, tmp_path: Path) -> None:
-    path = fetch("ml-100k", folder=tmp_path / "new" / "folder", url=site.url)
+    path = fetch_dataset("ml-100k", folder=tmp_path / "new" / "folder", url=site.url)
     assert path == tmp_path / "new" / "folder" / "ml-100k.zip"
     assert path.read_bytes() == WHOLE
     assert list(path.parent.iterdir()) == [path]
 
 
 def test_fetched_zip_is_not_fetched_again(site: Site, tmp_path: Path) -> None:
-    fetch("ml-100k", folder=tmp_path, url=site.url)
-    fetch("ml-100k", folder=tmp_path, url=site.url)
+    fetch_dataset("ml-100k", folder=tmp_path, url=site.url)
+    fetch_dataset("ml-100k", folder=tmp_path, url=site.url)
     assert site.ranges_asked == [None]
 
 
 def test_wrong_zip_that_is_there_is_replaced(site: Site, tmp_path: Path) -> None:
     (tmp_path / "ml-100k.zip").write_bytes(zip_of(b"other"))
-    assert fetch("ml-100k", folder=tmp_path, url=site.url).read_bytes() == WHOLE
+    assert fetch_dataset("ml-100k", folder=tmp_path, url=site.url).read_bytes() == WHOLE
 
 
 def test_unpacked_folder_that_is_right_will_do(site: Site, tmp_path: Path) -> None:
     zipfile.ZipFile(io.BytesIO(WHOLE)).extractall(tmp_path)
-    assert fetch("ml-100k", folder=tmp_path, url=site.url) == tmp_path / "ml-100k"
+    assert fetch_dataset("ml-100k", folder=tmp_path, url=site.url) == tmp_path / "ml-100k"
     assert site.ranges_asked == []
 
 
 def test_progress_ends_at_the_total(site: Site, tmp_path: Path) -> None:
     seen: list[tuple[int, int | None]] = []
-    fetch("ml-100k", folder=tmp_path, url=site.url, progress=lambda *now: seen.append(now))
+    fetch_dataset("ml-100k", folder=tmp_path, url=site.url, progress=lambda *now: seen.append(now))
     assert seen[-1] == (len(WHOLE), len(WHOLE))
     assert [done for done, _ in seen] == sorted({done for done, _ in seen})
     assert len(seen) > 1
@@ -124,7 +124,7 @@ def test_progress_ends_at_the_total(site: Site, tmp_path: Path) -> None:
 def test_total_may_be_unknown(site: Site, tmp_path: Path) -> None:
     site.says_length = False
     seen: list[tuple[int, int | None]] = []
-    fetch("ml-100k", folder=tmp_path, url=site.url, progress=lambda *now: seen.append(now))
+    fetch_dataset("ml-100k", folder=tmp_path, url=site.url, progress=lambda *now: seen.append(now))
     assert seen[-1] == (len(WHOLE), None)
 
 
@@ -134,11 +134,13 @@ def test_download_goes_on_where_it_broke_off(
 ) -> None:
     site.knows_ranges, site.breaks_after = knows_ranges, 100_000
     with pytest.raises(DataError, match=r"broke off after 100000 of \d+ bytes: run it again"):
-        fetch("ml-100k", folder=tmp_path, url=site.url)
+        fetch_dataset("ml-100k", folder=tmp_path, url=site.url)
     assert [path.name for path in tmp_path.iterdir()] == ["ml-100k.zip.part"]
     site.breaks_after = None
     seen: list[tuple[int, int | None]] = []
-    path = fetch("ml-100k", folder=tmp_path, url=site.url, progress=lambda *now: seen.append(now))
+    path = fetch_dataset(
+        "ml-100k", folder=tmp_path, url=site.url, progress=lambda *now: seen.append(now)
+    )
     assert path.read_bytes() == WHOLE
     assert site.ranges_asked == [None, "bytes=100000-"]
     assert (seen[0][0] > 100_000) == knows_ranges
@@ -147,14 +149,14 @@ def test_download_goes_on_where_it_broke_off(
 
 def test_whole_part_needs_no_more_bytes(site: Site, tmp_path: Path) -> None:
     (tmp_path / "ml-100k.zip.part").write_bytes(WHOLE)
-    assert fetch("ml-100k", folder=tmp_path, url=site.url).read_bytes() == WHOLE
+    assert fetch_dataset("ml-100k", folder=tmp_path, url=site.url).read_bytes() == WHOLE
     assert site.ranges_asked == [f"bytes={len(WHOLE)}-"]
 
 
 @pytest.mark.parametrize("left", [b"of another file", bytes(2 * len(WHOLE))])
 def test_part_of_something_else_is_thrown_away(left: bytes, site: Site, tmp_path: Path) -> None:
     (tmp_path / "ml-100k.zip.part").write_bytes(left)
-    assert fetch("ml-100k", folder=tmp_path, url=site.url).read_bytes() == WHOLE
+    assert fetch_dataset("ml-100k", folder=tmp_path, url=site.url).read_bytes() == WHOLE
     assert site.ranges_asked == [f"bytes={len(left)}-", None]
 
 
@@ -173,7 +175,7 @@ def test_wrong_content_leaves_nothing(
 ) -> None:
     site.content = content
     with pytest.raises(DataError, match=f"what came is not ml-100k, nothing was kept: {match}"):
-        fetch("ml-100k", folder=tmp_path, url=site.url)
+        fetch_dataset("ml-100k", folder=tmp_path, url=site.url)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -181,7 +183,7 @@ def test_wrong_content_does_not_harm_what_was_there(site: Site, tmp_path: Path) 
     (tmp_path / "ml-100k.zip").write_bytes(b"mine")
     site.content = b"<html>"
     with pytest.raises(DataError, match="nothing was kept"):
-        fetch("ml-100k", folder=tmp_path, url=site.url)
+        fetch_dataset("ml-100k", folder=tmp_path, url=site.url)
     assert (tmp_path / "ml-100k.zip").read_bytes() == b"mine"
 
 
@@ -189,7 +191,7 @@ def test_wrong_content_does_not_harm_what_was_there(site: Site, tmp_path: Path) 
 def test_refusal_of_the_server_is_told(status: int, site: Site, tmp_path: Path) -> None:
     site.status = status
     with pytest.raises(DataError, match=rf"ml-100k\.zip: the server says {status} "):
-        fetch("ml-100k", folder=tmp_path, url=site.url)
+        fetch_dataset("ml-100k", folder=tmp_path, url=site.url)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -201,7 +203,7 @@ def test_without_a_network_one_line_says_which_file_to_put_where(
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}/ml-1m.zip"
         with pytest.raises(DataError) as raised:
-            fetch("ml-1m", folder=tmp_path, url=url)
+            fetch_dataset("ml-1m", folder=tmp_path, url=url)
     message = str(raised.value)
     assert "cannot be fetched" in message
     assert "download https://files.grouplens.org/datasets/movielens/ml-1m.zip by hand" in message
@@ -218,7 +220,7 @@ def test_silent_server_counts_as_no_network(
         silent.listen()
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/ml-1m.zip"
         with pytest.raises(DataError, match=r"cannot be fetched \(timed out\)"):
-            fetch("ml-1m", folder=tmp_path, url=url, timeout=0.05)
+            fetch_dataset("ml-1m", folder=tmp_path, url=url, timeout=0.05)
 
 
 def test_interruption_leaves_a_part_to_go_on_from(site: Site, tmp_path: Path) -> None:
@@ -226,39 +228,39 @@ def test_interruption_leaves_a_part_to_go_on_from(site: Site, tmp_path: Path) ->
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fetch("ml-100k", folder=tmp_path, url=site.url, progress=interrupt)
+        fetch_dataset("ml-100k", folder=tmp_path, url=site.url, progress=interrupt)
     assert [path.name for path in tmp_path.iterdir()] == ["ml-100k.zip.part"]
-    assert fetch("ml-100k", folder=tmp_path, url=site.url).read_bytes() == WHOLE
+    assert fetch_dataset("ml-100k", folder=tmp_path, url=site.url).read_bytes() == WHOLE
 
 
 @pytest.mark.parametrize("url", ["file:///etc/hosts", "ftp://x/y", "http://", "ml-100k.zip"])
 def test_url_must_be_http(url: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="`url` must begin with http:// or https://"):
-        fetch("ml-100k", folder=tmp_path, url=url)
+        fetch_dataset("ml-100k", folder=tmp_path, url=url)
 
 
 def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match=r"file/folder: cannot be made: Not a directory"):
-        fetch("ml-100k", folder=tmp_path / "file" / "folder")
+        fetch_dataset("ml-100k", folder=tmp_path / "file" / "folder")
 
 
 def test_part_that_cannot_be_written_is_named(site: Site, tmp_path: Path) -> None:
     (tmp_path / "ml-100k.zip.part").mkdir()
     with pytest.raises(DataError, match=r"ml-100k\.zip\.part: cannot be written"):
-        fetch("ml-100k", folder=tmp_path, url=site.url)
+        fetch_dataset("ml-100k", folder=tmp_path, url=site.url)
 
 
 def test_anime_says_how_to_get_it(tmp_path: Path) -> None:
     with pytest.raises(DataError) as raised:
-        fetch("anime", folder=tmp_path)
+        fetch_dataset("anime", folder=tmp_path)
     message = str(raised.value)
     assert "without a login" in message
     assert "kaggle.com/datasets/CooperUnion/anime-recommendations-database" in message
     assert f"{tmp_path / 'anime.zip'}, or anime.csv and rating.csv into" in message
 
 
-@pytest.mark.parametrize("call", [fetch, find])
+@pytest.mark.parametrize("call", [fetch_dataset, find_dataset])
 def test_unknown_name_is_told_the_nearest(call: type) -> None:
     with pytest.raises(NotFoundError, match=r"must be one of .*: did you mean 'ml-100k'\?"):
         call("ml100k")

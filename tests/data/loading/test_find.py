@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from variegate.data.download import DATASETS, data_folder, find
+from variegate.data.download import DATASETS, data_folder, find_dataset
 from variegate.errors import DataError, MissingExtraError
 
 
@@ -23,9 +23,9 @@ def homes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
 def test_chosen_folder_comes_before_the_users_own(homes: tuple[Path, Path]) -> None:
     chosen, own = homes
     (own / "ml-1m.zip").write_bytes(b"")
-    assert find("ml-1m") == own / "ml-1m.zip"
+    assert find_dataset("ml-1m") == own / "ml-1m.zip"
     (chosen / "ml-1m.zip").write_bytes(b"")
-    assert find("ml-1m") == chosen / "ml-1m.zip"
+    assert find_dataset("ml-1m") == chosen / "ml-1m.zip"
 
 
 def test_data_folder_is_the_users_own_unless_chosen(
@@ -42,19 +42,19 @@ def test_unpacked_folder_is_found(inside: str, homes: tuple[Path, Path]) -> None
     folder.mkdir(exist_ok=True)
     (folder / "u.data").write_text("")
     (folder / "u.item").write_text("")
-    assert find("ml-100k") == folder
+    assert find_dataset("ml-100k") == folder
 
 
 def test_anime_is_found_by_the_name_kaggle_gives_it(homes: tuple[Path, Path]) -> None:
     (homes[0] / "anime-recommendations-database.zip").write_bytes(b"")
-    assert find("anime") == homes[0] / "anime-recommendations-database.zip"
+    assert find_dataset("anime") == homes[0] / "anime-recommendations-database.zip"
 
 
 @pytest.mark.parametrize("name", DATASETS)
 @pytest.mark.usefixtures("homes")
 def test_what_is_not_there_comes_with_advice(name: str) -> None:
     with pytest.raises(DataError, match=rf"^{name} is not in .*chosen: .* as .*chosen/{name}\.zip"):
-        find(name)
+        find_dataset(name)
 
 
 def test_without_platformdirs_the_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

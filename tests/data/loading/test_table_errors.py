@@ -147,7 +147,7 @@ def test_misspelt_kind_of_column_is_offered(tiny: Path) -> None:
 def test_item_columns_need_the_path_of_an_item_table(tiny: Path) -> None:
     with pytest.raises(InputError, match=r"`title` needs `items`, the path .* got None"):
         load_table(tiny / "likes.csv", title="title")
-    with pytest.raises(InputError, match=r"`title` needs `items`, the path .* read already"):
+    with pytest.raises(InputError, match=r"`title` needs `items`, the path .* got an ItemTable"):
         load_table(tiny / "likes.csv", items=load_items(tiny / "books.csv"), title="title")
 
 

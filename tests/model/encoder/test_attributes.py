@@ -10,7 +10,7 @@ import pytest
 from variegate import Catalogue
 from variegate.data.build import content_catalogue, rated_catalogue
 from variegate.data.dataset import Dataset
-from variegate.data.embeddings import embeddings_of
+from variegate.data.embeddings import make_embeddings
 from variegate.errors import InputError, NotFoundError
 from variegate.model.item_table import ItemTable
 
@@ -123,7 +123,7 @@ def rated(category: Callable[[], dict[str, Any]]) -> Catalogue:
     )
     pairs = np.arange(4)
     liked = Dataset("films", ids, ids, pairs, pairs, about, "genres")
-    vectors = embeddings_of(ids, np.eye(4))
+    vectors = make_embeddings(ids, np.eye(4))
     return rated_catalogue(liked, vectors, distances=["cosine", "genres", "years"])
 
 

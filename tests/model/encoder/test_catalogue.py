@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from variegate import LMDH, Catalogue
-from variegate.data.build import content_catalogue, with_new_items
+from variegate.data.build import add_items, content_catalogue
 from variegate.errors import InputError, NotFoundError
-from variegate.model.encoder import content_features, in_words, said
+from variegate.model.encoder import content_features, format_weights, top_weights
 from variegate.model.item_table import ItemTable
 
 
@@ -82,7 +82,7 @@ def test_a_column_with_the_name_of_the_features_distance_is_refused() -> None:
 def test_new_items_join_and_old_distances_stay(shop: ItemTable) -> None:
     start = shop.taken([0, 1, 2, 4])
     first = content_catalogue(start)
-    grown = with_new_items(first, shop.taken([3, 5]))
+    grown = add_items(first, shop.taken([3, 5]))
     assert grown.ids == ("pan", "pot", "rake", "ball", "spade", "bat")
     assert grown.attributes["price"] == (30, 40, 20, 10, 25, None)
     for old, new in zip(first.distances, grown.distances, strict=True):
@@ -92,7 +92,7 @@ def test_new_items_join_and_old_distances_stay(shop: ItemTable) -> None:
 def test_new_items_without_a_column_of_a_distance_are_refused(shop: ItemTable) -> None:
     more = ItemTable(("x",), ("x",), lists={"tags": (("garden",),)})
     with pytest.raises(InputError, match="new items' data for 'price'"):
-        with_new_items(content_catalogue(shop), more)
+        add_items(content_catalogue(shop), more)
 
 
 def test_a_catalogue_without_an_encoder_takes_one_for_new_items(shop: ItemTable) -> None:
@@ -108,10 +108,10 @@ def test_a_catalogue_without_an_encoder_takes_one_for_new_items(shop: ItemTable)
     )
     more = shop.taken([3, 5])
     with pytest.raises(InputError, match="`encoder` must be given for Catalogue"):
-        with_new_items(bare, more)
-    grown = with_new_items(bare, more, encoder=content_features(start).encoder)
+        add_items(bare, more)
+    grown = add_items(bare, more, encoder=content_features(start).encoder)
     assert grown.ids[4:] == ("spade", "bat")
-    np.testing.assert_array_equal(grown.features, with_new_items(made, more).features)
+    np.testing.assert_array_equal(grown.features, add_items(made, more).features)
     assert len(whole) == len(grown)
 
 
@@ -138,7 +138,7 @@ def test_lmdh_learns_over_four_distances_and_says_what_in_words() -> None:
         shown += [int(row) for row in slate.items]
         likes = ["Comedy" in catalogue.attributes["genres"][row] for row in slate.items]
         policy.update(slate, np.array(likes, dtype=np.float64))
-    strongest = in_words(policy.preferences.relevance, catalogue.feature_names)
+    strongest = top_weights(policy.preferences.relevance, catalogue.feature_names)
     assert catalogue.m == 4
     assert strongest[0][0] == "Comedy"
-    assert said(strongest).startswith("Comedy +")
+    assert format_weights(strongest).startswith("Comedy +")
