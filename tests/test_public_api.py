@@ -1,5 +1,6 @@
 """What the package offers at its door."""
 
+import re
 from importlib.metadata import version
 from types import MappingProxyType
 
@@ -13,10 +14,11 @@ MODULES = [variegate, data, errors, kernels, policies]
 
 
 def ruffs_order(name: str) -> tuple[int, str]:
-    """Constants first, then classes, then the rest; each by the alphabet."""
+    """Constants first, then classes, then the rest; each by the alphabet, numbers by value."""
+    key = re.sub(r"\d+", lambda digits: digits[0].zfill(9), name)
     if name.isupper() and len(name) > 1:
-        return 0, name
-    return (1, name) if name[:1].isupper() else (2, name)
+        return 0, key
+    return (1, key) if name[:1].isupper() else (2, key)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
