@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.cli.running import fail, in_a_process, run
 from variegate.cli import neighbours as looking
-from variegate.cli.neighbours import by_fame, found_items, nearest, spread_of
+from variegate.cli.neighbours import by_popularity, distance_summary, find_items, nearest
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import difference, jaccard
 
@@ -182,7 +182,7 @@ def test_spread_is_that_of_the_whole_matrix(values: list[int]) -> None:
     h = difference(values, scale=1.0)
     upper = h.matrix()[np.triu_indices(len(values), 1)]
 
-    spread = spread_of(h, np.arange(len(values)), seed=0)
+    spread = distance_summary(h, np.arange(len(values)), seed=0)
 
     assert spread is not None
     assert spread.mean == pytest.approx(upper.mean())
@@ -202,11 +202,11 @@ def test_neighbours_are_the_nearest(values: list[int], count: int) -> None:
 
 
 def test_fame_follows_popularity_where_all_of_it_is_known() -> None:
-    assert by_fame(made()).tolist() == [0, 1, 2, 3]
-    assert by_fame(made(popularity=[1, 3, 3, 2])).tolist() == [1, 2, 3, 0]
+    assert by_popularity(made()).tolist() == [0, 1, 2, 3]
+    assert by_popularity(made(popularity=[1, 3, 3, 2])).tolist() == [1, 2, 3, 0]
 
 
 def test_whole_titles_come_before_parts() -> None:
     catalogue = Catalogue(["1", "2"], np.eye(2), "cosine", ["Heat wave", "Heat"])
 
-    assert found_items(catalogue, "heat") == [1, 0]
+    assert find_items(catalogue, "heat") == [1, 0]

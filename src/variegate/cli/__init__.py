@@ -1,4 +1,4 @@
-"""The `variegate` command; each subcommand is a module of its own."""
+"""The `variegate` command line."""
 
 import click
 
@@ -15,13 +15,13 @@ from variegate.cli.serve import serve
 from variegate.cli.simulate import ratios, simulate
 from variegate.cli.sweep import sweep
 from variegate.cli.try_ import try_
-from variegate.cli.tune import choose
+from variegate.cli.tune import tune
 from variegate.cli.users import users
 from variegate.errors import VariegateError
 
 
 class Commands(click.Group):
-    """Turns the package's own errors into a line on stderr and exit code 1."""
+    """Prints the package's own errors as one line on stderr, with exit code 1."""
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
@@ -34,7 +34,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="variegate")
 def commands() -> None:
-    """Recommendations that learn what a user likes, and how varied a list they want."""
+    """Recommendations that learn what each user likes, and how varied a list they want."""
 
 
 for _command in (
@@ -52,7 +52,7 @@ for _command in (
     replay,
     compare,
     sweep,
-    choose,
+    tune,
     simulate,
     ratios,
 ):

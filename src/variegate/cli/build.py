@@ -1,4 +1,4 @@
-"""`variegate build items`: a catalogue from an item table alone."""
+"""`variegate build`: a catalogue file from films, a data set, a table or vectors."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file")
 @click.option(
-    "--id", "item", default="item", show_default=True, metavar="COL", help="The column of ids."
+    "--id", "item", default="item", show_default=True, metavar="COL", help="Column of item ids."
 )
 @column_options
 @click.option(
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     "distances",
     multiple=True,
     metavar="NAME",
-    help="cosine on all features, or a column's name. Give it several times for several.  "
-    "[default: all there can be]",
+    help="cosine on all features, or the name of a column. Repeatable.  "
+    "[default: all that are possible]",
 )
 @encoding_options
 @out_option
@@ -46,10 +46,10 @@ def items(
     out: str,
     **options: Any,
 ) -> None:
-    """Make a catalogue from the item table FILE (CSV, TSV, Parquet), with no ratings at all.
+    """Make a catalogue from the item table FILE (CSV, TSV, Parquet), without ratings.
 
-    Each column that is named becomes features, and a distance if it is not free text. The
-    options that name a column can be given several times, except for --title.
+    Each named column becomes features, and a distance unless it is free text. Options that name
+    a column are repeatable, except for --title.
 
     \b
     Example:
@@ -71,13 +71,13 @@ def items(
 
 
 @click.command()
-@click.option("--films", "count", default=1500, show_default=True, help="How many, best known.")
+@click.option("--films", "count", default=1500, show_default=True, help="Number of films.")
 @out_option
 def films(count: int, out: str) -> None:
     """Make a catalogue of the bundled films: no download, no ratings.
 
-    Facts of Wikidata (CC0) on films of 1940 to 2014, with distances by all features, by
-    genres, by years and by countries.
+    Data from Wikidata (CC0) on films from 1940 to 2014, with distances on all features, genres,
+    years and countries.
 
     \b
     Example:
@@ -92,13 +92,13 @@ def films(count: int, out: str) -> None:
     save_and_say(console, catalogue, path)
 
 
-#: As `variegate.data.download.DATASETS` has them, which --help need not wait for
+#: The names of `variegate.data` data sets, repeated here to keep --help fast
 NAMES: Final = ("ml-100k", "ml-1m", "anime")
-_HELP: Final = """Make a catalogue of {name}, on vectors learnt from who liked what.
+_HELP: Final = """Make a catalogue of {name} with embeddings learnt from its ratings.
 
-    The vectors are learnt by Bayesian personalised ranking (BPR) from all users, unless
-    --train says otherwise, and are kept so that the same training is not done twice. The
-    distances can be on these vectors (cosine, angular, euclidean){others}.
+    The embeddings are fitted by Bayesian personalised ranking (BPR) to all users, or to a share
+    of them with --train, and cached. Distances: cosine, angular or euclidean on the
+    embeddings{others}.
 
     \b
     Examples:
@@ -107,10 +107,10 @@ _HELP: Final = """Make a catalogue of {name}, on vectors learnt from who liked w
             --out {name}.npz
 """
 _FILMS: Final = (
-    ", by genres, or by years",
+    ", genres, or years",
     "--distance cosine --distance genres --distance years",
 )
-_ANIME: Final = (", or by genres", "--train 0.8 --most-popular 1000")
+_ANIME: Final = (", or genres", "--train 0.8 --most-popular 1000")
 
 
 def _command_for(name: str) -> click.Command:
@@ -118,7 +118,7 @@ def _command_for(name: str) -> click.Command:
 
     @click.command(name, help=_HELP.format(name=name, others=others, example=example))
     @click.option(
-        "--path", metavar="PATH", help="Its zip or folder.  [default: found in the data folder]"
+        "--path", metavar="PATH", help="Its archive or folder.  [default: in the data folder]"
     )
     @training_options
     @out_option
@@ -139,13 +139,17 @@ KNOWN_COMMANDS = tuple(map(_command_for, NAMES))
 
 
 @click.command()
-@click.option("--table", required=True, metavar="FILE", help="Who liked or rated what.")
-@click.option("--user", default="user", show_default=True, metavar="COL", help="Users' ids.")
-@click.option("--item", default="item", show_default=True, metavar="COL", help="Items' ids.")
-@click.option("--rating", metavar="COL", help="Ratings.  [default: every row is a like]")
+@click.option("--table", required=True, metavar="FILE", help="Table of likes or ratings.")
+@click.option(
+    "--user", default="user", show_default=True, metavar="COL", help="Column of user ids."
+)
+@click.option(
+    "--item", default="item", show_default=True, metavar="COL", help="Column of item ids."
+)
+@click.option("--rating", metavar="COL", help="Column of ratings.  [default: every row is a like]")
 @click.option("--threshold", type=float, metavar="X", help="Ratings greater than X are likes.")
-@click.option("--items", metavar="FILE", help="An item table, for the columns below.")
-@click.option("--items-id", metavar="COL", help="Its ids.  [default: as --item]")
+@click.option("--items", metavar="FILE", help="Item table, for the columns below.")
+@click.option("--items-id", metavar="COL", help="Its column of ids.  [default: as --item]")
 @column_options
 @encoding_options
 @training_options
@@ -165,9 +169,9 @@ def ratings(
 ) -> None:
     """Make a catalogue from a table of likes or ratings (CSV, TSV, Parquet).
 
-    Vectors are learnt from who liked what, as for the paper's data sets. With an item table
-    the catalogue has titles and attributes too; --distance genres then compares the first
-    --list (or else --category), and --distance years a --number called year.
+    Embeddings are fitted as for the paper's data sets. With an item table the catalogue also has
+    titles and attributes; --distance genres then compares the first --list (or --category), and
+    --distance years a --number named year.
 
     \b
     Example:
@@ -197,11 +201,11 @@ def ratings(
 
 @click.command()
 @click.argument("file")
-@click.option("--ids", metavar="FILE", help="Ids, one a line, in the order of the rows.")
+@click.option("--ids", metavar="FILE", help="Ids, one per line, in the order of the rows.")
 @click.option(
     "--normalise",
     metavar="global|min-max|row|none",
-    help="How vectors are brought into [-1, 1].  [default: global]",
+    help="How vectors are scaled to [-1, 1].  [default: global]",
 )
 @click.option(
     "--distance",
@@ -209,10 +213,12 @@ def ratings(
     multiple=True,
     default=("cosine",),
     metavar="NAME",
-    help="cosine, angular or euclidean. Give it several times for several.  [default: cosine]",
+    help="cosine, angular or euclidean. Repeatable.  [default: cosine]",
 )
-@click.option("--items", metavar="FILE", help="An item table, for the columns below.")
-@click.option("--items-id", default="item", show_default=True, metavar="COL", help="Its ids.")
+@click.option("--items", metavar="FILE", help="Item table, for the columns below.")
+@click.option(
+    "--items-id", default="item", show_default=True, metavar="COL", help="Its column of ids."
+)
 @column_options
 @out_option
 def vectors(
@@ -225,11 +231,11 @@ def vectors(
     out: str,
     **options: Any,
 ) -> None:
-    """Make a catalogue on vectors that you bring: from implicit, a text encoder, anything.
+    """Make a catalogue from your own vectors, for example of implicit or a text encoder.
 
-    FILE is an .npz with the arrays `ids` (n,) and `vectors` (n, d), and `mean_user` (d,) if
-    there is one; or an .npy of vectors alone, with --ids; or what `Embeddings.save` wrote.
-    With an item table the catalogue has titles and attributes too.
+    FILE is an .npz with the arrays `ids` (n,) and `vectors` (n, d), and optionally `mean_user`
+    (d,); an .npy of vectors with --ids; or a file written by `Embeddings.save`. With an item
+    table the catalogue also has titles and attributes.
 
     \b
     Examples:
@@ -242,17 +248,17 @@ def vectors(
     from variegate.model.catalogue import Catalogue
 
     path, console = check_place(out, file, ids, items), plain_console()
-    brought = read_vectors(file, ids, normalise)
-    item_table = _item_table(items, items_id, options)
-    known = None if item_table is None else item_table.aligned(brought.item_ids)
+    embeddings = read_vectors(file, ids, normalise)
+    table = _item_table(items, items_id, options)
+    known = None if table is None else table.aligned(embeddings.item_ids)
     catalogue = Catalogue(
-        brought.item_ids,
-        brought.vectors,
+        embeddings.item_ids,
+        embeddings.vectors,
         distances,
         None if known is None else known.titles,
         None if known is None else table_attributes(known),
-        mean_user=brought.mean_user,
-        feature_scale=brought.scale,
+        mean_user=embeddings.mean_user,
+        feature_scale=embeddings.scale,
     )
     save_and_say(console, catalogue, path)
 
@@ -272,8 +278,8 @@ def _item_table(items: str | None, items_id: str, options: dict[str, Any]) -> "I
 def build() -> None:
     """Make a catalogue file from a SOURCE: a data set, a table, vectors, the bundled films.
 
-    The file is written whole or not at all. Each source has options of its own, which
-    `variegate build SOURCE --help` lists.
+    The file is written completely or not at all. `variegate build SOURCE --help` lists the options
+    of each source.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""What builds from likes share: the options of the training, and the training."""
+"""Options that the `build` commands share, and fitting embeddings to likes."""
 
 import os
 from collections.abc import Callable
@@ -23,16 +23,16 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def out_option(command: Command) -> Command:
-    """Give a command the option `--out`."""
+    """Add the option `--out`."""
     return click.option(
-        "--out", required=True, metavar="FILE", help="The catalogue's file, such as films.npz."
+        "--out", required=True, metavar="FILE", help="File to write, such as films.npz."
     )(command)
 
 
 def check_place(out: str, *sources: str | None) -> Path:
-    """Return `out` as a path that can be written to, before anyone waits for the rest.
+    """Return `out` as a path that can be written, or raise DataError before the work starts.
 
-    `sources` are the files to be read, none of which it may be.
+    `sources` are the files to read; `out` must not be one of them.
     """
     path = Path(out)
     if path.is_dir():
@@ -40,14 +40,14 @@ def check_place(out: str, *sources: str | None) -> Path:
     if not path.parent.is_dir():
         raise DataError(f"{path}: cannot be written: there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK):
-        raise DataError(f"{path}: cannot be written: {path.parent} may not be written to")
+        raise DataError(f"{path}: cannot be written: {path.parent} is not writable")
     if path.resolve() in {Path(source).resolve() for source in sources if source is not None}:
-        raise DataError(f"{path}: cannot be written: the catalogue would replace its source")
+        raise DataError(f"{path}: cannot be written: it would overwrite its source")
     return path
 
 
 def save_and_say(console: "Console", catalogue: "Catalogue", path: Path) -> None:
-    """Write the catalogue, and say what it is and how to look at it."""
+    """Write the catalogue, and print a summary and the next command."""
     from variegate.cli.output import say
 
     catalogue.save(path)
@@ -56,7 +56,7 @@ def save_and_say(console: "Console", catalogue: "Catalogue", path: Path) -> None
 
 
 def say_saved(console: "Console", catalogue: "Catalogue", path: Path) -> None:
-    """Say what is in a catalogue that was written."""
+    """Print a summary of a catalogue file."""
     from variegate.cli.output import say, size_of
 
     names = ", ".join(h.name for h in catalogue.distances) or "none"
@@ -74,37 +74,35 @@ _OPTIONS: Final = (
         multiple=True,
         default=("cosine",),
         metavar="NAME",
-        help="cosine, angular or euclidean on the vectors; genres; years. Give it several times "
-        "for several.  [default: cosine]",
+        help="cosine, angular or euclidean on the embeddings; genres; years. Repeatable.  "
+        "[default: cosine]",
     ),
-    click.option("--d", default=10, show_default=True, help="Dimensions of the vectors."),
-    click.option("--epochs", default=200, show_default=True, help="Passes over the likes."),
-    click.option("--learning-rate", default=0.02, show_default=True, help="Size of a step."),
-    click.option("--regularisation", default=0.01, show_default=True, help="Pull towards zero."),
-    click.option("--seed", default=0, show_default=True, help="Same seed, same catalogue."),
+    click.option("--d", default=10, show_default=True, help="Dimensions of the embeddings."),
+    click.option("--epochs", default=200, show_default=True, help="Training epochs."),
+    click.option("--learning-rate", default=0.02, show_default=True, help="Learning rate."),
+    click.option("--regularisation", default=0.01, show_default=True, help="L2 regularisation."),
+    click.option("--seed", default=0, show_default=True, help="Random seed."),
     click.option(
         "--normalise",
         default="global",
         show_default=True,
         metavar="global|min-max|row|none",
-        help="How vectors are brought into [-1, 1].",
+        help="How embeddings are scaled to [-1, 1].",
     ),
     click.option(
         "--train",
         type=float,
         metavar="SHARE",
-        help="Learn from this share of the users only, drawn by the seed.  [default: all users]",
+        help="Fit to a random share of the users.  [default: all users]",
     ),
-    click.option(
-        "--most-popular", type=int, metavar="N", help="Keep the N items that most users liked."
-    ),
-    click.option("--no-cache", is_flag=True, help="Train anew, and keep nothing for next time."),
+    click.option("--most-popular", type=int, metavar="N", help="Keep the N most popular items."),
+    click.option("--no-cache", is_flag=True, help="Fit without reading or writing the cache."),
 )
 
 
 @dataclass(frozen=True)
 class Training:
-    """What the options say."""
+    """Values of the training options."""
 
     distances: tuple[str, ...]
     d: int
@@ -119,21 +117,21 @@ class Training:
 
 
 def training_options(command: Command) -> Command:
-    """Give a command the options that `Training` holds, by the same names."""
+    """Add the options that `Training` holds."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def build_from_likes(console: "Console", data: "Dataset", training: Training, path: Path) -> None:
-    """Learn vectors from the likes, and write a catalogue of the items that have one."""
+    """Fit embeddings to the likes and write a catalogue."""
     save_and_say(console, catalogue_from_likes(console, data, training)[0], path)
 
 
 def catalogue_from_likes(
     console: "Console", data: "Dataset", training: Training
 ) -> "tuple[Catalogue, Dataset]":
-    """Learn vectors from the likes; return a catalogue, and the likes that were learnt from."""
+    """Fit embeddings to the likes; return a catalogue and the likes used."""
     from variegate.arrays import check_count
     from variegate.cli.output import say
     from variegate.data.build import rated_catalogue
@@ -146,23 +144,23 @@ def catalogue_from_likes(
     )
     if training.train is not None:
         data = split_users(data, rng=training.seed, train=training.train).train
-        say(console, f"Learning from {len(data.user_ids):,} of the users: {len(data):,} likes")
-    # Asked before the training, so that nobody waits for what cannot be made.
+        say(console, f"Fitting to {len(data.user_ids):,} of the users: {len(data):,} likes")
+    # Checked before the training, which can take minutes.
     liked = int((data.popularity > 0).sum())
     if training.most_popular is not None:
         check_count(training.most_popular, liked, name="most_popular", of="the liked items")
     _check_distances(data, training.distances)
-    learnt = _learnt(console, data, training)
+    learnt = _fit(console, data, training)
     if training.most_popular is not None:
-        learnt = _of_the_most_popular(learnt, data, training.most_popular)
+        learnt = _most_popular(learnt, data, training.most_popular)
     return rated_catalogue(data, learnt, distances=training.distances), data
 
 
-def _learnt(console: "Console", data: "Dataset", training: Training) -> "Embeddings":
+def _fit(console: "Console", data: "Dataset", training: Training) -> "Embeddings":
     from variegate.cli.output import progress_bar, say
     from variegate.data.bpr import cache_folder, fit_bpr
 
-    with progress_bar(console, "Learning vectors") as (progress, trained):
+    with progress_bar(console, "Fitting embeddings") as (progress, trained):
         learnt = fit_bpr(
             data,
             d=training.d,
@@ -175,12 +173,12 @@ def _learnt(console: "Console", data: "Dataset", training: Training) -> "Embeddi
             cache=None if training.no_cache else cache_folder(),
         )
     if not trained:
-        say(console, "Vectors were learnt before: taken from the cache")
+        say(console, "Embeddings taken from the cache")
     return learnt
 
 
 def _check_distances(data: "Dataset", names: tuple[str, ...]) -> None:
-    """Raise unless the data can have distances of these names, whatever the vectors will be."""
+    """Raise unless the data supports these distances, whatever the embeddings will be."""
     import numpy as np
 
     from variegate.data.build import rated_catalogue
@@ -190,7 +188,7 @@ def _check_distances(data: "Dataset", names: tuple[str, ...]) -> None:
     rated_catalogue(data, make_embeddings(liked, np.ones((len(liked), 1))), distances=names)
 
 
-def _of_the_most_popular(learnt: "Embeddings", data: "Dataset", count: int) -> "Embeddings":
+def _most_popular(learnt: "Embeddings", data: "Dataset", count: int) -> "Embeddings":
     import numpy as np
 
     popularity = dict(zip(data.item_ids, data.popularity, strict=True))
@@ -200,21 +198,21 @@ def _of_the_most_popular(learnt: "Embeddings", data: "Dataset", count: int) -> "
     return replace(learnt, item_ids=kept, vectors=learnt.vectors[rows])
 
 
-#: Options that name columns, and what `load_items` calls them
+#: Options that name columns, and the matching parameters of `load_items`
 _KINDS: Final = {"list": "lists", "number": "numbers", "category": "categories", "text": "texts"}
 _HELP: Final = {
-    "list": "A column of any number of labels, such as tags.",
-    "number": "A column of numbers, such as prices.",
-    "category": "A column of one label, such as a brand.",
-    "text": "A column of free text.",
+    "list": "Column of several labels, such as tags.",
+    "number": "Column of numbers, such as prices.",
+    "category": "Column of one label, such as a brand.",
+    "text": "Column of free text.",
 }
 
 
 def column_options(command: Command) -> Command:
-    """Give a command `--title`, `--list`, `--number`, `--category`, `--text` and their kin."""
+    """Add the options that name the columns of an item table."""
     for option in reversed(
         [
-            click.option("--title", metavar="COL", help="The column of titles.  [default: the id]"),
+            click.option("--title", metavar="COL", help="Column of titles.  [default: the id]"),
             *(
                 click.option(f"--{kind}", kinds, multiple=True, metavar="COL", help=_HELP[kind])
                 for kind, kinds in _KINDS.items()
@@ -224,13 +222,13 @@ def column_options(command: Command) -> Command:
                 default="|",
                 show_default=True,
                 metavar="TEXT",
-                help="What stands between two labels.",
+                help="Separator of labels.",
             ),
             click.option(
                 "--missing",
                 multiple=True,
                 metavar="TEXT",
-                help="A value that means not known, besides nothing at all.",
+                help="Value that means missing, besides the empty one.",
             ),
         ]
     ):
@@ -239,20 +237,20 @@ def column_options(command: Command) -> Command:
 
 
 def encoding_options(command: Command) -> Command:
-    """Give a command `--encoding` and `--separator`."""
+    """Add `--encoding` and `--separator`."""
     separator = click.option(
-        "--separator", metavar="TEXT", help="Between fields, if the file's ending does not say."
+        "--separator", metavar="TEXT", help="Field separator, if the file name does not tell."
     )
     encoding = click.option(
-        "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Of the text."
+        "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Text encoding."
     )
     return encoding(separator(command))
 
 
 def columns_from(options: dict[str, Any]) -> "ItemColumns":
-    """Take what `column_options` gave out of `options`, as `load_items` takes it.
+    """Remove the values of `column_options` from `options`; return arguments of `load_items`.
 
-    It is empty if no column was named.
+    They are empty if no column was named.
     """
     title, separator = options.pop("title"), options.pop("list_separator")
     missing = options.pop("missing")

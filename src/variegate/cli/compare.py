@@ -1,4 +1,4 @@
-"""`variegate compare`: whether one policy is ahead of another."""
+"""`variegate compare`: paired differences between policies."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -32,10 +32,10 @@ def compare(
     threshold: float | None,
     **options: Any,
 ) -> None:
-    """Say how far the policy OURS is ahead of each of THEIRS, with paired 95% intervals.
+    """Compare the policy OURS with each of THEIRS, with paired 95% intervals.
 
-    The same users are drawn anew for both, 1,000 times. A star marks an interval that leaves
-    out zero.
+    Intervals are from 1,000 paired bootstrap samples of the users. A star marks an interval that
+    excludes zero.
 
     \b
     Examples:
@@ -58,7 +58,7 @@ def compare(
     console = plain_console()
     print_left_out(console, scores[ours])
     for other, found in ahead.items():
-        say(console, f"{ours} less {other}")
+        say(console, f"{ours} minus {other}")
         print_rows(console, "", list(MEASURES), _rows(found, extent.rounds))
 
 

@@ -1,4 +1,4 @@
-"""`variegate stats`: the paper's Table 1, from the data sets at hand."""
+"""`variegate fetch` and `stats`: download data sets and count them (the paper's Table 1)."""
 
 import zipfile
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Counts(NamedTuple):
-    """A line of Table 1."""
+    """A row of Table 1."""
 
     users: int
     items: int
@@ -25,7 +25,7 @@ class Counts(NamedTuple):
 
     @property
     def density(self) -> float:
-        """The share of all pairs of a user and an item that are liked."""
+        """Share of all user-item pairs that are likes."""
         return self.interactions / max(self.users * self.items, 1)
 
 
@@ -41,11 +41,11 @@ NUMBERS: Final = ("users", "items", "interactions", "categories", "density", "se
 @click.command()
 @click.argument("names_or_paths", nargs=-1, metavar="[NAME_OR_PATH]...")
 def stats(names_or_paths: tuple[str, ...]) -> None:
-    """Count users, items, likes and categories, beside the paper's Table 1.
+    """Count users, items, likes and categories, and compare with the paper's Table 1.
 
-    A data set is given by its name (ml-100k, ml-1m, anime) or by the path of its zip or
-    folder; if none is given, all that are in the data folder are counted. Ratings above 3
-    (MovieLens) or 6 (Anime) are likes, as in the paper.
+    A data set is given by its name (ml-100k, ml-1m, anime) or by the path of its archive or
+    folder; the default is all in the data folder. Ratings above 3 (MovieLens) or 6 (Anime) are
+    likes, as in the paper.
 
     \b
     Examples:
@@ -59,12 +59,12 @@ def stats(names_or_paths: tuple[str, ...]) -> None:
     console = plain_console()
     table = plain_table("data set", *NUMBERS, right=NUMBERS)
     verdicts = []
-    for known, path in _asked_for(names_or_paths) if names_or_paths else _at_hand():
+    for known, path in _selected(names_or_paths) if names_or_paths else _available():
         with console.status(f"Reading {path}"):
             start = perf_counter()
             data = known.load(path)
             seconds = perf_counter() - start
-        table.add_row(known.name, *_cells(counted(data)), f"{seconds:.2f}", style="bold")
+        table.add_row(known.name, *_cells(count(data)), f"{seconds:.2f}", style="bold")
         table.add_row("  the paper", *_cells(PAPER_COUNTS[known.name]))
         verdicts.append(
             f"{known.name} ({path.resolve().name}) {verdict(data, PAPER_COUNTS[known.name])}"
@@ -74,29 +74,29 @@ def stats(names_or_paths: tuple[str, ...]) -> None:
         say(console, line)
 
 
-def counted(data: "Dataset") -> Counts:
-    """Return a data set's line of Table 1."""
+def count(data: "Dataset") -> Counts:
+    """Return a data set's row of Table 1."""
     return Counts(len(data.user_ids), len(data.item_ids), len(data), len(data.category_names))
 
 
 def verdict(data: "Dataset", paper: Counts) -> str:
-    """Return whether a data set's counts are the paper's, and why they may not be."""
-    own = counted(data)
+    """Return how a data set's counts compare with the paper's, and likely reasons."""
+    own = count(data)
     if own == paper:
         return "agrees exactly with the paper"
-    said = "differs from the paper"
+    text = "differs from the paper"
     if own.users < paper.users:
-        said += f": it is a sample, with {own.users:,} of {paper.users:,} users"
+        text += f": it is a sample, with {own.users:,} of {paper.users:,} users"
     if own.categories + 1 == paper.categories and not all(data.categories):
-        said += f"; its categories are {paper.categories} if having none counts as one"
-    return said
+        text += f"; its categories are {paper.categories} if having none counts as one"
+    return text
 
 
 def _cells(counts: Counts) -> list[str]:
     return [*(f"{count:,}" for count in counts), f"{counts.density:.2%}"]
 
 
-def _at_hand() -> "list[tuple[KnownDataset, Path]]":
+def _available() -> "list[tuple[KnownDataset, Path]]":
     from variegate.data.download import DATASETS, data_folder, find_dataset
 
     found = []
@@ -111,32 +111,31 @@ def _at_hand() -> "list[tuple[KnownDataset, Path]]":
     return found
 
 
-def _asked_for(names_or_paths: tuple[str, ...]) -> "list[tuple[KnownDataset, Path]]":
+def _selected(names_or_paths: tuple[str, ...]) -> "list[tuple[KnownDataset, Path]]":
     from variegate.data.download import DATASETS, find_dataset
 
     return [
         (DATASETS[text], find_dataset(text))
         if text in DATASETS
-        else (recognised(Path(text)), Path(text))
+        else (recognise(Path(text)), Path(text))
         for text in names_or_paths
     ]
 
 
-def recognised(path: Path) -> "KnownDataset":
-    """Return the known data set whose files a zip or folder has, or raise DataError."""
+def recognise(path: Path) -> "KnownDataset":
+    """Return the known data set whose files an archive or folder has, or raise DataError."""
     from variegate.data.download import DATASETS
 
     if not path.exists():
         raise DataError(
-            f"{path}: no such file or folder, and no data set's name: they are "
-            f"{', '.join(DATASETS)}"
+            f"{path}: no such file or folder, and not the name of a data set: {', '.join(DATASETS)}"
         )
     inside = _names_inside(path)
     for known in DATASETS.values():
         if inside.issuperset(known.files):
             return known
     wanted = ", or ".join(" and ".join(known.files) for known in DATASETS.values())
-    raise DataError(f"{path}: no known data set: expected {wanted} inside")
+    raise DataError(f"{path}: not a known data set: expected {wanted} inside")
 
 
 def _names_inside(path: Path) -> set[str]:
@@ -151,15 +150,14 @@ def _names_inside(path: Path) -> set[str]:
 
 @click.command()
 @click.argument("name")
-@click.option("--to", metavar="FOLDER", help="Keep it there.  [default: the user's data folder]")
-@click.option("--url", help="A mirror, if not the publisher's own.")
+@click.option("--to", metavar="FOLDER", help="Target folder.  [default: the data folder]")
+@click.option("--url", help="Address of a mirror.")
 def fetch(name: str, to: str | None, url: str | None) -> None:
-    """Download the data set NAME from its publisher, unless it is there.
+    """Download the data set NAME from its publisher, unless it exists.
 
-    NAME is ml-100k, ml-1m or anime. What comes is kept only if the files inside are the ones
-    expected; a download that broke off goes on where it was. The environment variable
-    VARIEGATE_DATA names another data folder. Anime stands behind a login: the command says
-    where to get it and where to put it.
+    NAME is ml-100k, ml-1m or anime. Checksums of the files are verified; an interrupted download is
+    resumed. The environment variable VARIEGATE_DATA sets the data folder. Anime requires a login:
+    the command prints where to download it and where to put it.
 
     \b
     Examples:
@@ -170,13 +168,13 @@ def fetch(name: str, to: str | None, url: str | None) -> None:
     from variegate.data.download import DATASETS, fetch_dataset
 
     console = plain_console()
-    with progress_bar(console, f"Fetching {name}", in_bytes=True) as (progress, received):
+    with progress_bar(console, f"Downloading {name}", in_bytes=True) as (progress, received):
         path = fetch_dataset(name, folder=to, url=url, progress=progress)
     size = f" ({size_of(path)})" if path.is_file() else ""
     say(console, f"{name} is {'now' if received else 'already'} at {path}{size}")
-    say(console, "Its licence's main terms:")
+    say(console, "Main terms of its licence:")
     for term in DATASETS[name].licence:
         say(console, f"  - {term}")
-    say(console, f"More on it: {DATASETS[name].page}", style="dim")
+    say(console, f"More information: {DATASETS[name].page}", style="dim")
     next_word = name if to is None else str(path)
     say(console, f"Next: variegate stats {next_word}")

@@ -1,4 +1,4 @@
-"""`variegate evaluate-log`: what other policies would have earned."""
+"""`variegate evaluate-log`: off-policy evaluation of the log of a service."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,18 +25,16 @@ if TYPE_CHECKING:
 
 @click.command("evaluate-log")
 @of_a_service
-@click.option(
-    "--log", "file", metavar="FILE", help="Read the lists from JSON lines, not from a store."
-)
+@click.option("--log", "file", metavar="FILE", help="Read a log in JSON lines instead of a store.")
 @click.option(
     "--policy",
     "policies",
-    metavar="LINE",
+    metavar="SPEC",
     multiple=True,
-    help="To evaluate; may be repeated.  [default: those of the service]",
+    help="Policy to evaluate; repeatable.  [default: those of the service]",
 )
 @click.option(
-    "--mix", type=float, help="Share of random items in their lists.  [default: each list's own]"
+    "--mix", type=float, help="Share of random items in their lists.  [default: as logged]"
 )
 @click.option(
     "--k", type=int, help="Length of the lists to evaluate.  [default: the most frequent]"
@@ -50,7 +48,7 @@ if TYPE_CHECKING:
 @click.option(
     "--self-normalised",
     is_flag=True,
-    help="Divide by the sum of the weights: less variance, a little bias.",
+    help="Divide by the sum of the weights: less variance, some bias.",
 )
 @click.option("--out", metavar="FILE", help="Also write the log to this file, as JSON lines.")
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON.")
@@ -64,12 +62,11 @@ def evaluate_log(
     as_json: bool,
     **how: Any,
 ) -> None:
-    """Estimate what other policies would have earned with the lists of a service's log.
+    """Estimate the reward of other policies from the log of a service.
 
-    It needs lists with random items in them: `variegate serve --mix 0.05`. Each policy starts
-    blank with each user and learns from the logged lists as feedback on them came. Before each
-    list it is asked how likely it was to show the same list, from the same candidates and under
-    the same dial.
+    The log must contain lists with random exploration: `variegate serve --mix 0.05`. Each policy
+    starts without data for each user and learns from the logged feedback in order. For each
+    logged list, its probability under the policy is computed with the same candidates and dial.
 
     \b
     Examples:
@@ -83,7 +80,7 @@ def evaluate_log(
     console, settings = plain_console(), settings_of(store, catalogue, config)
     question = Question(policies or tuple(settings.policies.values()), **how)
     with progress_bar(console, "Users") as (tell, _), _source(settings, file, question.k) as source:
-        found = _evaluated(source, question, out, tell)
+        found = _evaluate(source, question, out, tell)
     if as_json:
         print_json(found.as_json())
     else:
@@ -92,7 +89,7 @@ def evaluate_log(
 
 @contextmanager
 def _source(settings: "Settings", file: str | None, k: int | None) -> "Iterator[LogSource]":
-    """Give the log of the file, or of the service's store if there is none."""
+    """Yield the log of the file, or of the store of the service."""
     from variegate.engine.factory import load_catalogue
     from variegate.engine.log_reader import log_source
     from variegate.engine.settings import mask_password
@@ -109,10 +106,10 @@ def _source(settings: "Settings", file: str | None, k: int | None) -> "Iterator[
     yield LogSource(file, lambda: iter(logs), logging)
 
 
-def _evaluated(
+def _evaluate(
     source: "LogSource", question: "Question", out: str | None, tell: "Progress"
 ) -> "LogEvaluation":
-    """Evaluate the log, and write it to `out` as JSON lines, whole or not at all."""
+    """Evaluate the log, and write it to `out` as JSON lines, completely or not at all."""
     from variegate.evaluation.offpolicy import evaluate_log, line_of
     from variegate.files import atomic_write
 

@@ -1,4 +1,4 @@
-"""`variegate fit-prior`: what most users like and how they differ, for those who are new."""
+"""`variegate fit-prior`: the population prior that new users start from."""
 
 import shlex
 import time
@@ -27,25 +27,27 @@ if TYPE_CHECKING:
 
 @click.command("fit-prior")
 @click.argument("data", required=False)
-@click.option("--catalogue", metavar="FILE", help="Fit to the features of a catalogue, instead.")
-@click.option("--likes", metavar="DATA", help="Who liked what of it: a table, or a data set.")
+@click.option("--catalogue", metavar="FILE", help="Fit to the features of an existing catalogue.")
+@click.option("--likes", metavar="DATA", help="Likes of its items: a table, or a data set.")
 @click.option("--user", default="user", help="Column of users, for your own table.")
 @click.option("--item", default="item", help="Column of items, for your own table.")
 @click.option("--rating", help="Column of ratings, if the table has one.")
 @click.option("--threshold", type=float, help="A rating above this is a like.")
-@click.option("--settings", metavar="FILE", help="Use settings that `variegate choose` saved.")
-@click.option("--choose", is_flag=True, help="Choose settings by replaying some of the users.")
-@click.option("--users", default=200, show_default=True, help="At most so many, for --choose.")
-@click.option("--workers", type=int, help="Processes for --choose; as many as cores by default.")
-@click.option("--store", metavar="URL", help="Fit to the users of a service, by its store.")
-@click.option("--policy", metavar="NAME", help="Which of its policies.  [default: the only one]")
-@click.option("--config", metavar="FILE", help="Settings of the service.")
+@click.option("--settings", metavar="FILE", help="Use settings saved by `variegate tune`.")
+@click.option("--tune", is_flag=True, help="Tune settings by replaying some of the users.")
+@click.option(
+    "--users", default=200, show_default=True, help="Maximum number of users, for --tune."
+)
+@click.option("--workers", type=int, help="Processes for --tune.  [default: number of cores]")
+@click.option("--store", metavar="URL", help="Fit to the users in the store of a service.")
+@click.option("--policy", metavar="NAME", help="Policy of the service.  [default: the only one]")
+@click.option("--config", metavar="FILE", help="Settings file of the service.")
 @training_options
-@click.option("--out", metavar="FILE", help="The prior's file, such as prior.npz.")
+@click.option("--out", metavar="FILE", help="File of the prior, such as prior.npz.")
 @click.option(
     "--catalogue-out",
     metavar="FILE",
-    help="The file of the catalogue that it belongs to.  [default: OUT with -catalogue]",
+    help="File of its catalogue.  [default: OUT with -catalogue]",
 )
 def fit_prior(
     data: str | None,
@@ -58,35 +60,34 @@ def fit_prior(
     config: str | None,
     **options: Any,
 ) -> None:
-    """Fit what is believed of a user before the first list: a prior, from who liked what.
+    """Fit a prior over the weights of users, from likes.
 
-    DATA is ml-100k, ml-1m or anime, or a table of your own (CSV, TSV, Parquet): vectors are
-    learnt from it, as by `variegate build`. With --catalogue and --likes the features are
-    those of a catalogue that you have. Items get their popularity and the crowd's tastes as
-    more features, so the prior belongs to the catalogue that is written beside it.
+    DATA is ml-100k, ml-1m or anime, or a table of your own (CSV, TSV, Parquet): embeddings are
+    fitted to it, as by `variegate build`. With --catalogue and --likes the features are those of
+    an existing catalogue. Popularity and SVD features are added to the items, so the prior
+    belongs to the catalogue that is written with it.
 
-    What likes tell is fitted by marginal likelihood: what most users like, how they differ,
-    and the noise. They tell nothing of variety, so that has a default. With --choose it is
-    chosen, as `variegate choose` does, and kept in OUT with -chosen.json. `variegate inspect`
-    shows the prior again.
+    Mean, covariance and noise of the relevance weights are fitted by marginal likelihood. Likes
+    do not determine the weight of diversity, which has a default. With --tune it is tuned, as by
+    `variegate tune`, and saved in OUT with -tuned.json. `variegate inspect` shows the prior.
 
-    With --store it is fitted to the users of a service, and kept there: its next lists begin
-    with it, also if it runs. They must be a hundred at least (`prior_min_users`), so that no
-    one is shown. --out is not needed then; --catalogue is the service's.
+    With --store the prior is fitted to the users of a service and stored there; a running service
+    uses it for its next lists. At least 100 users are required (`prior_min_users`), so that the
+    prior reveals no single user. --out is optional; --catalogue is the catalogue served.
 
     \b
     Examples:
         variegate fit-prior ml-100k --out prior.npz
-        variegate fit-prior clicks.csv --user uid --item sku --choose --out prior.npz
+        variegate fit-prior clicks.csv --user uid --item sku --tune --out prior.npz
         variegate fit-prior --catalogue shop.npz --likes clicks.csv --out prior.npz
-        variegate fit-prior ml-1m --settings chosen.json --out prior.npz
+        variegate fit-prior ml-1m --settings tuned.json --out prior.npz
         variegate fit-prior --store sqlite:///variegate.db
     """
     from variegate.cli.output import plain_console
 
     if store is not None:
-        if data or likes or options["choose"] or options["settings"]:
-            raise InputError("give --store, or DATA and what goes with it, not both")
+        if data or likes or options["tune"] or options["settings"]:
+            raise InputError("--store excludes DATA, --likes, --tune and --settings")
         refit_store(store, catalogue, config, policy, out)
         return
     if out is None:
@@ -96,14 +97,14 @@ def fit_prior(
         raise InputError("give DATA, or both --catalogue and --likes")
     place = check_place(out, given, catalogue, options["settings"])
     beside = check_place(
-        catalogue_out or str(_beside(place, "-catalogue.npz")), given, catalogue, out
+        catalogue_out or str(_sibling(place, "-catalogue.npz")), given, catalogue, out
     )
     table = [options.pop(name) for name in ("user", "item", "rating", "threshold")]
-    how = {name: options.pop(name) for name in ("settings", "choose", "users", "workers")}
+    how = {name: options.pop(name) for name in ("settings", "tune", "users", "workers")}
     console, training = plain_console(), Training(**options)
     source = _source(console, given, table, catalogue, training)
     settings = _settings(console, source, training if data else None, place, **how)
-    _fit_and_say(console, source, settings, place, beside)
+    _fit_and_print(console, source, settings, place, beside)
 
 
 def _source(
@@ -125,30 +126,30 @@ def _settings(
     place: Path,
     *,
     settings: str | None,
-    choose: bool,
+    tune: bool,
     users: int,
     workers: int | None,
 ) -> "LearnerSettings | None":
-    """Return the settings that were saved or are chosen now; None for the defaults."""
+    """Return saved or tuned settings; None for the defaults."""
     from variegate.cli.output import say
     from variegate.evaluation.tuning_result import TuningResult
 
     if settings is not None:
-        if choose:
-            raise InputError("give --settings or --choose, not both")
+        if tune:
+            raise InputError("--settings excludes --tune")
         return TuningResult.load(settings).settings
-    if not choose:
+    if not tune:
         return None
-    chosen = chosen_for(console, source, training, users=users, workers=workers)
-    target = _beside(place, "-chosen.json")
+    chosen = tune_for(console, source, training, users=users, workers=workers)
+    target = _sibling(place, "-tuned.json")
     chosen.save(target)
     for line in chosen.describe(max_rows=5):
         say(console, line)
-    say(console, f"{target}: all that was tried\n")
+    say(console, f"{target}: all settings tried\n")
     return chosen.settings
 
 
-def _fit_and_say(
+def _fit_and_print(
     console: "Console",
     source: "Source",
     settings: "LearnerSettings | None",
@@ -166,16 +167,16 @@ def _fit_and_say(
     show_prior(console, prior, place, catalogue)
     catalogue.save(beside)
     say_saved(console, catalogue, beside)
-    say_next(console, beside, used.policy_spec(place) if settings else f"lmdp:prior={place}")
+    print_next(console, beside, used.policy_spec(place) if settings else f"lmdp:prior={place}")
 
 
-def _beside(place: Path, ending: str) -> Path:
+def _sibling(place: Path, ending: str) -> Path:
     return place.with_name(f"{place.stem}{ending}")
 
 
 @contextmanager
 def bars(console: "Console") -> Iterator[Callable[[str, int, int], None]]:
-    """Give a function to tell what is being done, and how much of it is done, of how much."""
+    """Yield a function that shows the progress of a stage: its name, steps done, total."""
     from variegate.cli.output import Progress, progress_bar
 
     shown: dict[str, Progress] = {}
@@ -192,7 +193,7 @@ def bars(console: "Console") -> Iterator[Callable[[str, int, int], None]]:
 
 
 def checked_workers(workers: int | None) -> int:
-    """Return how many processes are asked for, or raise InputError."""
+    """Return the number of processes, checked."""
     from variegate.arrays import check_count
     from variegate.evaluation.parallel import default_workers
 
@@ -201,7 +202,7 @@ def checked_workers(workers: int | None) -> int:
     return check_count(workers, 10_000, name="workers", of="the most that make sense")
 
 
-def chosen_for(
+def tune_for(
     console: "Console",
     source: "Source",
     training: "Training | None",
@@ -209,9 +210,9 @@ def chosen_for(
     users: int,
     workers: int | None,
 ) -> "TuningResult":
-    """Choose settings for the users that a prior is fitted to.
+    """Tune settings for the users that a prior is fitted to.
 
-    `training` says how vectors are learnt; without it the catalogue's features stay.
+    With `training`, embeddings are fitted; without it the features of the catalogue are used.
     """
     from variegate.data.bpr import cache_folder
     from variegate.evaluation.replay import Protocol
@@ -242,9 +243,9 @@ def chosen_for(
 def refit_store(
     store: str, catalogue: str | None, config: str | None, policy: str | None, out: str | None
 ) -> None:
-    """Fit the prior of a service's policy to its users, keep it in its store and say what it is.
+    """Fit the prior of a service's policy to its users, store it and print it.
 
-    It can run all the while: its next lists begin with the new one.
+    The service can be running.
     """
     from variegate.cli.open_store import served, settings_of
     from variegate.cli.output import one_line, plain_console, say
@@ -267,16 +268,16 @@ def refit_store(
             )
         with executor.store.reading() as reader:
             prior = live.as_of(reader).priors[name]
-    say(console, f"{name}: version {row.version} of what its users begin with", style="bold")
+    say(console, f"{name}: version {row.version} of its prior", style="bold")
     for line in prior.describe(items):
         say(console, f"  {one_line(line)}")
     if out is not None:
         prior.save(out)
-        say(console, f"{out}: the same as a file")
+        say(console, f"{out}: the same prior as a file")
 
 
 def _with_prior(experiment: "Experiment", catalogue: "Catalogue") -> list[str]:
-    """Return the policies that begin with a prior."""
+    """Return the names of the policies that start from a prior."""
     from variegate.engine.experiment import full_prior
 
     return [
@@ -289,13 +290,13 @@ def _with_prior(experiment: "Experiment", catalogue: "Catalogue") -> list[str]:
 def _only(names: Sequence[str]) -> str:
     if len(names) == 1:
         return names[0]
-    told = f"one of {', '.join(names)}" if names else "a policy with a prior: the service has none"
-    raise InputError(f"`--policy` must be {told}")
+    valid = f"one of {', '.join(names)}" if names else "a policy with a prior: the service has none"
+    raise InputError(f"`--policy` must be {valid}")
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A catalogue before its items had what the crowd tells, and the likes of its users."""
+    """A catalogue without collaborative features, and the likes of its users."""
 
     catalogue: "Catalogue"
     data: "Dataset"
@@ -303,14 +304,14 @@ class Source:
     likes: "tuple[IndexArray, ...]"
 
     def add_collaborative_features(self) -> "Catalogue":
-        """Return the catalogue with popularity and tastes, which it may have already."""
+        """Return the catalogue with popularity and SVD features, which it may have already."""
         from variegate.prior import add_collaborative_features
 
         return add_collaborative_features(self.catalogue, self.likes)
 
 
 def source_from_likes(console: "Console", data: "Dataset", training: "Training") -> Source:
-    """Learn vectors of the items from who liked what."""
+    """Fit embeddings of the items to the likes."""
     from variegate.cli.build_options import catalogue_from_likes
     from variegate.evaluation.replay import likes_as_rows
 
@@ -319,7 +320,7 @@ def source_from_likes(console: "Console", data: "Dataset", training: "Training")
 
 
 def source_from_catalogue(console: "Console", file: str, data: "Dataset") -> Source:
-    """Take the features that a catalogue has."""
+    """Use the features of a catalogue file."""
     from variegate.cli.output import say
     from variegate.errors import DataError
     from variegate.evaluation.replay import likes_as_rows
@@ -328,9 +329,7 @@ def source_from_catalogue(console: "Console", file: str, data: "Dataset") -> Sou
     catalogue = Catalogue.load(file)
     likes = likes_as_rows(data, catalogue.ids)
     if not likes:
-        raise DataError(
-            f"{file}: none of the {len(data.item_ids):,} items that {data.name} tells of is in it"
-        )
+        raise DataError(f"{file}: none of the {len(data.item_ids):,} items of {data.name} is in it")
     found = sum(map(len, likes))
     say(
         console,
@@ -341,7 +340,7 @@ def source_from_catalogue(console: "Console", file: str, data: "Dataset") -> Sou
 
 
 def is_prior(file: str) -> bool:
-    """Return whether a file is a prior; whatever is wrong with it is for its reader to say."""
+    """Return whether a file is a prior; False for a broken file, which its reader reports."""
     import json
 
     from variegate.errors import DataError
@@ -356,7 +355,7 @@ def is_prior(file: str) -> bool:
 
 
 def inspect_prior(file: str, catalogue: str | None) -> None:
-    """Print what a prior's file says, by titles where the catalogue is given."""
+    """Print a prior, with titles if its catalogue is given."""
     from variegate.cli.output import plain_console
     from variegate.model.catalogue import Catalogue
     from variegate.prior import Prior
@@ -368,7 +367,7 @@ def inspect_prior(file: str, catalogue: str | None) -> None:
 def show_prior(
     console: "Console", prior: "Prior", file: str | Path, catalogue: "Catalogue | None" = None
 ) -> None:
-    """Print how large a prior is and what it says."""
+    """Print the size and the contents of a prior."""
     from variegate.cli.output import one_line, say, size_of
 
     names = ", ".join(prior.distances) or "none"
@@ -381,8 +380,8 @@ def show_prior(
         say(console, f"  {one_line(line)}")
 
 
-def say_next(console: "Console", catalogue: str | Path, line: str) -> None:
-    """Say how to serve with it."""
+def print_next(console: "Console", catalogue: str | Path, line: str) -> None:
+    """Print the command that serves it."""
     from variegate.cli.output import say
 
     words = ["variegate", "serve", "--catalogue", str(catalogue), "--policy", f"lmdp={line}"]

@@ -1,4 +1,4 @@
-"""`variegate inspect`: a catalogue, to see whether its distances make sense; or a prior."""
+"""`variegate inspect`: the contents of a catalogue or a prior."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -8,24 +8,26 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from variegate.arrays import IndexArray
-    from variegate.cli.neighbours import Spread
+    from variegate.cli.neighbours import DistanceSummary
     from variegate.model.catalogue import Catalogue
     from variegate.model.distances import Distance
 
-#: Other items named when a part of a title fits several
+#: Number of other matches named when a part of a title matches several items
 ALSO: Final = 3
-#: Columns of the screen
-LONGEST_TITLE: Final = 40
-LONGEST_NAME: Final = 20
+#: Widths of columns
+MAX_TITLE: Final = 40
+MAX_NAME: Final = 20
 
 
 @click.command()
 @click.argument("file")
-@click.option("--item", metavar="ID_OR_TITLE", help="Whose neighbours.  [default: the best known]")
-@click.option("--neighbours", default=5, show_default=True, help="Neighbours by each distance.")
-@click.option("--features", default=12, show_default=True, help="Features listed.")
-@click.option("--seed", default=0, show_default=True, help="Of the sample, if there is one.")
-@click.option("--catalogue", metavar="FILE", help="What a prior is of, to tell it by titles.")
+@click.option(
+    "--item", metavar="ID_OR_TITLE", help="Item whose neighbours to show.  [default: most popular]"
+)
+@click.option("--neighbours", default=5, show_default=True, help="Neighbours per distance.")
+@click.option("--features", default=12, show_default=True, help="Number of features to show.")
+@click.option("--seed", default=0, show_default=True, help="Random seed of the sample of pairs.")
+@click.option("--catalogue", metavar="FILE", help="Catalogue of a prior, for the titles.")
 def inspect(
     file: str,
     item: str | None,
@@ -34,11 +36,10 @@ def inspect(
     seed: int,
     catalogue: str | None,
 ) -> None:
-    """Show what the catalogue FILE holds, and what is near and far in it; or a prior, in words.
+    """Show the contents of a catalogue FILE, with near and far items, or of a prior.
 
-    An item is named by its id or by any part of its title. The most different pair and the
-    mean distance are over all pairs of items, or over those of a sample where that would take
-    long, which is then said.
+    An item is given by its id or by part of its title. The most distant pair and the mean
+    distance are over all pairs of items, or over a sample of them in large catalogues.
 
     \b
     Examples:
@@ -58,21 +59,21 @@ def _inspect_catalogue(
     file: str, item: str | None, neighbours: int, features: int, seed: int
 ) -> None:
     from variegate.arrays import check_count
-    from variegate.cli.neighbours import by_fame, found_items, spread_of
+    from variegate.cli.neighbours import by_popularity, distance_summary, find_items
     from variegate.cli.output import plain_console, say
     from variegate.model.catalogue import Catalogue
 
     check_count(neighbours, 1000, name="neighbours", of="the most that make sense")
     check_count(features, 10_000, name="features", of="the most that make sense")
     catalogue, console = Catalogue.load(file), plain_console()
-    order = by_fame(catalogue)
-    meant = [int(order[0])] if item is None else found_items(catalogue, item)
+    order = by_popularity(catalogue)
+    meant = [int(order[0])] if item is None else find_items(catalogue, item)
     with console.status("Measuring distances"):
-        spreads = [spread_of(h, order, seed=seed) for h in catalogue.distances]
+        spreads = [distance_summary(h, order, seed=seed) for h in catalogue.distances]
     _show_contents(console, catalogue, file)
     _show_features(console, catalogue, features)
     if not catalogue.distances:
-        say(console, "\nNo distances: a model of relevance alone.")
+        say(console, "\nNo distances: relevance only.")
         return
     _show_distances(console, catalogue, spreads, seed)
     _show_neighbours(console, catalogue, meant, neighbours, order)
@@ -84,13 +85,13 @@ def _show_contents(console: "Console", catalogue: "Catalogue", file: str) -> Non
 
     say(
         console,
-        f"{file}: {_counted(len(catalogue), 'item')}, {_counted(catalogue.d, 'feature')}, "
-        f"{_counted(catalogue.m, 'distance')}",
+        f"{file}: {_count(len(catalogue), 'item')}, {_count(catalogue.d, 'feature')}, "
+        f"{_count(catalogue.m, 'distance')}",
         style="bold",
     )
     console.print(f"Attributes: {one_line(', '.join(catalogue.attributes)) or 'none'}")
     if catalogue.mean_user is not None:
-        console.print("It has a mean user, by whom LogRank and MMR rank.")
+        console.print("Has a mean user, used by LogRank and MMR.")
 
 
 def _show_features(console: "Console", catalogue: "Catalogue", count: int) -> None:
@@ -99,7 +100,6 @@ def _show_features(console: "Console", catalogue: "Catalogue", count: int) -> No
     numbers = ("lowest", "mean", "highest", "not 0")
     table = plain_table("feature", *numbers, right=numbers)
     values = catalogue.features
-    # Those that vary most tell most items apart.
     chosen = sorted((-values.std(axis=0)).argsort(kind="stable")[:count])
     for place in chosen:
         column = values[:, place]
@@ -109,18 +109,22 @@ def _show_features(console: "Console", catalogue: "Catalogue", count: int) -> No
             f"{(column != 0).sum():,}",
         )
     rest = catalogue.d - len(chosen)
-    kept = f"The {len(chosen)} features that vary most, of {catalogue.d}:" if rest else "Features:"
-    console.print(f"\n{kept}", style="bold")
+    heading = (
+        f"The {len(chosen)} of {catalogue.d} features with the largest variance"
+        if rest
+        else "Features"
+    )
+    console.print(f"\n{heading}", style="bold")
     console.print(table)
 
 
 def _show_distances(
-    console: "Console", catalogue: "Catalogue", spreads: "list[Spread | None]", seed: int
+    console: "Console", catalogue: "Catalogue", spreads: "list[DistanceSummary | None]", seed: int
 ) -> None:
     from variegate.cli.output import one_line, plain_table
 
     console.print("\nDistances", style="bold")
-    numbers = ("mean", "largest", "can be", "pairs")
+    numbers = ("mean", "largest", "maximum", "pairs")
     table = plain_table("name", "kind", "metric", *numbers, right=numbers)
     for h, spread in zip(catalogue.distances, spreads, strict=True):
         found = ("-", "-") if spread is None else (f"{spread.mean:.3f}", f"{spread.largest:.3f}")
@@ -134,7 +138,7 @@ def _show_distances(
         )
     console.print(table)
     if any(spread is not None and not spread.is_exact for spread in spreads):
-        console.print(f"Where it is not all pairs, it is those of items drawn with seed {seed}.")
+        console.print(f"Pairs other than 'all' are of a random sample of items (seed {seed}).")
 
 
 def _show_neighbours(
@@ -151,26 +155,26 @@ def _show_neighbours(
     if others:
         named = ", ".join(one_line(catalogue.titles[row]) for row in others[:ALSO])
         more = f" and {len(others) - ALSO:,} more" if len(others) > ALSO else ""
-        console.print(f"That fits {named}{more} too.", style="dim")
+        console.print(f"Also matches {named}{more}.", style="dim")
     for h in catalogue.distances:
         near = [(f"{apart:.3f}", row) for row, apart in nearest(h, item, count, order)]
         _show_items(console, catalogue, h, f"by {one_line(h.name)}", [("itself", item), *near])
 
 
 def _show_farthest(
-    console: "Console", catalogue: "Catalogue", spreads: "list[Spread | None]"
+    console: "Console", catalogue: "Catalogue", spreads: "list[DistanceSummary | None]"
 ) -> None:
     from variegate.cli.output import one_line
 
-    console.print("\nMost different", style="bold")
+    console.print("\nMost distant", style="bold")
     for h, spread in zip(catalogue.distances, spreads, strict=True):
         heading = f"by {one_line(h.name)}"
         if spread is None:
-            console.print(f"{heading}: there are no two items")
+            console.print(f"{heading}: fewer than two items")
             continue
         rows = [(f"{spread.largest:.3f}", spread.farthest[0]), ("apart", spread.farthest[1])]
         _show_items(console, catalogue, h, heading, rows)
-        more = _counted(spread.as_far - 1, "more pair") if spread.as_far > 1 else "no other pair"
+        more = _count(spread.as_far - 1, "more pair") if spread.as_far > 1 else "no other pair"
         drawn = "" if spread.is_exact else f", of {spread.pairs:,} drawn"
         console.print(f"  As far apart: {more}{drawn}", style="dim")
 
@@ -182,24 +186,24 @@ def _show_items(
     heading: str,
     items: list[tuple[str, int]],
 ) -> None:
-    """Print a line an item: a word, its title, and what the distance compares of it."""
+    """Print one line per item: a word, its title, and the attribute that the distance compares."""
     from rich.cells import cell_len
 
     from variegate.cli.output import plain_table, shortened
 
-    titles = [shortened(catalogue.titles[row], LONGEST_TITLE) for _word, row in items]
-    heading = shortened(heading, LONGEST_NAME)
+    titles = [shortened(catalogue.titles[row], MAX_TITLE) for _word, row in items]
+    heading = shortened(heading, MAX_NAME)
     table = plain_table(heading, "title", "", right=(heading,))
-    # Titles first: what is left of the line is for the rest.
+    # Titles come first; the attribute gets the rest of the line.
     left = console.width - max(map(len, [heading, *(word for word, _row in items)])) - 4
     left -= max(map(cell_len, titles))
     for (word, row), title in zip(items, titles, strict=True):
-        table.add_row(word, title, shortened(_about(catalogue, h, row), left))
+        table.add_row(word, title, shortened(_compared(catalogue, h, row), left))
     console.print(table)
 
 
-def _about(catalogue: "Catalogue", h: "Distance", row: int) -> str:
-    """Return what a distance compares of an item; where that is features, what the others do."""
+def _compared(catalogue: "Catalogue", h: "Distance", row: int) -> str:
+    """Return the attribute that a distance compares; for feature distances, those of the others."""
     from variegate.cli.neighbours import attribute_of
 
     own = attribute_of(catalogue, h)
@@ -207,14 +211,14 @@ def _about(catalogue: "Catalogue", h: "Distance", row: int) -> str:
         [own] if own is not None else [attribute_of(catalogue, g) for g in catalogue.distances]
     )
     values = [column[row] for column in columns if column is not None]
-    return "; ".join(_worded(value) for value in values)
+    return "; ".join(_as_text(value) for value in values)
 
 
-def _worded(value: object) -> str:
+def _as_text(value: object) -> str:
     if value is None or value in ([], ()):
         return "-"
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
-def _counted(number: int, thing: str) -> str:
+def _count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"

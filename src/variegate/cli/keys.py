@@ -1,4 +1,4 @@
-"""`variegate keys`: who may call the service."""
+"""`variegate keys`: API keys of the service."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,10 +14,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _in_a_store(command: F) -> F:
     for decorate in (
-        click.option("--config", metavar="FILE", help="Settings of the service, for the store."),
-        click.option(
-            "--store", metavar="URL", help="The store of the service.  [default: its own]"
-        ),
+        click.option("--config", metavar="FILE", help="Settings file of the service."),
+        click.option("--store", metavar="URL", help="Address of the store.  [default: as served]"),
     ):
         command = decorate(command)
     return command
@@ -25,10 +23,10 @@ def _in_a_store(command: F) -> F:
 
 @click.group()
 def keys() -> None:
-    """Make, list and revoke the keys to the service.
+    """Create, list and revoke API keys of the service.
 
-    They are in the service's store, as hashes. A running service takes a new key, and refuses a
-    revoked one, within two seconds.
+    Keys are stored as hashes. A running service accepts a new key, and rejects a revoked one,
+    within two seconds.
 
     \b
     Examples:
@@ -39,12 +37,12 @@ def keys() -> None:
 
 @keys.command()
 @click.option("--role", default="client", show_default=True, help="client or admin.")
-@click.option("--name", required=True, help="Whose it is, for your own use.")
+@click.option("--name", required=True, help="Name of its owner, for your reference.")
 @_in_a_store
 def make(role: str, name: str, store: str | None, config: str | None) -> None:
-    """Make a key, and print it: this once, for it is not kept.
+    """Create a key and print it; it is not stored and cannot be shown again.
 
-    A client may ask for lists and send feedback; an admin may do everything.
+    A client can request lists and send feedback; an admin can do everything.
 
     \b
     Examples:
@@ -56,16 +54,16 @@ def make(role: str, name: str, store: str | None, config: str | None) -> None:
     with _opened(store, config) as opened:
         key, row = make_key(opened, role, name)
     click.echo(key)
-    # Beside the output, so that KEY=$(variegate keys make ...) holds the key alone.
+    # On stderr, so that KEY=$(variegate keys make ...) holds only the key.
     click.echo(
-        f"Key {row.id} ({row.role}, {row.name}). Keep it: it cannot be shown again.", err=True
+        f"Key {row.id} ({row.role}, {row.name}). Save it: it cannot be shown again.", err=True
     )
 
 
 @keys.command("list")
 @_in_a_store
 def list_(store: str | None, config: str | None) -> None:
-    """List the keys: their ids, roles and names; the keys themselves are not kept.
+    """List the ids, roles and names of the keys.
 
     \b
     Example:
@@ -83,9 +81,9 @@ def list_(store: str | None, config: str | None) -> None:
     with _opened(store, config) as opened:
         rows = list_keys(opened)
     if not rows:
-        console.print("No keys yet: make one with `variegate keys make --name me`.")
+        console.print("No keys yet: create one with `variegate keys make --name me`.")
         return
-    table = plain_table("id", "role", "name", "made", "revoked")
+    table = plain_table("id", "role", "name", "created", "revoked")
     for row in rows:
         table.add_row(row.id, row.role, one_line(row.name), day(row.created), day(row.revoked))
     console.print(table)
@@ -95,7 +93,7 @@ def list_(store: str | None, config: str | None) -> None:
 @click.argument("key_id", metavar="ID")
 @_in_a_store
 def revoke(key_id: str, store: str | None, config: str | None) -> None:
-    """Revoke a key by its id: within two seconds it opens nothing any more.
+    """Revoke a key by its id; running services reject it within two seconds.
 
     \b
     Example:
@@ -110,7 +108,7 @@ def revoke(key_id: str, store: str | None, config: str | None) -> None:
 
 @contextmanager
 def _opened(store: str | None, config: str | None) -> "Iterator[Store]":
-    """Give the store that the service would use, and close it."""
+    """Yield the store of the service, and close it."""
     from variegate.cli.serve import check_installed
 
     check_installed()

@@ -1,4 +1,4 @@
-"""What `variegate inspect` works out: which item is meant, what is near it, how far is far."""
+"""Find items by title, their nearest neighbours, and summaries of distances."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,44 +12,44 @@ from variegate.errors import NotFoundError
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import Distance
 
-#: Multiplications that one distance may cost: about a second
-MOST_WORK: Final = 500_000_000
-#: Distances no further apart than this are the same: what is between them is rounding
+#: Maximum number of multiplications per distance: about a second
+MAX_WORK: Final = 500_000_000
+#: Distances that differ by no more than this are ties: the difference is rounding
 SAME: Final = 1e-9
 
 
 @dataclass(frozen=True)
-class Spread:
-    """How far apart items are under one distance."""
+class DistanceSummary:
+    """Mean and largest distance between items."""
 
     mean: float
     largest: float
-    #: The rows of a pair that is as far apart as any
+    #: The rows of a most distant pair
     farthest: tuple[int, int]
-    #: How many pairs are as far apart as that one
+    #: Number of pairs at the largest distance
     as_far: int
-    #: How many pairs were looked at, and whether these are all
+    #: Number of pairs measured, and whether these are all pairs
     pairs: int
     is_exact: bool
 
 
-def by_fame(catalogue: Catalogue) -> IndexArray:
-    """Return all rows, the most popular first where the catalogue knows, else as they are."""
+def by_popularity(catalogue: Catalogue) -> IndexArray:
+    """Return all rows, the most popular first if the catalogue has popularity."""
     popularity = catalogue.attributes.get("popularity", ())
     if not popularity or not all(isinstance(number, (int, float)) for number in popularity):
         return np.arange(len(catalogue))
     return np.argsort(-np.array(popularity, dtype=np.float64), kind="stable")
 
 
-def found_items(catalogue: Catalogue, wanted: str) -> list[int]:
-    """Return the rows that `wanted` can mean: an id, a title, or a part of a title.
+def find_items(catalogue: Catalogue, wanted: str) -> list[int]:
+    """Return the rows that match `wanted`: an id, a title, or a part of a title.
 
-    The likeliest comes first. Nothing at all raises NotFoundError with the nearest title.
+    The best match comes first. Raises NotFoundError, with the closest title, if none matches.
     """
     if wanted in catalogue.ids:
         return [catalogue.ids.index(wanted)]
     text, titles = wanted.casefold().strip(), [title.casefold() for title in catalogue.titles]
-    order = by_fame(catalogue).tolist()
+    order = by_popularity(catalogue).tolist()
     whole = [row for row in order if titles[row] == text]
     part = [row for row in order if text in titles[row] and titles[row] != text]
     if text and (whole or part):
@@ -60,7 +60,7 @@ def found_items(catalogue: Catalogue, wanted: str) -> list[int]:
 
 
 def _nearest_name(catalogue: Catalogue, text: str, order: list[int]) -> str | None:
-    """Return the title of which some words in a row, or the id which, are most like `text`."""
+    """Return the title or id closest to `text`, comparing runs of as many words."""
     names: dict[str, str] = {}
     many = max(len(text.split()), 1)
     for row in order:
@@ -74,21 +74,21 @@ def _nearest_name(catalogue: Catalogue, text: str, order: list[int]) -> str | No
 
 
 def nearest(h: Distance, item: int, count: int, order: IndexArray) -> list[tuple[int, float]]:
-    """Return the rows nearest to `item` and how far they are; of ties, the first in `order`."""
+    """Return the rows nearest to `item` with their distances; ties are broken by `order`."""
     apart = h.from_item(item)
-    # Rounded, so that ties which rounding broke are ties again.
+    # Rounded, so that ties broken by rounding errors are ties again.
     ranked = order[np.argsort(np.round(apart[order] / SAME), kind="stable")]
     return [(int(row), float(apart[row])) for row in ranked if row != item][:count]
 
 
-def spread_of(h: Distance, order: IndexArray, *, seed: int) -> Spread | None:
-    """Return how far apart items are: all of them, or a sample where that is too much work.
+def distance_summary(h: Distance, order: IndexArray, *, seed: int) -> DistanceSummary | None:
+    """Return a summary over all pairs, or over a sample of items if there are too many.
 
-    None where there are no two items.
+    None if there are fewer than two items.
     """
     if len(order) < 2:
         return None
-    rows = _looked_at(h, order, seed)
+    rows = _sample(h, order, seed)
     among = h.among(rows)
     total, count, largest, as_far, farthest = 0.0, 0, -np.inf, 0, (0, 1)
     for place in range(len(rows) - 1):
@@ -99,11 +99,11 @@ def spread_of(h: Distance, order: IndexArray, *, seed: int) -> Spread | None:
             largest, as_far = most, 0
             farthest = (int(rows[place]), int(rows[place + 1 + int(apart.argmax())]))
         as_far += int((apart > largest - SAME).sum())
-    return Spread(total / count, largest, farthest, as_far, count, len(rows) == len(order))
+    return DistanceSummary(total / count, largest, farthest, as_far, count, len(rows) == len(order))
 
 
-def _looked_at(h: Distance, order: IndexArray, seed: int) -> IndexArray:
-    most = max(int((MOST_WORK / max(h.rows.shape[1], 1)) ** 0.5), 2)
+def _sample(h: Distance, order: IndexArray, seed: int) -> IndexArray:
+    most = max(int((MAX_WORK / max(h.rows.shape[1], 1)) ** 0.5), 2)
     if len(order) <= most:
         return order
     places = generator(seed).choice(len(order), size=most, replace=False)
@@ -111,7 +111,7 @@ def _looked_at(h: Distance, order: IndexArray, seed: int) -> IndexArray:
 
 
 def attribute_of(catalogue: Catalogue, h: Distance) -> Sequence[object] | None:
-    """Return the attribute that a distance compares, which has its name or its singular."""
+    """Return the attribute that a distance compares: the one with its name, or its singular."""
     for name in (h.name, h.name.removesuffix("s")):
         if name in catalogue.attributes:
             return catalogue.attributes[name]

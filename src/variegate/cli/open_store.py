@@ -1,10 +1,12 @@
-"""What commands beside `serve` need to work on a service's store."""
+"""Options and context manager for commands that work on the store of a service."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from variegate.cli.output import import_from_working_directory
 
 if TYPE_CHECKING:
     from variegate.engine.executor import Executor
@@ -14,11 +16,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def of_a_service(command: F) -> F:
-    """Add the options that say which service is meant; `settings_of` takes their values."""
+    """Add the options that select a service; `settings_of` takes their values."""
     for decorate in (
-        click.option("--config", metavar="FILE", help="Settings of the service."),
-        click.option("--catalogue", metavar="FILE", help="Its catalogue.  [default: its own]"),
-        click.option("--store", metavar="URL", help="Its store.  [default: its own]"),
+        click.option("--config", metavar="FILE", help="Settings file of the service."),
+        click.option(
+            "--catalogue", metavar="FILE", help="Catalogue file.  [default: as set for the service]"
+        ),
+        click.option(
+            "--store",
+            metavar="URL",
+            help="Address of the store.  [default: as set for the service]",
+        ),
     ):
         command = decorate(command)
     return command
@@ -26,27 +34,27 @@ def of_a_service(command: F) -> F:
 
 def settings_of(store: str | None, catalogue: str | None, config: str | None) -> "Settings":
     """Return the settings that `serve` would have with these flags."""
-    from variegate.cli.serve import check_installed, look_for_modules_here
+    from variegate.cli.serve import check_installed
 
     check_installed()
-    look_for_modules_here()
+    import_from_working_directory()
     from variegate.engine.settings import load_settings
 
-    said = {"store": store, "catalogue": catalogue}
-    flags = {name: value for name, value in said.items() if value is not None}
+    given = {"store": store, "catalogue": catalogue}
+    flags = {name: value for name, value in given.items() if value is not None}
     return load_settings(flags, config=config)
 
 
 @contextmanager
 def served(settings: "Settings", *, create: bool = False, tie: bool = True) -> "Iterator[Executor]":
-    """Give what does the work of a service, and close its store in the end.
+    """Yield an executor over the store of a service, and close the store at the end.
 
     Parameters
     ----------
     create
-        Whether to make a store where there is none, and to tie it to the catalogue.
+        Whether to create a missing store and bind it to the catalogue.
     tie
-        Whether the store must be of the catalogue.
+        Whether the store must belong to the catalogue.
     """
     from variegate.engine import LiveCatalogue
     from variegate.engine.executor import Executor

@@ -1,6 +1,8 @@
-"""What the commands print with: plain text, quiet colours, bars only where someone watches."""
+"""Output of the commands: consoles, tables, progress bars, JSON."""
 
 import json
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from variegate.evaluation.metrics import Scores
 
-#: Is told how much is done, and how much there is if that is known
+#: Called with the number of steps done and the total, or None if the total is unknown
 Progress: TypeAlias = Callable[[int, int | None], None]
 
 
@@ -32,22 +34,31 @@ class PlainErrors(click.Command):
             raise click.ClickException(str(error)) from error
 
 
+def import_from_working_directory() -> None:
+    """Let Python import modules of the working directory: a policy may be a custom class.
+
+    Appended at the end of the path, so that no file there shadows a module of the package.
+    """
+    if (folder := os.getcwd()) not in sys.path:
+        sys.path.append(folder)
+
+
 def plain_console() -> "Console":
-    """Return a console that prints titles as they are: brackets are no markup there."""
+    """Return a console that prints text literally, without interpreting markup."""
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False)
 
 
 def say(console: "Console", text: str, *, style: str | None = None) -> None:
-    """Print a line that is not folded, so that paths and commands can be copied."""
+    """Print a line without wrapping it, so that paths and commands can be copied."""
     console.print(text, style=style, soft_wrap=True)
 
 
 def plain_table(*columns: str, right: tuple[str, ...] = ()) -> "Table":
-    """Return a table without lines, its columns of numbers (`right`) flush right.
+    """Return a table without borders; the columns in `right` are right-aligned.
 
-    A cell that is too wide ends in dots, so that a row stays a line.
+    A cell that is too wide ends in an ellipsis, so that each row is one line.
     """
     from rich.table import Table
 
@@ -68,10 +79,10 @@ def plain_table(*columns: str, right: tuple[str, ...] = ()) -> "Table":
 def progress_bar(
     console: "Console", doing: str, *, in_bytes: bool = False
 ) -> Iterator[tuple[Progress, list[int]]]:
-    """Give a function to tell how much is done, and a list of the last number it was told.
+    """Yield a function that updates a progress bar, and a list that holds its last value.
 
-    The list is empty if it was told nothing. The bar is drawn on a terminal only, and goes
-    when all is done.
+    The list is empty if the function was never called. The bar is drawn only on a terminal, and
+    removed at the end.
     """
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -86,25 +97,25 @@ def progress_bar(
         transient=True,
         disable=not console.is_terminal,
     )
-    told: list[int] = []
+    last: list[int] = []
     with bar:
         task = bar.add_task(doing, total=None)
 
-        def tell(done: int, total: int | None) -> None:
-            told[:] = [done]
+        def update(done: int, total: int | None) -> None:
+            last[:] = [done]
             bar.update(task, completed=done, total=total)
 
-        yield tell, told
+        yield update, last
 
 
 def one_line(text: object) -> str:
-    """Return text that came from a file without what would move the cursor or break a row."""
+    """Return text from a file without control characters and line breaks."""
     printable = "".join(sign if sign.isprintable() else " " for sign in str(text))
     return " ".join(printable.split())
 
 
 def shortened(text: object, width: int) -> str:
-    """Return the text on one line of at most `width` columns, with dots for what was cut."""
+    """Return the text on one line of at most `width` columns, cut with an ellipsis."""
     from rich.text import Text
 
     line = Text(one_line(text))
@@ -113,7 +124,7 @@ def shortened(text: object, width: int) -> str:
 
 
 def size_of(path: Path) -> str:
-    """Return how large a file is, as people say it."""
+    """Return the size of a file in a unit that suits it."""
     size = float(path.stat().st_size)
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
@@ -129,12 +140,12 @@ def _amounts(in_bytes: bool) -> "tuple[ProgressColumn, ...]":
 
 
 def shown_rounds(rounds: int) -> list[int]:
-    """Return the rounds that tables show: of 1, 5, 10 and 30 those that there are, and the last."""
+    """Return the rounds that tables show: 1, 5, 10 and 30 as far as they exist, and the last."""
     return sorted({t for t in (1, 5, 10, 30) if t <= rounds} | {rounds})
 
 
 def print_left_out(console: "Console", splits: Sequence["Scores"]) -> None:
-    """Say how many users could not be measured, split by split, if there are any."""
+    """Print how many users of each split could not be measured, if there are any."""
     for number, scores in enumerate(splits, start=1):
         if scores.settings["left_out"]:
             say(
@@ -161,24 +172,24 @@ def print_measure(
 def print_rows(
     console: "Console", title: str, columns: Sequence[str], rows: Mapping[str, Sequence[str]]
 ) -> None:
-    """Print a table of numbers; where it is too wide, names are cut and numbers are not."""
+    """Print a table of numbers; where it is too wide, names are cut, never numbers."""
     widths = [max(map(len, column)) for column in zip(columns, *rows.values(), strict=True)]
-    # Two spaces between columns; a name of a few letters is the least that tells rows apart.
-    room = max(console.width - sum(width + 2 for width in widths), 8)
-    table = plain_table(shortened(title, room), *columns, right=tuple(columns))
+    # Two spaces between columns; names need at least 8 columns to be distinguishable.
+    available = max(console.width - sum(width + 2 for width in widths), 8)
+    table = plain_table(shortened(title, available), *columns, right=tuple(columns))
     for name, cells in rows.items():
-        table.add_row(shortened(name, room), *cells)
+        table.add_row(shortened(name, available), *cells)
     console.print(table)
     console.print()
 
 
-def print_json(found: Any) -> None:
-    """Print what was found as one line of JSON."""
-    click.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+def print_json(value: Any) -> None:
+    """Print a value as one line of JSON."""
+    click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
 def plain(splits: Sequence["Scores"]) -> dict[str, Any]:
-    """Return all measures of a policy as JSON can say them."""
+    """Return all measures of a policy as plain data."""
     from variegate.evaluation.bootstrap import MEASURES, mean_measure, standard_error
 
     found: dict[str, Any] = {
@@ -195,7 +206,7 @@ def plain(splits: Sequence["Scores"]) -> dict[str, Any]:
 
 
 def others(splits: Sequence["Scores"]) -> dict[str, float]:
-    """Return what else is asked of a policy, over all rounds, mean of the splits."""
+    """Return the measures over all rounds of a policy: means over the splits."""
     import numpy as np
 
     return {

@@ -1,4 +1,4 @@
-"""`variegate rebuild`: what users have learnt, from the log."""
+"""`variegate rebuild`: recompute user states from the log."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @of_a_service
-@click.option("--check", is_flag=True, help="Compare only, and change nothing.")
-@click.option("--relearn", is_flag=True, help="Go over to another catalogue, by the log.")
-@click.option("--accept", is_flag=True, help="Go over to a catalogue that means the same.")
+@click.option("--check", is_flag=True, help="Compare only, change nothing.")
+@click.option("--relearn", is_flag=True, help="Move the store to another catalogue.")
+@click.option("--accept", is_flag=True, help="Move to a catalogue with the same meaning.")
 def rebuild(
     store: str | None,
     catalogue: str | None,
@@ -28,19 +28,18 @@ def rebuild(
     relearn: bool,
     accept: bool,
 ) -> None:
-    """Work out from the log what each user has learnt, and keep it where something else is kept.
+    """Recompute the state of each user from the log, and correct stored states that differ.
 
-    The log of events is the truth, and a user's state can be made from it at any time, also while
-    the service runs. So can the running sums that reports are made of; while they are counted
-    again the service does not write. With --check nothing is changed, and the exit code is 1 if
-    any state or sum is not what the log says.
+    User states can be recomputed from the log of events at any time, also while the service runs,
+    and so can the running sums of the reports; while these are recounted the service does not
+    write. With --check nothing is changed, and the exit code is 1 if any state or sum differs.
 
-    A store is of one catalogue, and the service refuses another. With --relearn the store goes
-    over to the catalogue given here: the features of every list in the log are worked out from
-    it by the ids of the items, and every user is learnt again. Lists with an item that it does
-    not have teach nothing any more, and what was changed of items at run time is dropped but for
-    which are retired. Stop the service first; if the command is stopped, give it again. With
-    --accept all that was learnt stays, for features and distances that mean what they did.
+    A store belongs to one catalogue, and the service refuses any other. --relearn moves the store
+    to the given catalogue: the features of all logged lists are recomputed by item id, and every
+    user is relearnt. Lists with an item that the catalogue lacks are ignored, and changes of
+    items at run time are dropped, except for which are retired. Stop the service first; an
+    interrupted command can be run again. --accept keeps all user states, for a catalogue whose
+    features and distances have the same meaning.
 
     \b
     Examples:
@@ -52,15 +51,15 @@ def rebuild(
     from variegate.cli.output import plain_console, say
 
     if check + relearn + accept > 1:
-        raise click.ClickException("--check, --relearn and --accept exclude each other")
+        raise click.ClickException("--check, --relearn and --accept are mutually exclusive")
     console, settings = plain_console(), settings_of(store, catalogue, config)
     if relearn or accept:
-        say(console, (_relearnt if relearn else _accepted)(settings, console))
+        say(console, (_relearn if relearn else _accept)(settings, console))
     else:
-        _held_against_log(settings, console, check)
+        _check_against_log(settings, console, check)
 
 
-def _held_against_log(settings: Settings, console: Console, check: bool) -> None:
+def _check_against_log(settings: Settings, console: Console, check: bool) -> None:
     from variegate.cli.output import progress_bar, say
     from variegate.engine.replay import check_states
 
@@ -85,22 +84,22 @@ def _held_against_log(settings: Settings, console: Console, check: bool) -> None
         text for text, is_so in ((f"{differ}{by}", found.wrong), (sums, found.wrong_sums)) if is_so
     ]
     if check and wrong:
-        raise click.ClickException(f"{'; '.join(wrong)}: `variegate rebuild` puts them right")
+        raise click.ClickException(f"{'; '.join(wrong)}: run `variegate rebuild` to correct them")
     for text in wrong:
-        say(console, f"{text}: they are now what the log says.")
+        say(console, f"{text}: corrected.")
     if not wrong:
-        say(console, f"All {found.users} states are what the log says.")
+        say(console, f"All {found.users} states match the log.")
 
 
 def _repairs(found: StateCheck) -> list[RebuildUser | RecountSums]:
-    """Return what puts right what was found."""
+    """Return the commands that correct what differs."""
     from variegate.engine.replay import RebuildUser, RecountSums
 
     sums = [RecountSums()] if found.wrong_sums else []
     return [*map(RebuildUser, found.wrong), *sums]
 
 
-def _relearnt(settings: Settings, console: Console) -> str:
+def _relearn(settings: Settings, console: Console) -> str:
     from variegate.cli.output import progress_bar
     from variegate.engine.replay import relearn
 
@@ -116,20 +115,17 @@ def _relearnt(settings: Settings, console: Console) -> str:
             executor.experiment,
             lambda number: tell(number, max(users, number)),
         )
-    gone = f"; {done.dropped} lists hold items that are gone and teach nothing any more"
-    return (
-        f"{done.users} users were learnt again from {done.lists} lists"
-        f"{gone if done.dropped else ''}."
-    )
+    gone = f"; {done.dropped} lists with missing items are ignored"
+    return f"{done.users} users relearnt from {done.lists} lists{gone if done.dropped else ''}."
 
 
-def _accepted(settings: Settings, _console: Console) -> str:
+def _accept(settings: Settings, _console: Console) -> str:
     from variegate.engine.replay import accept
 
     with served(settings, tie=False) as executor:
         is_new = accept(executor.store, executor.live.base)
     return (
-        "The store is of this catalogue now; what users have learnt stays."
+        "The store now belongs to this catalogue; user states are unchanged."
         if is_new
-        else "The store is of this catalogue already."
+        else "The store already belongs to this catalogue."
     )

@@ -1,4 +1,4 @@
-"""`variegate replay`: policies against held-out likes."""
+"""`variegate replay`: policies on users with held-out likes."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -46,11 +46,11 @@ def replay(
     policies: Sequence[str],
     **options: Any,
 ) -> None:
-    """Replay policies against users whose held-out likes are known.
+    """Replay policies on users whose likes are known.
 
-    DATA is ml-100k, ml-1m or anime, or a table of your own (CSV, TSV, Parquet). Users are
-    split 80/20, embeddings are learnt from the 80, and each of the others is shown list after
-    list; an item once shown leaves, and every item not liked counts as rejected.
+    DATA is ml-100k, ml-1m or anime, or a table of your own (CSV, TSV, Parquet). Users are split
+    80/20; embeddings are fitted to the 80%, and each of the other users is shown a sequence of
+    lists. An item is shown at most once, and an item that the user does not like gets reward 0.
 
     \b
     Examples:

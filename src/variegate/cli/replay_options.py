@@ -1,13 +1,13 @@
-"""What the commands that replay share: which data, how much of it, how many at once."""
+"""Options shared by the commands that replay: data, size, processes."""
 
-import os
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from variegate.cli.output import import_from_working_directory
 
 if TYPE_CHECKING:
     from variegate.data.dataset import Dataset
@@ -22,7 +22,7 @@ MOST_ITEMS = 100_000
 
 @dataclass(frozen=True)
 class Extent:
-    """How much is replayed, and how it is told."""
+    """Size of a replay, and how its results are printed."""
 
     rounds: int
     k: int
@@ -33,7 +33,7 @@ class Extent:
 
 
 def replaying(command: F) -> F:
-    """Give a command the argument DATA and the options that every replay has."""
+    """Add the argument DATA and the options of every replay to a command."""
     for decorate in reversed(
         (
             click.argument("data"),
@@ -41,11 +41,18 @@ def replaying(command: F) -> F:
             click.option("--item", default="item", help="Column of items, for your own table."),
             click.option("--rating", help="Column of ratings, if the table has one."),
             click.option("--threshold", type=float, help="A rating above this is a like."),
-            click.option("--rounds", default=30, show_default=True, help="Lists a user."),
-            click.option("--k", default=10, show_default=True, help="Items in a list."),
-            click.option("--splits", default=1, show_default=True, help="Splits of the users."),
-            click.option("--users", type=int, help="At most so many test users a split."),
-            click.option("--workers", type=int, help="Processes; as many as cores by default."),
+            click.option("--rounds", default=30, show_default=True, help="Lists per user."),
+            click.option("--k", default=10, show_default=True, help="Items per list."),
+            click.option(
+                "--splits",
+                default=1,
+                show_default=True,
+                help="Number of random splits of the users.",
+            ),
+            click.option("--users", type=int, help="Maximum test users per split."),
+            click.option(
+                "--workers", type=int, help="Number of processes.  [default: number of cores]"
+            ),
             click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables."),
         )
     ):
@@ -56,7 +63,7 @@ def replaying(command: F) -> F:
 def dataset_of(
     data: str, user: str, item: str, rating: str | None, threshold: float | None
 ) -> "Dataset":
-    """Return the data set that DATA names: a known one, or a table of one's own."""
+    """Return the data set that DATA names: a known data set, or a table file."""
     from variegate.arrays import check_choice
     from variegate.data.download import DATASETS, find_dataset
     from variegate.data.tables import load_table
@@ -73,7 +80,7 @@ def dataset_of(
 
 
 def extent_of(options: Mapping[str, Any]) -> Extent:
-    """Return how much is asked for, or raise InputError."""
+    """Return the checked size of a replay."""
     from variegate.arrays import check_count
     from variegate.evaluation.parallel import default_workers
 
@@ -89,7 +96,7 @@ def extent_of(options: Mapping[str, Any]) -> Extent:
 def replayed(
     dataset: "Dataset", policies: Mapping[str, "PolicySpec"], extent: Extent
 ) -> Mapping[str, Sequence["Scores"]]:
-    """Replay each policy on each split, with a bar on a terminal; return scores by policy."""
+    """Replay each policy on each split, with a progress bar; return scores by policy."""
     from variegate.data.bpr import cache_folder
     from variegate.evaluation import evaluate
 
@@ -106,21 +113,18 @@ def replayed(
 
 
 def policies_of(texts: Iterable[str]) -> dict[str, "PolicySpec"]:
-    """Return the policies by what they were called, each once, or raise for what will not do.
+    """Return policy specs by their text, or raise InputError for one that is invalid.
 
-    It is told before anything is learnt, which can take minutes.
+    This is checked before embeddings are fitted, which can take minutes.
     """
     from variegate.model.catalogue import Catalogue
     from variegate.policies import parse_policy
 
-    # The installed command does not look for modules in this folder by itself. At the end, so
-    # that no file here stands in for a module that the package needs.
-    if (here := os.getcwd()) not in sys.path:
-        sys.path.append(here)
+    import_from_working_directory()
     trial = Catalogue(["a", "b"], [[1.0, 0.0], [0.0, 1.0]], "cosine")
     found = {text: parse_policy(text) for text in texts}
     for spec in found.values():
-        # One's own class, or a number for each item, may not fit a catalogue of two.
+        # A custom class, or a list of numbers per item, may not fit a catalogue of two items.
         if ":" not in spec.name and not any(isinstance(v, list) for v in spec.options.values()):
             spec(trial)
     return found

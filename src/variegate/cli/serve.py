@@ -1,4 +1,4 @@
-"""`variegate serve`: a catalogue and its policies behind HTTP."""
+"""`variegate serve`: the HTTP service."""
 
 import os
 import re
@@ -10,7 +10,9 @@ from typing import Any, Final
 
 import click
 
-#: Of the extra `service`.
+from variegate.cli.output import import_from_working_directory
+
+#: Packages of the extra `service`
 _NEEDED: Final = (
     "fastapi",
     "uvicorn",
@@ -22,55 +24,53 @@ _NEEDED: Final = (
 
 
 @click.command()
-@click.option("--catalogue", metavar="FILE", help="Of `variegate build`.  [default: the films]")
+@click.option("--catalogue", metavar="FILE", help="Catalogue file.  [default: bundled films]")
 @click.option(
     "--store",
     metavar="URL",
     help="sqlite:///FILE or postgresql://...  [default: variegate.db in this folder]",
 )
-@click.option("--host", help="Address to listen at.  [default: 127.0.0.1]")
-@click.option("--port", type=int, help="Port to listen at; 0: any free one.  [default: 8000]")
-@click.option("--workers", type=int, help="Processes that answer.  [default: 1]")
-@click.option("--config", metavar="FILE", help="Settings, as --print-config prints them.")
+@click.option("--host", help="Address to bind.  [default: 127.0.0.1]")
+@click.option("--port", type=int, help="Port; 0 picks a free one.  [default: 8000]")
+@click.option("--workers", type=int, help="Worker processes.  [default: 1]")
+@click.option("--config", metavar="FILE", help="Settings file, as printed by --print-config.")
 @click.option(
     "--policy",
     "policies",
-    metavar="[NAME=]LINE",
+    metavar="[NAME=]SPEC",
     multiple=True,
-    help="A policy, by a name of yours; again for an A/B test.  [default: lmdp]",
+    help="Policy spec with an optional name; repeat for an A/B test.  [default: lmdp]",
 )
-@click.option(
-    "--split", metavar="NAME=WEIGHT", multiple=True, help="How many of the users a policy gets."
-)
-@click.option("--k", type=int, help="Items in a list, where a request does not say.")
+@click.option("--split", metavar="NAME=WEIGHT", multiple=True, help="Share of users for a policy.")
+@click.option("--k", type=int, help="Default number of items per list.")
 @click.option("--mix", type=float, help="Share of random items in lists, from 0 to 1.")
-@click.option("--seed", type=int, help="Same seed, same split of users.")
-@click.option("--rate", type=float, help="Requests a second that each client may make.")
-@click.option("--cors-origins", metavar="ORIGIN,...", help="Web pages that may call the service.")
+@click.option("--seed", type=int, help="Random seed.")
+@click.option("--rate", type=float, help="Maximum requests per second per client.")
+@click.option("--cors-origins", metavar="ORIGIN,...", help="Origins allowed by CORS.")
 @click.option("--log-level", help="debug, info, warning or error.")
 @click.option("--log-format", help="json or text.")
 @click.option(
     "--allow-anonymous",
     is_flag=True,
     default=None,
-    help="Let everybody in while no key was made, even beyond this machine.",
+    help="Allow requests without a key from other machines while no key exists.",
 )
 @click.option(
     "--replace-configuration",
     is_flag=True,
     default=None,
-    help="Start with other settings than the replicas that run, which then stop writing.",
+    help="Replace the configuration of running replicas, which then stop writing.",
 )
-@click.option("--open", "opens", is_flag=True, help="Open the page in a browser, if there is one.")
-@click.option("--print-config", is_flag=True, help="Print all settings as a file, and end.")
+@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
+@click.option("--print-config", is_flag=True, help="Print all settings as TOML and exit.")
 def serve(config: str | None, print_config: bool, opens: bool, **given: Any) -> None:
-    """Answer over HTTP: lists for users, feedback, and what was learnt.
+    """Serve recommendations and feedback over HTTP.
 
-    Without a word it serves the package's own learner, lmdp; --policy lmdh serves the paper's.
+    The default policy is lmdp, the package's own learner; --policy lmdh serves the paper's.
 
-    Settings come from flags, then from the environment (VARIEGATE_PORT=8080), then from the
-    file of --config or VARIEGATE_CONFIG, then from defaults; --print-config shows them all. It
-    listens to this machine alone, unless there are keys: see `variegate keys`.
+    Settings come from options, environment variables (VARIEGATE_PORT=8080), the file given by
+    --config or VARIEGATE_CONFIG, and defaults, in this order; --print-config shows them all. The
+    service accepts requests from this machine only, unless keys exist: see `variegate keys`.
 
     \b
     Examples:
@@ -84,7 +84,7 @@ def serve(config: str | None, print_config: bool, opens: bool, **given: Any) -> 
     from variegate.engine.settings import load_settings, settings_as_toml
     from variegate.service.run import serve as run
 
-    look_for_modules_here()
+    import_from_working_directory()
     settings = load_settings(_flags(given), config=config)
     if print_config:
         click.echo(settings_as_toml(settings), nl=False)
@@ -92,17 +92,8 @@ def serve(config: str | None, print_config: bool, opens: bool, **given: Any) -> 
     run(settings, announce=_announce_and_open if opens else _announce)
 
 
-def look_for_modules_here() -> None:
-    """Let Python find modules of this folder, as the installed command does not by itself.
-
-    A policy may be a class of one's own.
-    """
-    if (here := os.getcwd()) not in sys.path:
-        sys.path.append(here)
-
-
 def check_installed() -> None:
-    """Raise MissingExtraError unless the parts that the service is made of are there."""
+    """Raise MissingExtraError unless the packages of the service are installed."""
     from variegate.errors import MissingExtraError
 
     missing = [name for name in _NEEDED if find_spec(name) is None]
@@ -113,7 +104,7 @@ def check_installed() -> None:
 
 
 def _flags(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings that were said."""
+    """Return the settings given as options."""
     flags = {name: value for name, value in given.items() if value not in (None, ())}
     for name in ("policies", "split"):
         if name in flags:
@@ -125,11 +116,11 @@ def _pairs(name: str, texts: Iterable[str]) -> dict[str, str]:
     from variegate.errors import InputError
 
     pairs: dict[str, str] = {}
-    flag, form = ("policy", "NAME=LINE") if name == "policies" else ("split", "NAME=WEIGHT")
+    flag, form = ("policy", "NAME=SPEC") if name == "policies" else ("split", "NAME=WEIGHT")
     for text in texts:
-        said = _named(text) if flag == "policy" else text
-        own, equals, value = said.partition("=")
-        # "lmdh:ridge=1" is a line without a name: its first sign of equality is an option's.
+        pair = _named(text) if flag == "policy" else text
+        own, equals, value = pair.partition("=")
+        # "lmdh:ridge=1" is a spec without a name: its first equals sign belongs to an option.
         if not (equals and value) or ":" in own:
             raise InputError(f"`--{flag}` must read {form}, got {text!r}")
         if own.strip() in pairs:
@@ -139,7 +130,7 @@ def _pairs(name: str, texts: Iterable[str]) -> dict[str, str]:
 
 
 def _named(text: str) -> str:
-    """Return NAME=LINE, also for the name of a policy alone."""
+    """Return NAME=SPEC, also for the name of a policy alone."""
     from variegate.engine.experiment import default_spec
     from variegate.policies import POLICIES
 
@@ -154,7 +145,7 @@ def _announce_and_open(line: str) -> None:
 
 
 def _has_display() -> bool:
-    """Whether a browser would have a window: one for terminals would take this terminal over."""
+    """Whether a graphical browser can open; a text browser would take over the terminal."""
     if sys.platform in ("darwin", "win32"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,4 +1,4 @@
-"""`variegate simulate`: the paper's simulated experiment, while one watches."""
+"""`variegate simulate` and `ratios`: the paper's experiments with simulated users."""
 
 from typing import TYPE_CHECKING
 
@@ -15,25 +15,25 @@ BAR = 34
 @click.command()
 @click.option("--rounds", default=500, show_default=True, help="Lists shown to each user.")
 @click.option("--runs", default=8, show_default=True, help="Simulated users.")
-@click.option("--k", default=5, show_default=True, help="Items in a list.")
-@click.option("--seed", default=0, show_default=True, help="Same seed, same numbers.")
+@click.option("--k", default=5, show_default=True, help="Items per list.")
+@click.option("--seed", default=0, show_default=True, help="Random seed.")
 @click.option(
     "--out",
     type=click.Path(dir_okay=False),
-    help="Draw the curves to this file (.png, .svg or .pdf).",
+    help="Plot the curves to this file (.png, .svg or .pdf).",
 )
 def simulate(rounds: int, runs: int, k: int, seed: int, out: str | None) -> None:
-    """Play LMDH and its baselines against simulated users and watch their regret grow.
+    """Run LMDH and its baselines on simulated users and show their cumulative regret.
 
-    Each user has tastes that only the simulation knows. A policy's regret is what its lists
-    fall short of the best list there is; a learner's regret flattens.
+    Each simulated user has known weights. The regret of a list is the difference between its value
+    and that of the best list; the cumulative regret of a learner flattens.
 
     \b
     Examples:
         variegate simulate
         variegate simulate --rounds 2000 --runs 20 --out regret.png
     """
-    from rich.console import Console  # imported here, as all of it, to keep --help quick
+    from rich.console import Console  # imported here to keep --help fast
     from rich.live import Live
 
     from variegate.arrays import check_count
@@ -43,8 +43,8 @@ def simulate(rounds: int, runs: int, k: int, seed: int, out: str | None) -> None
     check_count(runs, 10_000, name="runs", of="the most that make sense")
     console = Console(highlight=False)
     console.print(
-        f"{runs} simulated users, {rounds} lists of {k} out of 20 items each. Regret: how far "
-        "the lists fall short of the best list."
+        f"{runs} simulated users, {rounds} lists of {k} out of 20 items each. Regret: value of the "
+        "best list minus value of the list shown."
     )
     simulation = Simulation(rounds=rounds, runs=runs, k=k, seed=seed)
     if console.is_terminal:
@@ -61,7 +61,7 @@ def simulate(rounds: int, runs: int, k: int, seed: int, out: str | None) -> None
         from variegate.evaluation.plots import draw_regret
 
         draw_regret(simulation, out)
-        console.print(f"Picture: {out}")
+        console.print(f"Plot: {out}")
 
 
 def _table(simulation: "Simulation", played: int) -> "Table":
@@ -92,22 +92,24 @@ def _verdict(simulation: "Simulation") -> str:
     labels = dict(zip(simulation.names, simulation.labels, strict=True))
     return (
         f"LMDH's regret is {share:.2f} times that of the best of the paper's other learners "
-        f"({labels[best]}), {regret['lmdh'] / regret['uniform']:.2f} times that of chance.\n"
+        f"({labels[best]}), {regret['lmdh'] / regret['uniform']:.2f} times that of random lists.\n"
         f"DC2B here: {labels['dc2b']}."
     )
 
 
 @click.command()
-@click.option("--users", default=1000, show_default=True, help="Users drawn, each with 20 items.")
-@click.option("--seed", default=0, show_default=True, help="Same seed, same numbers.")
+@click.option(
+    "--users", default=1000, show_default=True, help="Simulated users, each with 20 items."
+)
+@click.option("--seed", default=0, show_default=True, help="Random seed.")
 def ratios(users: int, seed: int) -> None:
-    """Measure each list search against the best list of all (the paper's approximation ratios).
+    """Compare each list search with the best list (the paper's approximation ratios).
 
     \b
     Example:
         variegate ratios --users 1000
     """
-    import numpy as np  # imported here to keep --help quick
+    import numpy as np  # imported here to keep --help fast
     from rich.console import Console
     from rich.progress import track
     from rich.table import Table
@@ -119,7 +121,7 @@ def ratios(users: int, seed: int) -> None:
     console, searches = Console(highlight=False), ("greedy", "non-oblivious", "local")
     drawn = track(
         approximation_ratios(searches, users=users, seed=seed),
-        "Looking at every list",
+        "Searching all lists",
         total=users,
         console=console,
         disable=not console.is_terminal,

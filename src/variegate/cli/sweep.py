@@ -1,4 +1,4 @@
-"""`variegate sweep`: a policy at many settings."""
+"""`variegate sweep`: a policy at a grid of settings."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -20,13 +20,13 @@ from variegate.cli.replay_options import (
 
 @click.command()
 @replaying
-@click.option("--policy", default="lmdh", show_default=True, help="What to vary.")
+@click.option("--policy", default="lmdh", show_default=True, help="Policy to vary.")
 @click.option(
     "--vary",
     "varied",
     multiple=True,
     required=True,
-    help="An option and its values: ridge=0.1,1,50. Repeat for every combination.",
+    help="An option and its values: ridge=0.1,1,50. Repeat for all combinations.",
 )
 def sweep(
     data: str,
@@ -38,9 +38,9 @@ def sweep(
     varied: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Replay a policy at every combination of some settings.
+    """Replay a policy at all combinations of some settings.
 
-    `k` can be varied as well: k=5,10,15.
+    `k` can be varied too: k=5,10,15.
 
     \b
     Examples:
@@ -67,7 +67,6 @@ def sweep(
     print_left_out(console, next(iter(found[lengths[0]].values())))
     for k, scores in found.items():
         say(console, f"{policy}, lists of {k}")
-        # What all rows have in common is said already.
         rows = {name.removeprefix(policy).lstrip(":,") or policy: scores[name] for name in scores}
         for measure in ("F1", "recall"):
             print_measure(console, rows, measure, extent.rounds)

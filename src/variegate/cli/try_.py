@@ -1,4 +1,4 @@
-"""`variegate try`: in the terminal you are the user."""
+"""`variegate try`: be the user, in the terminal."""
 
 import sys
 from contextlib import suppress
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from variegate.model.catalogue import Catalogue
     from variegate.policies import Policy
 
-#: On features no longer than 1, such as those of the bundled films, the paper's 50 outweighs
-#: dozens of lists, and nothing that a person does would be seen to matter.
+#: On feature vectors of norm up to 1, such as those of the bundled films, the paper's 50 outweighs
+#: dozens of lists, and picks would have no visible effect.
 RIDGE: Final = 1.0
-#: 27 made-up tastes before six lists of ten films found 39.9 that they liked, on average, with 0.1
-#: as with 0.3, and 38.1 with 1.
+#: 27 simulated users found on average 39.9 films they liked in six lists of ten with 0.1 and
+#: with 0.3, and 38.1 with 1.
 EXPLORATION: Final = 0.3
 
 HELP: Final = """\
-Type the numbers of those you would pick, such as 1 4 9 or 1,4,9, and Enter.
-Enter alone: none of them.  w: why these?  ?: this help.  q: done.
-Nothing is shown twice. "new in": far even from the nearest item above.
-Then you are told what was learnt: + for what you pick, - for what you pass by,
-"perhaps" where it could still be luck; and how far from the items above those
-stood that you picked, beside those you passed by."""
+Type the numbers of the items you would pick, such as 1 4 9 or 1,4,9, and Enter.
+Enter alone: none of them.  w: why these?  ?: this help.  q: quit.
+Nothing is shown twice. "new in": far from every item above it.
+After each list you see what was learnt: + for what you pick, - for what you
+skip, "perhaps" where the interval includes 0; and the mean distance to the
+items above, for the items that you picked and for those that you skipped."""
 
 
 @click.command("try")
 @click.option("--catalogue", metavar="FILE", help="Of `variegate build`.  [default: the films]")
-@click.option("--policy", default="lmdp", show_default=True, help="Who recommends.")
-@click.option("--k", default=10, show_default=True, help="Items in a list.")
-@click.option("--seed", default=0, show_default=True, help="For policies that draw.")
-@click.option("--ridge", type=float, help=f"Caution in learning, for lmdh.  [default: {RIDGE:g}]")
+@click.option("--policy", default="lmdp", show_default=True, help="Policy that recommends.")
+@click.option("--k", default=10, show_default=True, help="Items per list.")
+@click.option("--seed", default=0, show_default=True, help="Random seed, for stochastic policies.")
+@click.option("--ridge", type=float, help=f"Ridge weight, for lmdh.  [default: {RIDGE:g}]")
 @click.option(
     "--exploration",
     type=float,
-    help=f"Curiosity; 0 has none.  [default: the policy's, {EXPLORATION:g} for lmdh]",
+    help=f"Exploration; 0 is none.  [default: the policy's, {EXPLORATION:g} for lmdh]",
 )
 def try_(
     catalogue: str | None,
@@ -52,11 +52,11 @@ def try_(
     ridge: float | None,
     exploration: float | None,
 ) -> None:
-    """Be the user: pick from lists, and watch what is learnt of you.
+    """Be the user: pick from lists, and watch what is learnt.
 
-    Ten films at a time, or the items of any catalogue. Type the numbers of those you would
-    pick; it learns what you like and how varied you want it, and says so. Picks can come from
-    a pipe as well, a line a list.
+    Each list has ten films, or items of any catalogue. Type the numbers of the items you would
+    pick; the policy learns what you like and how varied a list you want, and prints it. Picks
+    can come from a pipe, one line per list.
 
     \b
     Examples:
@@ -76,11 +76,11 @@ def try_(
     with console.status("Opening the catalogue"):
         items = film_catalogue() if catalogue is None else Catalogue.load(catalogue)
         session = Session(_policy(policy, items, options), k=k, rng=seed)
-        session.slate()  # the first one waits for numba
-    # A pipe may bring any bytes: what cannot be read is a wrong answer, not the end.
+        session.slate()  # compiles the kernels
+    # A pipe may contain any bytes: invalid ones are an invalid answer, not the end.
     with suppress(AttributeError):
         sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
-    Conversation(console, session).hold()
+    Conversation(console, session).run()
 
 
 def _policy(text: str, items: "Catalogue", given: dict[str, float]) -> "Policy":
@@ -95,29 +95,29 @@ def _policy(text: str, items: "Catalogue", given: dict[str, float]) -> "Policy":
 
 
 class Conversation:
-    """A session in a terminal, or over a pipe."""
+    """A session in a terminal or over a pipe."""
 
     def __init__(self, console: "Console", session: "Session") -> None:
 
         self.session = session
         self.screen = Screen(console, session)
-        # Over a pipe nobody sees what is typed: then it is printed, so that the text reads well.
+        # Input from a pipe is not visible: print it.
         self.echoes = not sys.stdin.isatty()
 
-    def hold(self) -> None:
-        """Ask and learn until the person is done, the items are, or there is no more to read."""
+    def run(self) -> None:
+        """Show lists and learn until the user quits, the items are used up, or the input ends."""
         self.screen.greet(HELP)
         with suppress(KeyboardInterrupt):
             while not self.session.is_over:
-                picks = self._asked()
+                picks = self._ask()
                 if picks is None:
                     break
                 self.session.answer(picks)
                 self.screen.show_learnt()
         self.screen.show_summary()
 
-    def _asked(self) -> tuple[int, ...] | None:
-        """Show the list and return the picks, or None where there are no more to come."""
+    def _ask(self) -> tuple[int, ...] | None:
+        """Show the list and return the picks, or None at the end."""
         from variegate.demo import Wish, read_answer
         from variegate.errors import InputError
 
@@ -140,7 +140,7 @@ class Conversation:
 
     def _line(self) -> str | None:
         try:
-            # The prompt is for `input` to print, so that editing the line leaves it alone.
+            # `input` prints the prompt, so that editing the line keeps it.
             line = input("Your picks: ")
         except EOFError:
             self.screen.end_line()
@@ -150,19 +150,19 @@ class Conversation:
         return line
 
 
-#: Up to so many distances have a column each under `why`; more are summed.
-MOST_COLUMNS: Final = 4
-#: Letters of the name of an attribute or a distance.
-LONGEST_NAME: Final = 10
-#: Columns of the screen below which less is said, and from which on more.
+#: With more distances than this, `why` shows their sum.
+MAX_COLUMNS: Final = 4
+#: Maximum length of the name of an attribute or a distance.
+MAX_NAME: Final = 10
+#: Screens narrower than this show less, wider ones more.
 NARROW: Final = 78
 WIDE: Final = 100
-#: Picks named in the end.
-MOST_TITLES: Final = 12
+#: Maximum number of picks in the summary.
+MAX_TITLES: Final = 12
 
 
 class Screen:
-    """Prints a session: lists, reasons, what was learnt."""
+    """Prints a session: lists, explanations, what was learnt."""
 
     def __init__(self, console: "Console", session: "Session") -> None:
         from variegate.demo import shown_attributes, typical_distances
@@ -173,21 +173,21 @@ class Screen:
         self._is_wide = console.width >= WIDE
 
     def greet(self, help_text: str) -> None:
-        """Say what there is and what to do."""
+        """Print an introduction."""
         policy = self.session.policy
         say(self.console, f"{len(policy.catalogue):,} items, {policy.label}. You are the user.")
         self.console.print(help_text, style="dim")
 
     def note(self, text: str) -> None:
-        """Print a line of talk."""
+        """Print a message."""
         say(self.console, text)
 
     def end_line(self) -> None:
-        """End the line of a prompt that was not answered."""
+        """End the line of an unanswered prompt."""
         self.console.print()
 
     def show_slate(self) -> None:
-        """Print the list that waits for an answer."""
+        """Print the current list."""
         from rich.table import Table
 
         from variegate.demo import new_in
@@ -196,7 +196,7 @@ class Screen:
         table = Table(box=None, pad_edge=False, header_style="dim")
         table.add_column("", justify="right", style="bold", no_wrap=True)
         for name in ("", *self._attributes):
-            table.add_column(shortened(name, LONGEST_NAME))
+            table.add_column(shortened(name, MAX_NAME))
         table.add_column("new in", style="dim")
         columns = [self._cells(name) for name in self._attributes]
         new = new_in(catalogue, slate.items, self._typical, most=1 + self._is_wide)
@@ -205,22 +205,22 @@ class Screen:
                 str(place + 1),
                 one_line(catalogue.titles[row]),
                 *(column[place] for column in columns),
-                ", ".join(shortened(name, LONGEST_NAME) for name in new[place]),
+                ", ".join(shortened(name, MAX_NAME) for name in new[place]),
             )
         self.console.print(f"\nList {len(self.session.turns) + 1}", style="bold")
         self.console.print(table)
 
     def show_why(self) -> None:
-        """Print the parts that each item's score is the sum of."""
+        """Print the terms of each item's score."""
         slate, catalogue = self.session.slate(), self.session.catalogue
         why = self.session.policy.explain(slate)
         names, parts = (
-            [shortened(name, LONGEST_NAME) for name in why.diversity_names],
+            [shortened(name, MAX_NAME) for name in why.diversity_names],
             why.diversity,
         )
-        if len(names) > MOST_COLUMNS or self.console.width < NARROW:
-            names, parts = ["variety"], parts.sum(axis=1, keepdims=True)
-        numbers = ("itself", *names, "curiosity", "score")
+        if len(names) > MAX_COLUMNS or self.console.width < NARROW:
+            names, parts = ["diversity"], parts.sum(axis=1, keepdims=True)
+        numbers = ("relevance", *names, "exploration", "score")
         table = plain_table("#", "", *numbers, right=("#", *numbers))
         left = self.console.width - sum(max(len(name), 5) + 2 for name in numbers) - 4
         for place, row in enumerate(slate.items):
@@ -232,11 +232,10 @@ class Screen:
                 _signed(slate.scores[place]),
             )
         self.console.print(table)
-        note = "itself: what it is. " + (f"{', '.join(names)}: what it adds. " if names else "")
-        self.console.print(f"{note}curiosity: how little is known of it.", style="dim")
+        self.console.print("The score is the sum of the other columns.", style="dim")
 
     def show_learnt(self) -> None:
-        """Print what the last answer led to."""
+        """Print what was learnt from the last answer."""
         turn = self.session.turns[-1]
         self.console.print(f"\nPicked {turn.hits} of {len(turn.slate)}.", style="bold", end=" ")
         self._show_hits()
@@ -244,22 +243,22 @@ class Screen:
         self._show_variety()
 
     def show_summary(self) -> None:
-        """Print how it went, in the end."""
+        """Print a summary of the session."""
         session = self.session
         if not session.turns:
-            self.console.print("\nNothing was answered, so nothing was learnt.")
+            self.console.print("\nNo list was answered, so nothing was learnt.")
             return
         shown = sum(len(turn.slate) for turn in session.turns)
-        over = " That was all there is." if session.is_over else ""
+        over = " All items were shown." if session.is_over else ""
         self.console.print(
             f"\nDone: {sum(session.hits)} picks of {shown} shown.{over}", style="bold", end=" "
         )
         self._show_hits()
         if session.picked:
             titles = [one_line(session.catalogue.titles[row]) for row in session.picked]
-            more = len(titles) - MOST_TITLES
+            more = len(titles) - MAX_TITLES
             last = f" and {more} more" if more > 0 else ""
-            self.console.print(f"You picked {', '.join(titles[:MOST_TITLES])}{last}.")
+            self.console.print(f"You picked {', '.join(titles[:MAX_TITLES])}{last}.")
         self._show_taste()
         self._show_variety()
 
@@ -272,14 +271,14 @@ class Screen:
         taste = taste_of(self.session.policy)
         groups = (
             ("you like", taste.likes),
-            ("you pass by", taste.avoids),
+            ("you skip", taste.avoids),
             ("perhaps", taste.leans),
         )
         for heading, beliefs in groups:
             if beliefs:
                 self._row(heading, _said(beliefs))
         if taste.is_empty:
-            self._row("taste", "nothing to say of it yet")
+            self._row("likes", "nothing learnt yet")
 
     def _show_variety(self) -> None:
         from variegate.demo import varieties, wish_in_words
@@ -287,22 +286,22 @@ class Screen:
         found = varieties(self.session)
         if not found:
             return
-        numbers = () if self.console.width < NARROW else ("picked", "passed")
-        headings = ("your picks", "it thinks you want", *([""] if numbers else []))
-        table = plain_table("variety of", *numbers, *headings, right=numbers)
+        numbers = () if self.console.width < NARROW else ("picked", "skipped")
+        headings = ("your picks", "learnt diversity", *(["weight"] if numbers else []))
+        table = plain_table("diversity of", *numbers, *headings, right=numbers)
         for variety in found:
             belief = variety.belief
-            request = wish_in_words(belief)
-            cells = [shortened(variety.name, LONGEST_NAME), variety.contrast.value, request]
+            learnt = wish_in_words(belief)
+            cells = [shortened(variety.name, MAX_NAME), variety.contrast.value, learnt]
             if numbers:
                 cells[1:1] = [_number(variety.picked), _number(variety.passed)]
                 cells.append(f"{_signed(belief.weight)} ± {belief.half_width:.2f}")
             table.add_row(*cells)
         self.console.print(table)
-        least = self.session.policy.diversity_floor
-        if least > 0:
+        floor = self.session.policy.diversity_floor
+        if floor > 0:
             self.console.print(
-                f"Lists count each for at least {_signed(least)}, whatever was learnt.", style="dim"
+                f"The policy uses a weight of at least {_signed(floor)} for each.", style="dim"
             )
 
     def _row(self, heading: str, text: str) -> None:
@@ -315,7 +314,7 @@ class Screen:
         self.console.print(table)
 
     def _cells(self, name: str) -> "list[Text]":
-        """Return an attribute's values down the list; what was there above is dim."""
+        """Return an attribute's values down the list; labels seen above are dim."""
         from rich.text import Text
 
         from variegate.demo import in_short
@@ -340,4 +339,4 @@ def _number(mean: float) -> str:
 
 
 def _signed(number: float) -> str:
-    return f"{round(number, 2) + 0.0:+.2f}"  # 0 is added so that nothing is -0.00
+    return f"{round(number, 2) + 0.0:+.2f}"  # adding 0 avoids -0.00

@@ -1,4 +1,4 @@
-"""`variegate choose`: settings that suit one's users, without a sweep."""
+"""`variegate tune`: settings of lmdp, chosen on training users."""
 
 import shlex
 from contextlib import suppress
@@ -33,51 +33,51 @@ if TYPE_CHECKING:
     type=int,
     multiple=True,
     metavar="N",
-    help="Keep the test users of this split out; repeat for several.  [default: use all users]",
+    help="Exclude the test users of this split; repeatable.  [default: use all users]",
 )
 @click.option("--folds", default=1, show_default=True, help="Splits of the training users.")
-@click.option("--users", default=200, show_default=True, help="At most so many users a fold.")
-@click.option("--rounds", default=30, show_default=True, help="Lists a user.")
-@click.option("--k", default=10, show_default=True, help="Items in a list.")
-@click.option("--seed", default=0, show_default=True, help="Same seed, same choice.")
+@click.option("--users", default=200, show_default=True, help="Maximum users per fold.")
+@click.option("--rounds", default=30, show_default=True, help="Lists per user.")
+@click.option("--k", default=10, show_default=True, help="Items per list.")
+@click.option("--seed", default=0, show_default=True, help="Random seed.")
 @click.option(
     "--distance",
     "distances",
     multiple=True,
     metavar="NAME",
-    help="cosine, angular, euclidean, genres or years; repeat for several.  [default: cosine]",
+    help="cosine, angular, euclidean, genres or years; repeatable.  [default: cosine]",
 )
-@click.option("--no-promises", is_flag=True, help="Nothing but F1 counts.")
-@click.option("--workers", type=int, help="Processes; as many as cores by default.")
-@click.option("--out", metavar="FILE", help="Save all that was tried, such as chosen.json.")
+@click.option("--no-constraints", is_flag=True, help="Maximise F1 alone.")
+@click.option("--workers", type=int, help="Processes.  [default: number of cores]")
+@click.option("--out", metavar="FILE", help="Save all settings tried, such as tuned.json.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-def choose(
+def tune(
     datasets: tuple[str, ...],
     splits: tuple[int, ...],
     distances: tuple[str, ...],
-    no_promises: bool,
+    no_constraints: bool,
     workers: int | None,
     out: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Choose settings of lmdp on training users alone, one set for all DATASETS.
+    """Tune the settings of lmdp on training users, one set for all DATASETS.
 
-    A data set is ml-100k, ml-1m or anime, or a table of your own (CSV, TSV, Parquet); if none
-    is given, all that are in the data folder are used. Its users are split 80/20, vectors, a
-    prior and popularity are learnt from the 80, and the others are shown lists, with other
-    settings each time: one setting after the other, from the defaults, until none gets better.
+    A data set is ml-100k, ml-1m or anime, or a table of your own (CSV, TSV, Parquet); by default
+    all in the data folder. Its users are split 80/20; embeddings, a prior and popularity are
+    fitted to the 80%, and the others are replayed. Settings are varied one at a time, starting
+    from the defaults, until none improves (coordinate descent).
 
-    The best settings have the highest score: mean F1 over rounds, that of lmdh being 1, less
-    5 times the share by which each of these is missed: recall at rounds 5, 10 and 30 no lower
-    than that of logrank and at 1 at least 70% of it; F1 at 1, 5, 10 and 30 at least 105% of
-    lmdh's and F2 no lower. A setting stays as it is unless the score rises by 0.001.
+    The score of a setting is its mean F1 over rounds divided by that of lmdh, minus 5 times the
+    relative violation of each constraint: recall at rounds 5, 10 and 30 at least that of logrank,
+    and at round 1 at least 70% of it; F1 at rounds 1, 5, 10 and 30 at least 105% of lmdh's, and F2
+    at least lmdh's. A setting changes only if the score rises by 0.001.
 
     \b
     Examples:
-        variegate choose ml-100k ml-1m anime --split 0 --out chosen.json
-        variegate choose clicks.csv --user uid --item sku --folds 3
-        variegate fit-prior clicks.csv --settings chosen.json --out prior.npz
+        variegate tune ml-100k ml-1m anime --split 0 --out tuned.json
+        variegate tune clicks.csv --user uid --item sku --folds 3
+        variegate fit-prior clicks.csv --settings tuned.json --out prior.npz
     """
     from variegate.cli.fit_prior import bars, checked_workers
     from variegate.cli.output import plain_console
@@ -94,7 +94,7 @@ def choose(
             found,
             protocol=_protocols(found, distances),
             split=splits,
-            constraints=None if no_promises else Constraints(),
+            constraints=None if no_constraints else Constraints(),
             workers=count,
             cache=cache_folder(),
             progress=tell,
@@ -105,21 +105,21 @@ def choose(
     if as_json:
         print_json(chosen.as_json())
         return
-    _tell(console, chosen, target, next(iter(datasets or found)))
+    _print(console, chosen, target, next(iter(datasets or found)))
 
 
-def _tell(console: "Console", chosen: "TuningResult", target: "Path | None", first: str) -> None:
+def _print(console: "Console", chosen: "TuningResult", target: "Path | None", first: str) -> None:
     from variegate.cli.output import say
 
     for line in chosen.describe():
         say(console, line)
     say(console, f"\n{chosen.settings.policy_spec('prior.npz')}", style="bold")
     if target is None:
-        say(console, "Keep it with --out chosen.json")
+        say(console, "Save it with --out tuned.json")
         return
-    # The noise and the spread of beta are in the prior, not in the policy's line.
+    # Noise and covariance of beta are part of the prior, not of the policy spec.
     words = ["variegate", "fit-prior", first, "--settings", str(target), "--out", "prior.npz"]
-    say(console, f"{target}: all that was tried")
+    say(console, f"{target}: all settings tried")
     say(console, f"Next: {shlex.join(words)}")
 
 
@@ -132,11 +132,11 @@ def _read(names: tuple[str, ...], table: list[Any]) -> "dict[str, Dataset]":
             with suppress(DataError):
                 found[name] = known.load(find_dataset(name))
         if not found:
-            raise DataError("no data set is there: run `variegate fetch`, or give a table")
+            raise DataError("no data set found: run `variegate fetch`, or give a table")
     for name in names:
         data = dataset_of(name, *table)
         if data.name in found:
-            raise InputError(f"`datasets` must be given once each, got {data.name!r} twice")
+            raise InputError(f"`datasets` must be distinct, got {data.name!r} twice")
         found[data.name] = data
     return found
 

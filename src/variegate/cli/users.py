@@ -1,4 +1,4 @@
-"""`variegate users`: out of a service, and into one."""
+"""`variegate users`: export and import."""
 
 import sys
 from contextlib import nullcontext
@@ -17,10 +17,10 @@ from variegate.errors import VariegateError
 
 @click.group()
 def users() -> None:
-    """Back up a service's store as lines of JSON, or restore it.
+    """Export or import the users of a service as JSON lines.
 
-    An export has the users, with all that was learnt, shown, given and answered, the items that
-    were added, changed or retired at run time, and fitted priors. Keys are not in it. Both
+    An export contains the users with their states, slates and feedback, the items that were
+    added, changed or retired at run time, and fitted priors. It does not contain keys. Both
     commands work while the service runs.
 
     \b
@@ -32,12 +32,12 @@ def users() -> None:
 
 @users.command("export")
 @of_a_service
-@click.option("--out", default="-", metavar="FILE", help="Where to; - is the screen.")
+@click.option("--out", default="-", metavar="FILE", help="File to write; - is standard output.")
 def export(store: str | None, catalogue: str | None, config: str | None, out: str) -> None:
-    """Write a backup: a header, changed items, fitted priors, then every user.
+    """Write a backup: a header, changed items, fitted priors, and all users.
 
-    Each user is as of one moment. Restore it with `users import`, into a store of either kind over
-    the same catalogue.
+    Each user is exported consistently, in one transaction. Restore the file with `users import`,
+    into a store of either kind over the same catalogue.
 
     \b
     Examples:
@@ -54,22 +54,22 @@ def export(store: str | None, catalogue: str | None, config: str | None, out: st
             for line in export_lines(executor.store, executor.live):
                 file.write(line)
                 written += line.startswith(USER)
-    # Beside the output, so that a pipe gets nothing but the export.
+    # On stderr, so that a pipe receives only the export.
     click.echo(f"{written} users exported.", err=is_screen)
 
 
 @users.command("import")
 @click.argument("file", metavar="FILE")
 @of_a_service
-@click.option("--replace", is_flag=True, help="Replace what is there already and differs.")
+@click.option("--replace", is_flag=True, help="Replace existing users and items that differ.")
 def import_(
     file: str, store: str | None, catalogue: str | None, config: str | None, replace: bool
 ) -> None:
-    """Take in the lines of FILE, as `users export` wrote them.
+    """Import a FILE written by `users export`.
 
-    All lines are checked before any is written, so that a broken file changes nothing. Then they
-    are taken in by pieces, each user whole or not at all. What is there already with the same
-    content stays, so that an import that was interrupted is finished by running it again.
+    All lines are checked before any is written, so a broken file changes nothing. Each user is
+    imported completely or not at all. Existing users with the same content are kept, so an
+    interrupted import can be completed by running it again.
 
     \b
     Examples:
@@ -83,25 +83,25 @@ def import_(
         served(settings, create=True) as executor,
         progress_bar(console, "Users") as (tell, _),
     ):
-        users, items = imported(executor, file, replace=replace, progress=tell)
+        users, items = import_users(executor, file, replace=replace, progress=tell)
     more = f", {items} items and priors" if items else ""
     say(console, f"{users} users{more} imported.")
 
 
-#: Bytes for one parsed line: a process of its own may take more than a service.
+#: Maximum bytes of one parsed line; larger than in the service, since this is a separate process
 _MAX_COST: Final = 2**31
 
 
-def imported(
+def import_users(
     executor: Executor,
     path: str,
     *,
     replace: bool = False,
     progress: Progress = lambda _done, _of: None,
 ) -> tuple[int, int]:
-    """Take in a file's lines; return how many users, and how many items and priors.
+    """Import a file; return the number of users, and of items and priors.
 
-    Every line is checked first; what can be wrong with one alone changes nothing.
+    All lines are checked first, so an invalid line changes nothing.
     """
     file = ImportFile(path, f"{path}:", _MAX_COST)
     plan = plan_import(
