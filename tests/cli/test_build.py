@@ -129,7 +129,7 @@ def test_share_of_the_users_and_the_most_popular_items_are_kept(out: Path) -> No
     run(*words, "--out", out)
     whole = Catalogue.load(out)
 
-    assert "Learning from 754 of the users: " in output
+    assert "Fitting to 754 of the users: " in output
     popularity = dict(zip(whole.ids, whole.attributes["popularity"], strict=True))
     left_out = set(whole.ids) - set(made.ids)
     assert len(made) == 100
@@ -149,7 +149,7 @@ def test_second_training_is_taken_from_the_cache(stars: Path, out: Path, cache: 
     first, second = run(*rated(stars, out)), run(*rated(stars, out))
 
     assert "taken from the cache" not in first
-    assert "Vectors were learnt before: taken from the cache" in second
+    assert "Embeddings taken from the cache" in second
     assert len(list(cache.iterdir())) == 1
 
 
@@ -166,7 +166,7 @@ def test_bar_is_drawn_on_a_terminal_only(
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1" if watched else "")
 
-    assert ("Learning vectors" in run(*rated(stars, out))) == watched
+    assert ("Fitting embeddings" in run(*rated(stars, out))) == watched
 
 
 def test_ratings_come_with_the_item_table_that_is_named(stars: Path, shop: Path, out: Path) -> None:
@@ -383,5 +383,5 @@ def test_place_that_cannot_be_written_is_told_before_anything_is_done(
 
     assert fail(*words, tmp_path) == f"{tmp_path}: cannot be written: it is a folder"
     assert "there is no folder" in fail(*words, tmp_path / "none" / "shop.npz")
-    assert "would replace its source" in fail(*words, tmp_path / "." / "shop.csv")
+    assert "would overwrite its source" in fail(*words, tmp_path / "." / "shop.csv")
     assert shop.read_text(encoding="utf-8") == SHOP

@@ -92,7 +92,7 @@ def test_bar_is_drawn_on_a_terminal_only(
 
     output = run("fetch", "ml-100k", "--to", tmp_path)
 
-    assert ("Fetching ml-100k" in output) == watched
+    assert ("Downloading ml-100k" in output) == watched
 
 
 def test_mirror_that_gives_something_else_leaves_nothing(url: str, tmp_path: Path) -> None:

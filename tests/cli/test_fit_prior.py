@@ -95,9 +95,9 @@ def test_settings_are_chosen_kept_and_used(here: Path, with_catalogue: bool) -> 
         run("build", "ratings", "--table", here, *SMALL, "--out", "shop.npz")
         words = ("--catalogue", "shop.npz", "--likes", here)
 
-    more = ("--choose", "--users", 4, "--workers", 1)
+    more = ("--tune", "--users", 4, "--workers", 1)
     output = run("fit-prior", *words, *more, "--out", "prior.npz")
-    chosen, (_, line) = TuningResult.load("prior-chosen.json"), policy_of(output)
+    chosen, (_, line) = TuningResult.load("prior-tuned.json"), policy_of(output)
 
     assert chosen.users == {"likes": 4}
     assert line == chosen.settings.policy_spec("prior.npz")
@@ -107,10 +107,10 @@ def test_settings_are_chosen_kept_and_used(here: Path, with_catalogue: bool) -> 
 def test_settings_that_were_chosen_before_are_used(here: Path) -> None:
     usual = LearnerSettings().noise_factor
     settings = LearnerSettings(0.7, 0.2, 0.9, 40.0, noise_factor=3 * usual, beta_variance=0.09)
-    TuningResult(settings, (), {}, (), ("cosine",), 1, 30, 10, 0).save("chosen.json")
+    TuningResult(settings, (), {}, (), ("cosine",), 1, 30, 10, 0).save("tuned.json")
 
     run("fit-prior", here, *SMALL, "--out", "plain.npz")
-    words = ("--settings", "chosen.json", "--out", "prior.npz")
+    words = ("--settings", "tuned.json", "--out", "prior.npz")
     _, line = policy_of(run("fit-prior", here, *SMALL, *words))
     plain, prior = Prior.load("plain.npz"), Prior.load("prior.npz")
 
@@ -141,8 +141,8 @@ def test_inspect_tells_a_prior_in_words(here: Path) -> None:
         (("--catalogue", "shop.npz"), "give DATA, or both --catalogue and --likes"),
         (("--catalogue", "shop.npz", "--likes", "LIKES"), "no catalogue at shop.npz"),
         (("LIKES", "--settings", "none.json"), "no tuned settings at none.json"),
-        (("LIKES", "--catalogue-out", "p.npz"), "the catalogue would replace its source"),
-        (("LIKES", "--choose", "--settings", "x"), "give --settings or --choose, not both"),
+        (("LIKES", "--catalogue-out", "p.npz"), "it would overwrite its source"),
+        (("LIKES", "--tune", "--settings", "x"), "--settings excludes --tune"),
         (("ml-100",), "got 'ml-100': did you mean 'ml-100k'?"),
     ],
 )
@@ -157,4 +157,4 @@ def test_likes_of_other_items_are_one_line(here: Path) -> None:
 
     line = fail("fit-prior", "--catalogue", "other.npz", "--likes", here, "--out", "p.npz")
 
-    assert line == "other.npz: none of the 50 items that likes tells of is in it"
+    assert line == "other.npz: none of the 50 items of likes is in it"

@@ -44,8 +44,8 @@ def test_counts_features_and_distances_are_shown(file: Path) -> None:
     assert "space     -1.00  0.20     1.00      3\n" in output
     assert "[town]     0.00  0.40     1.00      2\n" in output
     # 1 - cos: .2, 1, 2, .4, 1.8, 1
-    assert "cosine  cosine      no      1.067    2.000   2.000  all 6\n" in output
-    assert "genres  jaccard     yes     0.944    1.000   1.000  all 6\n" in output
+    assert "cosine  cosine      no      1.067    2.000    2.000  all 6\n" in output
+    assert "genres  jaccard     yes     0.944    1.000    1.000  all 6\n" in output
 
 
 def test_neighbours_come_nearest_first_with_what_is_compared(file: Path) -> None:
@@ -62,7 +62,7 @@ def test_neighbours_come_nearest_first_with_what_is_compared(file: Path) -> None
 
 
 def test_most_different_pair_and_how_many_are_as_far(file: Path) -> None:
-    lines = run("inspect", file).split("Most different\n")[1].splitlines()
+    lines = run("inspect", file).split("Most distant\n")[1].splitlines()
 
     assert [line.rstrip() for line in lines[:4]] == [
         "by cosine  title",
@@ -87,7 +87,7 @@ def test_item_is_named_by_its_id_or_a_part_of_its_title(
 def test_part_of_several_titles_means_the_first_and_names_the_others(file: Path) -> None:
     output = run("inspect", file, "--item", "alien")
 
-    assert "Nearest to Alien [1] (id a)\nThat fits Aliens too.\n" in output
+    assert "Nearest to Alien [1] (id a)\nAlso matches Aliens.\n" in output
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_best_known_item_is_the_default(tmp_path: Path) -> None:
 def test_features_listed_are_those_that_vary_most(file: Path) -> None:
     output = run("inspect", file, "--features", "1")
 
-    assert "The 1 features that vary most, of 2:" in output
+    assert "1 of 2 features, by variance" in output
     assert "space " in output
     assert "[town]" not in output
 
@@ -129,16 +129,16 @@ def test_catalogue_with_one_item_can_be_looked_at(distances: list[str], tmp_path
 
     assert f": 1 item, 1 feature, {len(distances)} distance" in output
     assert ("No distances" in output) == (not distances)
-    assert ("there are no two items" in output) == bool(distances)
+    assert ("fewer than two items" in output) == bool(distances)
 
 
 def test_sample_is_said_and_seeded(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking, "MOST_WORK", 9)
+    monkeypatch.setattr(looking, "MAX_WORK", 9)
 
     first, again, other = (run("inspect", file, "--seed", seed) for seed in "001")
 
     assert first == again != other
-    assert "it is those of items drawn with seed 0." in first
+    assert "of a random sample of items (seed 0)." in first
     assert "As far apart: no other pair, of 1 drawn" in first
 
 

@@ -41,13 +41,13 @@ def test_made_key_opens_the_service(url: str) -> None:
 
 
 def test_list_shows_keys_and_no_secret(url: str) -> None:
-    assert run("keys", "list") == "No keys yet: make one with `variegate keys make --name me`.\n"
+    assert run("keys", "list") == "No keys yet: create one with `variegate keys make --name me`.\n"
     key = made("--name", "shop")
     _, own_id, secret = key.split("_")
 
     listed = run("keys", "list", "--store", url)
 
-    assert listed.splitlines()[0].split() == ["id", "role", "name", "made", "revoked"]
+    assert listed.splitlines()[0].split() == ["id", "role", "name", "created", "revoked"]
     assert listed.splitlines()[1].split()[:3] == [own_id, "client", "shop"]
     assert secret not in listed
 

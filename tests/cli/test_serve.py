@@ -76,8 +76,8 @@ def test_printed_settings_can_be_given_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--policy", "lmhd"), "`--policy` must read NAME=LINE, got 'lmhd'"),
-        (("--policy", "lmdh:ridge=1"), "`--policy` must read NAME=LINE, got 'lmdh:ridge=1'"),
+        (("--policy", "lmhd"), "`--policy` must read NAME=SPEC, got 'lmhd'"),
+        (("--policy", "lmdh:ridge=1"), "`--policy` must read NAME=SPEC, got 'lmdh:ridge=1'"),
         (("--split", "a"), "`--split` must read NAME=WEIGHT, got 'a'"),
         (("--policy", "a=mmr", "--policy", "a=lsb"), "`--policy` must name each policy once"),
         (("--policy", "a=mrm"), "`policies.a`: `policy` must be one of"),

@@ -22,7 +22,7 @@ def test_simulate_prints_a_row_for_each_policy_and_a_verdict() -> None:
     for label in ("LMDH", "LMDH (greedy, α = 0)", "C2UCB", "LSB", "DC2B", "Uniform"):
         assert label in output
     assert "regret after 3 lists" in output
-    assert "times that of chance" in output
+    assert "times that of random lists" in output
     assert "reconstructed" in output
 
 
@@ -41,7 +41,7 @@ def test_simulate_draws_a_picture(tmp_path: Path) -> None:
     output = run("simulate", "--rounds", "3", "--runs", "1", "--out", str(picture))
 
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert f"Picture: {picture.name}" in output.replace("\n", "").replace(f"{tmp_path}/", "")
+    assert f"Plot: {picture.name}" in output.replace("\n", "").replace(f"{tmp_path}/", "")
 
 
 def test_ratios_stand_beside_the_papers() -> None:

@@ -98,9 +98,9 @@ def test_nothing_at_hand_says_what_to_run(tmp_path: Path) -> None:
 
 def test_path_that_is_nothing_is_one_line(tmp_path: Path) -> None:
     assert fail("stats", tmp_path / "ml").endswith(
-        "ml: no such file or folder, and no data set's name: they are ml-100k, ml-1m, anime"
+        "ml: no such file or folder, and not the name of a data set: ml-100k, ml-1m, anime"
     )
-    assert "no known data set: expected u.data and u.item, or " in fail("stats", tmp_path)
+    assert "not a known data set: expected u.data and u.item, or " in fail("stats", tmp_path)
 
 
 def test_zip_that_is_cut_off_is_one_line(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_picks_are_learnt_from_and_told_by_name(shop: str) -> None:
 
 
 def test_the_least_variety_is_told(shop: str) -> None:
-    lines = "Lists count each for at least +0.18, whatever was learnt."
+    lines = "The policy uses a weight of at least +0.18 for each."
     words = ("--catalogue", shop, "--k", "2")
     # The floor of lmdp is shared by two distances, and rises from 0.35 to 0.8 in all.
     assert lines in play("1\n", *words).stdout
@@ -63,11 +63,11 @@ def test_the_least_variety_is_told(shop: str) -> None:
     [
         ("1 2\n\nq\n", "Done: 2 picks of 4 shown."),
         ("1,2\n\n", "Done: 2 picks of 4 shown."),
-        ("1 2\n\n1\n", "Done: 3 picks of 6 shown. That was all there is."),
+        ("1 2\n\n1\n", "Done: 3 picks of 6 shown. All items were shown."),
         ("\n", "Done: 0 picks of 2 shown."),
         ("1 2", "Done: 2 picks of 2 shown."),
-        ("q\n", "Nothing was answered, so nothing was learnt."),
-        ("", "Nothing was answered, so nothing was learnt."),
+        ("q\n", "No list was answered, so nothing was learnt."),
+        ("", "No list was answered, so nothing was learnt."),
     ],
 )
 def test_every_end_has_a_summary(shop: str, lines: str, summary: str) -> None:
@@ -93,7 +93,7 @@ def test_help_and_reasons_do_not_use_up_the_list(shop: str) -> None:
     output = play("?\nw\n2\n", "--catalogue", shop, "--k", "3").stdout
 
     assert output.count("Enter alone: none of them.") == 2
-    assert re.search(r"# +itself +colours +size +curiosity +score", output)
+    assert re.search(r"# +relevance +colours +size +exploration +score", output)
     assert "By list: 1\n" in output
 
 

@@ -2,8 +2,7 @@
 
 import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -174,24 +173,6 @@ def _sibling(place: Path, ending: str) -> Path:
     return place.with_name(f"{place.stem}{ending}")
 
 
-@contextmanager
-def bars(console: "Console") -> Iterator[Callable[[str, int, int], None]]:
-    """Yield a function that shows the progress of a stage: its name, steps done, total."""
-    from variegate.cli.output import Progress, progress_bar
-
-    shown: dict[str, Progress] = {}
-    with ExitStack() as drawn:
-
-        def tell(doing: str, done: int, of: int) -> None:
-            if doing not in shown:
-                drawn.close()  # two bars cannot be drawn at once
-                shown.clear()
-                shown[doing], _ = drawn.enter_context(progress_bar(console, doing))
-            shown[doing](done, of)
-
-        yield tell
-
-
 def checked_workers(workers: int | None) -> int:
     """Return the number of processes, checked."""
     from variegate.arrays import check_count
@@ -215,6 +196,7 @@ def tune_for(
     With `training`, embeddings are fitted; without it the features of the catalogue are used.
     """
     from variegate.data.bpr import cache_folder
+    from variegate.evaluation.progress import show_progress
     from variegate.evaluation.replay import Protocol
     from variegate.evaluation.tuning import tune
 
@@ -227,7 +209,7 @@ def tune_for(
             distances=training.distances,
             most_popular=training.most_popular,
         )
-    with bars(console) as tell:
+    with show_progress() as show:
         return tune(
             {name: source.data},
             protocol=protocol,
@@ -236,7 +218,7 @@ def tune_for(
             seed=training.seed if training else 0,
             workers=count,
             cache=None if training and training.no_cache else cache_folder(),
-            progress=tell,
+            progress=show,
         )
 
 

@@ -109,11 +109,7 @@ def _show_features(console: "Console", catalogue: "Catalogue", count: int) -> No
             f"{(column != 0).sum():,}",
         )
     rest = catalogue.d - len(chosen)
-    heading = (
-        f"The {len(chosen)} of {catalogue.d} features with the largest variance"
-        if rest
-        else "Features"
-    )
+    heading = f"{len(chosen)} of {catalogue.d} features, by variance" if rest else "Features"
     console.print(f"\n{heading}", style="bold")
     console.print(table)
 

@@ -79,9 +79,10 @@ def tune(
         variegate tune clicks.csv --user uid --item sku --folds 3
         variegate fit-prior clicks.csv --settings tuned.json --out prior.npz
     """
-    from variegate.cli.fit_prior import bars, checked_workers
+    from variegate.cli.fit_prior import checked_workers
     from variegate.cli.output import plain_console
     from variegate.data.bpr import cache_folder
+    from variegate.evaluation.progress import show_progress
     from variegate.evaluation.tuning import Constraints, tune
 
     target, count = None if out is None else check_place(out, *datasets), checked_workers(workers)
@@ -89,7 +90,7 @@ def tune(
     console = plain_console()
     with console.status("Reading"):
         found = _read(datasets, table)
-    with bars(console) as tell:
+    with show_progress() as show:
         chosen = tune(
             found,
             protocol=_protocols(found, distances),
@@ -97,7 +98,7 @@ def tune(
             constraints=None if no_constraints else Constraints(),
             workers=count,
             cache=cache_folder(),
-            progress=tell,
+            progress=show,
             **options,
         )
     if target is not None:

@@ -15,21 +15,21 @@ SHORT = ("--rounds", 2, "--k", 3, "--users", 4, "--workers", 1)
 
 
 def test_settings_are_told_with_how_they_were_chosen(likes: Path) -> None:
-    output = run("choose", likes, *SHORT)
+    output = run("tune", likes, *SHORT)
     lines = output.splitlines()
 
     assert lines[0].startswith("tuned by replaying held-out training users: likes 4; 1 fold")
     assert lines[1] == "all users are training users: test on others"
     assert "the defaults" in output
     assert parse_policy(lines[-2]).name == "lmdp"
-    assert lines[-1] == "Keep it with --out chosen.json"
+    assert lines[-1] == "Save it with --out tuned.json"
     assert "\x1b" not in output
 
 
 def test_all_that_was_tried_is_saved(likes: Path, tmp_path: Path) -> None:
-    target = tmp_path / "chosen.json"
+    target = tmp_path / "tuned.json"
 
-    output = run("choose", likes, *SHORT, "--split", 0, "--split", 1, "--out", target)
+    output = run("tune", likes, *SHORT, "--split", 0, "--split", 1, "--out", target)
     found = TuningResult.load(target)
 
     assert "test users of splits 0, 1 are excluded" in output
@@ -42,9 +42,9 @@ def test_all_that_was_tried_is_saved(likes: Path, tmp_path: Path) -> None:
 
 
 def test_json_is_what_is_saved(likes: Path, tmp_path: Path) -> None:
-    target = tmp_path / "chosen.json"
+    target = tmp_path / "tuned.json"
 
-    output = run("choose", likes, *SHORT, "--no-promises", "--out", target, "--json")
+    output = run("tune", likes, *SHORT, "--no-constraints", "--out", target, "--json")
     saved = json.loads(target.read_text())
 
     assert output.count("\n") == 1
@@ -55,7 +55,7 @@ def test_json_is_what_is_saved(likes: Path, tmp_path: Path) -> None:
 
 
 def test_data_sets_at_hand_are_taken_if_none_is_named(movielens: Path) -> None:  # noqa: ARG001
-    output = run("choose", *SHORT, "--distance", "cosine", "--distance", "euclidean")
+    output = run("tune", *SHORT, "--distance", "cosine", "--distance", "euclidean")
 
     assert "users: ml-100k 4;" in output
     assert "scales" in output
@@ -66,25 +66,25 @@ def test_data_sets_at_hand_are_taken_if_none_is_named(movielens: Path) -> None: 
     [
         (("--folds", 0), "`folds` must be from 1 to 1000000 (the most that make sense), got 0"),
         (("--workers", 0), "`workers` must be from 1 to 10000 (the most that make sense), got 0"),
-        (("--out", "nowhere/chosen.json"), "there is no folder nowhere"),
+        (("--out", "nowhere/tuned.json"), "there is no folder nowhere"),
         (("--distance", "cosin"), "got 'cosin': did you mean 'cosine'?"),
     ],
 )
 def test_what_will_not_do_is_one_line(likes: Path, words: tuple[object, ...], message: str) -> None:
-    assert fail("choose", likes, *SHORT, *words).endswith(message)
+    assert fail("tune", likes, *SHORT, *words).endswith(message)
 
 
 def test_distance_by_which_all_items_are_alike_is_one_line(movielens: Path) -> None:  # noqa: ARG001
-    line = fail("choose", "ml-100k", *SHORT, "--distance", "genres")
+    line = fail("tune", "ml-100k", *SHORT, "--distance", "genres")
 
     assert line.endswith("LMDH's F1 with the distance 'genres' is not 0 in all rounds")
 
 
 def test_data_set_given_twice_is_one_line(likes: Path) -> None:
-    assert fail("choose", likes, likes).endswith("must be given once each, got 'likes' twice")
+    assert fail("tune", likes, likes).endswith("must be distinct, got 'likes' twice")
 
 
 def test_no_data_at_all_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("VARIEGATE_DATA", str(tmp_path))
 
-    assert fail("choose").startswith("no data set is there: run `variegate fetch`")
+    assert fail("tune").startswith("no data set found: run `variegate fetch`")
