@@ -139,7 +139,7 @@ def _settings(
         return TuningResult.load(settings).settings
     if not tune:
         return None
-    chosen = tune_for(console, source, training, users=users, workers=workers)
+    chosen = tune_for(source, training, users=users, workers=workers)
     target = _sibling(place, "-tuned.json")
     chosen.save(target)
     for line in chosen.describe(max_rows=5):
@@ -184,7 +184,6 @@ def checked_workers(workers: int | None) -> int:
 
 
 def tune_for(
-    console: "Console",
     source: "Source",
     training: "Training | None",
     *,
