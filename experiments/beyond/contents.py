@@ -50,7 +50,7 @@ def settings_in_words() -> str:
     return (
         f"One set of settings for all data sets: exploration α = {said['exploration']:g}, floor "
         f"{told}; the prior was fitted with {fitted}. They were chosen on training users alone, by "
-        f"`variegate choose`. LMDH has the paper's: λ = {papers['ridge'].default:g}, α = "
+        f"`variegate tune`. LMDH has the paper's: λ = {papers['ridge'].default:g}, α = "
         f"{papers['exploration'].default:g}, no floor."
     )
 

@@ -1,4 +1,4 @@
-"""`variegate choose`, on made likes."""
+"""`variegate tune`, on made likes."""
 
 import json
 from pathlib import Path

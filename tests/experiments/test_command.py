@@ -158,7 +158,7 @@ def test_report_has_the_chapter_beyond_the_paper(reproduced: Run) -> None:
     page = (reproduced.out / "report.html").read_text()
 
     assert '<section id="beyond">' in page
-    assert "`variegate choose`" in page
+    assert "`variegate tune`" in page
 
 
 @pytest.mark.parametrize(

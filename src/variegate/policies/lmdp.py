@@ -9,7 +9,7 @@ from variegate.policies.lmdh import LMDH, ListOptions
 from variegate.policies.ridge_policy import PriorLike
 from variegate.prior import Prior, default_prior
 
-#: Chosen on training users only, by `variegate choose`; see docs/beyond.md.
+#: Chosen on training users only, by `variegate tune`; see docs/beyond.md.
 EXPLORATION: Final = 0.25
 FLOOR: Final = (0.5, 1.7, 15.0)
 #: Without a fitted prior the weights of features start small, and so does the floor.

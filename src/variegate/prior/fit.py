@@ -20,7 +20,7 @@ HELD_MEAN: Final = 1.0
 EXPLAINED: Final = 0.15
 #: A feature smaller than the others by this factor counts as if it were not there.
 LEAST_SIZE: Final = 1e-6
-#: Chosen on training users alone, by `variegate choose`; docs/beyond.md tells how.
+#: Chosen on training users alone, by `variegate tune`; docs/beyond.md tells how.
 NOISE_FACTOR: Final = 6.0
 BETA: Final = 0.5
 BETA_VARIANCE: Final = 0.05

@@ -98,7 +98,7 @@ def test_markdown_has_every_claim_every_figure_and_the_settings(markdown: str) -
     assert all(f"| {claim.says} ({claim.place}) | **holds** |" in markdown for claim in CLAIMS)
     assert all(f"(pictures/beyond/{picture.name}.png)" in markdown for picture in DRAWN)
     assert settings_in_words() in markdown
-    assert "`variegate choose`" in markdown
+    assert "`variegate tune`" in markdown
 
 
 def test_rows_of_a_markdown_table_have_as_many_cells_as_its_head(markdown: str) -> None:
