@@ -77,11 +77,7 @@ def test_what_will_not_do_is_one_line(likes: Path, words: tuple[object, ...], me
 def test_distance_by_which_all_items_are_alike_is_one_line(movielens: Path) -> None:  # noqa: ARG001
     line = fail("tune", "ml-100k", *SHORT, "--distance", "genres")
 
-<<<<<<< HEAD
     assert line.endswith("LMDH's F1 with the distance 'genres' is not 0 in all rounds")
-=======
-    assert line.endswith("with the distance 'genres' is not 0 in all rounds")
->>>>>>> 8e68e98 (Quote the text of tuning)
 
 
 def test_data_set_given_twice_is_one_line(likes: Path) -> None:
