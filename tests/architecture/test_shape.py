@@ -27,7 +27,6 @@ HEAVY = {
     "polars",
     "pandas",
     "sklearn",
-    "sqlalchemy",
     "fastapi",
 }
 

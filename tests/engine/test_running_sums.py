@@ -178,8 +178,8 @@ def test_reports_read_no_lists(shop: Shop) -> None:
     for user in ("ann", "bob"):
         shop.click(user)
     report = shop.engine.comparison()
-    with shop.store._database.changing_tables() as connection:
-        connection.exec_driver_sql("ALTER TABLE slates RENAME TO hidden")
+    with shop.store._database.changing_tables() as transaction:
+        transaction.change("ALTER TABLE slates RENAME TO hidden")
     assert shop.engine.comparison() == report
     assert Demo(shop.engine).overview(60)["report"] == report
     assert shop.engine.counts()["slates"] == 2

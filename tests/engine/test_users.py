@@ -4,7 +4,6 @@ from zlib import crc32
 
 import numpy as np
 import pytest
-from sqlalchemy import inspect, text
 
 from tests.engine.conftest import Opening
 from tests.engine.shop import LMDH, NOON, Shop
@@ -13,6 +12,7 @@ from variegate.engine.codecs import unpack_slate
 from variegate.errors import NotFoundError
 from variegate.policies import State
 from variegate.store import Store
+from variegate.store.schema import TABLES
 
 
 class TestView:
@@ -93,10 +93,9 @@ def test_a_forgotten_user_is_in_no_table(any_store: Store) -> None:
     shop.click("ann")
     shop.click("bob")
     assert shop.forget("ann") == {"user": "ann", "forgotten": True}
-    engine = any_store._database._engine
-    with engine.connect() as connection:
-        for table in inspect(engine).get_table_names():
-            for row in connection.execute(text(f"SELECT * FROM {table}")):  # noqa: S608
+    with any_store._database.reading() as transaction:
+        for table in TABLES:
+            for row in transaction.rows(f"SELECT * FROM {table}"):  # noqa: S608
                 assert "ann" not in map(str, row)
     assert shop.user("bob").slates == 1
     with pytest.raises(NotFoundError, match="no user 'ann'"):

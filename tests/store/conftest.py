@@ -20,3 +20,10 @@ def store(url: str, tmp_path: Path, empty_store_file: Path) -> Iterator[Store]:
         shutil.copy(empty_store_file, tmp_path / "store.db")
     with Store.open(url) as opened:
         yield opened
+
+
+@pytest.fixture
+def empty_store(url: str) -> Iterator[Store]:
+    """Return a store at a new or an emptied database."""
+    with Store.open(url) as opened:
+        yield opened

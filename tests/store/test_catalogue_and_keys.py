@@ -52,7 +52,7 @@ def test_change_of_an_item_that_is_not_there_is_a_conflict(store: Store, unknown
     with store.batch() as batch:
         batch.add_items([item(0, "m1")])
 
-    with pytest.raises(ConflictError, match=r"^1 of 1 items are not there"), store.batch() as batch:
+    with pytest.raises(ConflictError, match=r"^1 of 1 items do not exist"), store.batch() as batch:
         batch.change_items([unknown])
 
 

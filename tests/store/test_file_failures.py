@@ -10,12 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event
-from sqlalchemy.pool import Pool
 
 from tests.store.making import add_users, in_one_batch, slate, user
 from variegate.errors import StoreError
 from variegate.store import Batch, Store
+from variegate.store.sqlite import SqliteConnection, SqliteDatabase
 
 GONE = r"store\.db: was removed or replaced: restart the service$"
 
@@ -35,16 +34,17 @@ def store(path: Path) -> Iterator[Store]:
 @contextmanager
 def on_each_connection(*pragmas: str) -> Iterator[None]:
     """Set something on every connection that is opened inside."""
+    connect = SqliteDatabase._connect
 
-    def set_up(connection: sqlite3.Connection, _record: object) -> None:
+    def connect_and_set(database: SqliteDatabase) -> SqliteConnection:
+        connection = connect(database)
         for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}")
+        return connection
 
-    event.listen(Pool, "connect", set_up)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SqliteDatabase, "_connect", connect_and_set)
         yield
-    finally:
-        event.remove(Pool, "connect", set_up)
 
 
 def remove(path: Path) -> None:
@@ -179,10 +179,10 @@ def test_full_disk_inside_a_batch_that_goes_on_keeps_nothing(path: Path) -> None
 def test_store_that_must_not_be_written_can_be_read(path: Path) -> None:
     with Store.open(str(path)) as store:
         add_users(store, "ada")
-    # What SQLite says where the disk was mounted for reading only while the store was open.
-    switched = on_each_connection("query_only = ON")
-    with Store.open(str(path)) as store, switched:
-        store._database._engine.dispose()
+    with Store.open(str(path)) as store:
+        # What SQLite says if the disk was mounted for reading only while the store was open.
+        for connection in store._database._pool._idle:
+            connection.execute("PRAGMA query_only = ON")
         with pytest.raises(StoreError, match="attempt to write a readonly database"):
             add_users(store, "bob")
         with store.reading() as reader:

@@ -13,7 +13,6 @@ from tests.proxy import Proxy, proxy_to
 from tests.store.making import add_users
 from variegate.errors import InputError, OutcomeUnknownError, StoreError
 from variegate.store import Store
-from variegate.store import postgres as connection
 from variegate.store.sqlite import SqliteDatabase
 
 #: Seconds for a statement
@@ -103,7 +102,7 @@ def test_connection_that_was_idle_and_is_dead_is_given_up_in_time(
     idle: float,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connection, "_IDLE", idle)
+    monkeypatch.setattr("variegate.store.postgres._IDLE_SECONDS", idle)
     store.ping()
     proxy.mode = "swallow"
 
@@ -135,11 +134,11 @@ def test_database_that_does_not_answer_is_tried_by_one_at_a_time(
 
 def test_statements_may_have_longer_where_a_transaction_asks_for_it(store: Store) -> None:
     slow = "SELECT pg_sleep(1.1)"
-    with store._database.looking(5.0) as opened:
-        opened.exec_driver_sql(slow)
+    with store._database.reading(5.0) as transaction:
+        transaction.rows(slow)
     timeout = pytest.raises(StoreError, match="statement timeout")
-    with timeout, store._database.looking() as opened:
-        opened.exec_driver_sql(slow)
+    with timeout, store._database.reading() as transaction:
+        transaction.rows(slow)
 
 
 def test_server_that_is_stopped_in_its_tracks_is_given_up_in_time(
@@ -197,15 +196,15 @@ def test_connection_that_the_server_ended_before_the_commit_has_done_nothing(
         (sqlite3.SQLITE_NOMEM, False),
     ],
 )
-def test_commit_to_a_file_is_undone_where_its_last_page_was_not_written(
+def test_commit_to_a_file_is_rolled_back_where_its_last_page_was_not_written(
     tmp_path: Path, code: int, is_undone: bool
 ) -> None:
     database = SqliteDatabase(tmp_path / "store.db", create=True, durable=True, timeout=1.0)
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode = code
     try:
-        assert database._is_undone(error) is is_undone
-        assert not database._is_undone(sqlite3.OperationalError("of no code"))
+        assert database._is_rolled_back(error) is is_undone
+        assert not database._is_rolled_back(sqlite3.OperationalError("of no code"))
     finally:
         database.close()
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.store.making import add_users, answered, event, slate, threads, user
 from variegate.store import Moments, PolicySums, Store
-from variegate.store.engine import open_database
+from variegate.store.store import open_database
 from variegate.store.sums import UNIT
 
 NOW = 1_700_000_600.0
@@ -203,13 +203,13 @@ def test_a_store_from_before_there_were_sums_is_counted_at_opening(url: str) -> 
         with store.reading() as reader:
             before = reader.policy_sums(), reader.recent(now - 3600), reader.counts()
     database = open_database(url, create=False)
-    with database.changing_tables() as connection:
+    with database.writing() as transaction:
         for statement in (
             "DELETE FROM sums",
             "DELETE FROM user_sums",
             "DELETE FROM meta WHERE key = 'sums'",
         ):
-            connection.exec_driver_sql(statement)
+            transaction.change(statement)
     database.close()
 
     with Store.open(url) as store, store.reading() as reader:

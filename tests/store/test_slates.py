@@ -48,7 +48,7 @@ def test_change_of_a_slate_that_is_gone_is_a_conflict(store: Store) -> None:
         batch.add_slates([slate("01A")])
 
     gone = [answered(slate("01A"), [1.0]), slate("01B")]
-    with pytest.raises(ConflictError, match=r"^1 of 2 slates are not there: read them again$"):
+    with pytest.raises(ConflictError, match=r"^1 of 2 slates do not exist: read them again$"):
         in_one_batch(store, lambda batch: batch.change_slates(gone))
 
     with store.reading() as reader:

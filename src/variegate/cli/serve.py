@@ -16,7 +16,6 @@ from variegate.cli.output import import_from_working_directory
 _NEEDED: Final = (
     "fastapi",
     "uvicorn",
-    "sqlalchemy",
     "pydantic_settings",
     "prometheus_client",
     "fastapi_offline",

@@ -1,7 +1,7 @@
-"""All that the service keeps, in SQLite or PostgreSQL.
+"""The service's data, in SQLite or PostgreSQL.
 
-The event log is the truth; users' states and what lists have earned are views of it that are kept
-beside it. SQLAlchemy is loaded when a store is opened, not before.
+The event log is the source of truth; users' states, slates and running sums are derived from it and
+stored beside it.
 """
 
 from variegate.store.batch import Batch

@@ -1,43 +1,141 @@
-"""What SQLite and PostgreSQL have in common: transactions that end whole, errors that are ours."""
+"""Connections and transactions: what SQLite and PostgreSQL have in common."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from threading import Lock
-from typing import Any, Final, TypeVar
-
-from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import SQLAlchemyError
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from threading import Lock, Semaphore
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from variegate.errors import ConflictError, StoreError
-from variegate.store.failures import Count, Failures
-from variegate.store.rows import CHANGING_SECONDS, Values
-from variegate.store.sql import Statements, statements_of
+from variegate.store.failures import Count, ErrorTranslator
+from variegate.store.rows import Values
+from variegate.store.sql import Statements
 
-Failure = TypeVar("Failure", StoreError, ConflictError, StoreError | ConflictError)
+#: Seconds that a statement may take which changes tables or reads a whole history, and that another
+#: process waits for it
+LONG_SECONDS: Final = 300.0
+#: Seconds to wait for a lock or for a free connection, at most
+_MAX_WAIT: Final = 5.0
+
+Error = TypeVar("Error", StoreError, ConflictError, StoreError | ConflictError)
+
+
+def lock_timeout(timeout: float) -> float:
+    """Return how long to wait for a lock: less than for a statement, so that errors name it."""
+    return min(_MAX_WAIT, 0.75 * timeout)
+
+
+class Connection(Protocol):
+    """A connection of a driver."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the connection was closed on this side."""
+
+    def is_usable(self) -> bool:
+        """Whether a connection from the pool can still be used."""
+
+    def commit(self) -> None: ...
+
+    def rollback(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+C = TypeVar("C", bound=Connection)
+
+
+class Pool(Generic[C]):
+    """Open connections to use again.
+
+    Parameters
+    ----------
+    connect
+        Opens another connection.
+    max_idle
+        How many stay open while nobody uses them.
+    max_open
+        How many can be in use at once.
+    timeout
+        Seconds to wait for one that others have in use.
+    """
+
+    def __init__(
+        self, connect: Callable[[], C], *, max_idle: int, max_open: int, timeout: float
+    ) -> None:
+        self._connect = connect
+        self._max_idle = max_idle
+        self._timeout = min(_MAX_WAIT, 0.5 * timeout)
+        self._free = Semaphore(max_open)
+        # The last that was used comes first. A list's `append` and `pop` are atomic.
+        self._idle: list[C] = []
+        self._is_closed = False
+
+    def get(self) -> C | None:
+        """Return a connection, or None if none came free in time."""
+        if not self._free.acquire(timeout=self._timeout):
+            return None
+        try:
+            while (connection := self._pop()) is not None:
+                try:
+                    if connection.is_usable():
+                        return connection
+                except BaseException:
+                    connection.close()
+                    raise
+                connection.close()
+            return self._connect()
+        except BaseException:
+            self._free.release()
+            raise
+
+    def put(self, connection: C) -> None:
+        """Take a connection back."""
+        if not connection.closed:
+            if len(self._idle) < self._max_idle:
+                self._idle.append(connection)
+            else:
+                connection.close()
+            if self._is_closed:
+                self.close()
+        self._free.release()
+
+    def close(self) -> None:
+        """Close all connections, those in use when they come back."""
+        self._is_closed = True
+        while (connection := self._pop()) is not None:
+            connection.close()
+
+    def _pop(self) -> C | None:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
 
 
 class Transaction:
-    """Runs statements on a connection; after a failure it runs no other and keeps nothing.
+    """Runs statements that are committed together; after an error it runs no other.
 
-    By the driver's own cursor: what SQLAlchemy does around each run of a text that is written
-    already takes longer than most of them.
+    Parameters
+    ----------
+    cursor
+        The driver's cursor.
     """
 
-    def __init__(self, connection: Connection, statements: Statements, failures: Failures) -> None:
-        self.statements = statements
-        self._cursor: Any = connection.connection.cursor()
-        self._failures = failures
-        self._failure: StoreError | ConflictError | None = None
+    def __init__(self, cursor: Any, sql: Statements, errors: ErrorTranslator) -> None:
+        self.sql = sql
+        self._cursor = cursor
+        self._errors = errors
+        self._error: StoreError | ConflictError | None = None
 
     def rows(self, statement: str, *parameters: object) -> Sequence[Any]:
-        """Return the rows that a statement gives."""
+        """Return the rows that a statement selects."""
         self.check()
         try:
-            self._ask(statement, parameters)
+            self._cursor.execute(statement, parameters)
             found: Sequence[Any] = self._cursor.fetchall()
-        except self._failures.kinds as error:
-            raise self._failed(self._failures.error(error)) from None
+        except self._errors.driver_error as error:
+            raise self._fail(self._errors.translate(error)) from None
         return found
 
     def change(self, statement: str, *parameters: object) -> int:
@@ -45,187 +143,170 @@ class Transaction:
         self.check()
         try:
             self._cursor.execute(statement, parameters)
-        except self._failures.kinds as error:
-            raise self._failed(self._failures.error(error)) from None
+        except self._errors.driver_error as error:
+            raise self._fail(self._errors.translate(error)) from None
         return int(self._cursor.rowcount)
 
     def change_each(self, statement: str, rows: Iterable[Values]) -> int:
-        """Run a statement for each of `rows` and return how many it changed in all."""
+        """Run a statement for each of `rows` and return how many rows it changed in all."""
         self.check()
         many = list(rows)
         if not many:
             return 0
         try:
             self._cursor.executemany(statement, many)
-        except self._failures.kinds as error:
-            raise self._failed(self._failures.error(error)) from None
+        except self._errors.driver_error as error:
+            raise self._fail(self._errors.translate(error)) from None
         return int(self._cursor.rowcount)
 
     def conflict(self, message: str) -> ConflictError:
-        """Return a ConflictError to raise; nothing of this transaction will be kept."""
-        return self._failed(ConflictError(message))
+        """Return a ConflictError to raise; the transaction will not be committed."""
+        return self._fail(ConflictError(message))
 
     def check(self) -> None:
-        """Raise again what went wrong before, if anything did."""
-        # SQLite gives up a whole transaction when its disk is full, and would keep each
-        # statement after that by itself.
-        if self._failure is not None:
-            raise self._failure
+        """Raise the error that ended the transaction, if there was one."""
+        # SQLite rolls a transaction back when its disk is full, and would commit each statement
+        # after that by itself.
+        if self._error is not None:
+            raise self._error
 
-    def _ask(self, statement: str, parameters: Values) -> None:
-        self._cursor.execute(statement, parameters)
-
-    def _failed(self, failure: Failure) -> Failure:
-        self._failure = failure
-        return failure
+    def _fail(self, error: Error) -> Error:
+        self._error = error
+        return error
 
 
-#: Seconds to wait for another's lock, and for a connection, at most
-_LONGEST_WAIT: Final = 5.0
-
-
-def lock_seconds(timeout: float) -> float:
-    """Return how long to wait for a lock: less than a statement may take, so that it is named."""
-    return min(_LONGEST_WAIT, 0.75 * timeout)
-
-
-def checkout_seconds(timeout: float) -> float:
-    """Return how long to wait for a connection that others have in use."""
-    return min(_LONGEST_WAIT, 0.5 * timeout)
-
-
-class Database(ABC):
-    """A database that can be reached.
+class Database(ABC, Generic[C]):
+    """A database with its connections.
 
     After a statement that was not answered in time, one transaction at a time tries whether the
-    database answers again; the others fail at once, rather than each after its own wait.
+    database answers again; the others fail at once instead of each after its own wait.
 
     Parameters
     ----------
-    engine
+    pool
         Its connections.
-    failures
-        How its errors are told.
+    sql
+        Its statements.
+    errors
+        Translates its errors.
     timeout
         Seconds that a statement may take.
     """
 
-    def __init__(self, engine: Engine, failures: Failures, *, timeout: float) -> None:
-        self._engine = engine
-        self._failures = failures
+    def __init__(
+        self, pool: Pool[C], sql: Statements, errors: ErrorTranslator, *, timeout: float
+    ) -> None:
+        self._pool = pool
+        self._errors = errors
         self._timeout = timeout
-        self._closed = False
+        self._is_closed = False
         self._trial = Lock()
-        self.statements = statements_of(engine.dialect)
+        self.sql: Final = sql
 
-    @contextmanager
-    def writing(self, timeout: float | None = None) -> Iterator[Transaction]:
-        """Give a transaction that is kept at the end, or not at all after an exception.
+    def writing(self, timeout: float | None = None) -> AbstractContextManager[Transaction]:
+        """Open a transaction that is committed at the end, or rolled back after an exception.
 
-        Raises StoreError where nothing was kept, OutcomeUnknownError where the answer to the
-        commit was lost or did not come within `timeout` seconds.
+        Raises StoreError if nothing was committed, OutcomeUnknownError if the answer to the commit
+        was lost or did not come within `timeout` seconds.
         """
-        with self._connected(timeout) as connection:
-            try:
-                self._begin_writing(connection)
-                transaction = self._transaction(connection)
-                yield transaction
-                transaction.check()
-                self._commit(connection)
-            except BaseException as error:
-                self._abandon(connection, error)
-                raise
+        return self._transaction(self._begin_writing, timeout, commit=True)
 
-    @contextmanager
-    def reading(self, timeout: float | None = None) -> Iterator[Transaction]:
-        """Give a transaction that sees the database as it is at its first statement."""
-        with self.looking(timeout) as connection:
-            yield self._transaction(connection)
+    def reading(self, timeout: float | None = None) -> AbstractContextManager[Transaction]:
+        """Open a transaction that sees the database as of its first statement."""
+        return self._transaction(self._begin_reading, timeout, commit=False)
 
-    @contextmanager
-    def looking(self, timeout: float | None = None) -> Iterator[Connection]:
-        """Give a connection to look around with, which changes nothing and waits for nobody."""
-        with self._connected(timeout) as connection:
-            try:
-                yield self._begin_reading(connection)
-                self._abandon(connection)
-            except BaseException as error:
-                self._abandon(connection, error)
-                raise
-
-    @contextmanager
-    def changing_tables(self) -> Iterator[Connection]:
-        """Give a connection in a transaction that no other of its kind runs beside."""
-        with self._connected(CHANGING_SECONDS) as connection:
-            try:
-                self._begin_changing_tables(connection)
-                yield connection
-                self._commit(connection)
-            except BaseException as error:
-                self._abandon(connection, error)
-                raise
+    def changing_tables(self) -> AbstractContextManager[Transaction]:
+        """Open a transaction to change tables in; no two of them run at once."""
+        return self._transaction(self._begin_changing_tables, LONG_SECONDS, commit=True)
 
     def unusable(self, reason: str) -> StoreError:
         """Return the error that says why this database cannot be used."""
-        return self._failures.unusable(reason)
+        return self._errors.unusable(reason)
 
     def count_failures(self, count: Count) -> None:
-        """Call `count` with the kind of each failure from here on; see `failures.KINDS`."""
-        self._failures.count = count
+        """Call `count` with the kind of each failure from now on; see `failures.KINDS`."""
+        self._errors.count = count
 
     def close(self) -> None:
-        """Close all connections; the database is of no use after this."""
-        self._closed = True
-        self._engine.dispose()
+        """Close all connections; no transaction can be opened after this."""
+        self._is_closed = True
+        self._pool.close()
 
     @abstractmethod
-    def _begin_writing(self, connection: Connection) -> None: ...
+    def _begin_writing(self, connection: C) -> None: ...
 
     @abstractmethod
-    def _begin_reading(self, connection: Connection) -> Connection: ...
+    def _begin_reading(self, connection: C) -> None: ...
 
     @abstractmethod
-    def _begin_changing_tables(self, connection: Connection) -> None: ...
+    def _begin_changing_tables(self, connection: C) -> None: ...
 
     @abstractmethod
-    def _is_undone(self, error: Exception) -> bool:
-        """Whether an error in answer to a commit means that nothing was kept."""
+    def _cursor(self, connection: C) -> Any:
+        """Return a cursor of the driver."""
 
-    def _commit(self, connection: Connection) -> None:
+    @abstractmethod
+    def _is_rolled_back(self, error: Exception) -> bool:
+        """Whether an error of a commit means that nothing was committed."""
+
+    def _set_timeout(self, connection: C, timeout: float | None) -> None:
+        """Limit the time of each statement on a connection, where the database can do that."""
+
+    def _commit(self, connection: C) -> None:
         try:
             connection.commit()
-        except self._failures.kinds as error:
-            if self._is_undone(error):
+        except self._errors.driver_error as error:
+            if self._is_rolled_back(error):
                 raise
-            raise self._failures.outcome_unknown(error) from None
+            raise self._errors.outcome_unknown(error) from None
 
-    @abstractmethod
-    def _limit(self, connection: Connection, timeout: float | None) -> None:
-        """Let each statement on a connection take so many seconds, where that can be said."""
-
-    def _transaction(self, connection: Connection) -> Transaction:
-        return Transaction(connection, self.statements, self._failures)
+    def _roll_back(self, connection: C, _error: BaseException | None = None) -> None:
+        """Roll a transaction back; `_error` is the reason if it failed."""
+        try:
+            connection.rollback()
+        except BaseException as error:
+            connection.close()
+            if not isinstance(error, self._errors.driver_error):
+                raise
 
     @contextmanager
-    def _connected(self, timeout: float | None = None) -> Iterator[Connection]:
-        # An engine whose connections were closed would quietly open others.
-        if self._closed:
-            raise self._failures.unusable("the store was closed")
-        is_trial = self._failures.is_silent
+    def _transaction(
+        self, begin: Callable[[C], None], timeout: float | None, *, commit: bool
+    ) -> Iterator[Transaction]:
+        with self._connection() as connection:
+            try:
+                self._set_timeout(connection, timeout)
+                begin(connection)
+                transaction = Transaction(self._cursor(connection), self.sql, self._errors)
+                yield transaction
+                if commit:
+                    transaction.check()
+                    self._commit(connection)
+                else:
+                    self._roll_back(connection)
+            except BaseException as error:
+                self._roll_back(connection, error)
+                raise
+
+    @contextmanager
+    def _connection(self) -> Iterator[C]:
+        # A pool whose connections were closed would open others.
+        if self._is_closed:
+            raise self._errors.unusable("the store was closed")
+        is_trial = self._errors.is_silent
         if is_trial and not self._trial.acquire(blocking=False):
-            raise self._failures.unusable("the database does not answer", kind="timeout")
+            raise self._errors.unusable("the database does not answer", kind="timeout")
         try:
-            with self._failures.told(), self._engine.connect() as connection:
-                self._limit(connection, timeout)
+            connection = self._pool.get()
+            if connection is None:
+                raise self._errors.unusable("no connection came free in time", kind="timeout")
+            try:
                 yield connection
-            self._failures.is_silent = False
+            finally:
+                self._pool.put(connection)
+            self._errors.is_silent = False
+        except self._errors.driver_error as error:
+            raise self._errors.translate(error) from None
         finally:
             if is_trial:
                 self._trial.release()
-
-    def _abandon(self, connection: Connection, _error: BaseException | None = None) -> None:
-        """Undo what a transaction did; `_error` is why, if it was not to be."""
-        try:
-            connection.rollback()
-        except SQLAlchemyError:
-            connection.invalidate()

@@ -1,43 +1,39 @@
-"""How the errors of a database are told: in one line, without SQL and without secrets."""
+"""Errors of a database as this package's errors: one line, without SQL and without secrets."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, Final
-
-from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from variegate.errors import ConflictError, OutcomeUnknownError, StoreError
 
-#: What `StoreError` is counted as: could not be used, did not answer in time, and whether a commit
-#: was made is not known
+#: The kinds of failure that are counted: the store cannot be used, did not answer in time, and it
+#: is not known whether a transaction was committed
 KINDS: Final = ("unavailable", "timeout", "outcome_unknown")
-#: Is called with one of `KINDS` for each failure
+#: Called with one of `KINDS` for each failure
 Count = Callable[[str], None]
 
-_WRITABLE: Final = "let the user that runs this write the file and its folder"
-#: What to do about what SQLite says
+_GRANT_WRITE: Final = "let the user that runs this write the file and its folder"
+#: What to do about messages of SQLite
 _ADVICE: Final = {
-    "attempt to write a readonly database": _WRITABLE,
-    "unable to open database file": _WRITABLE,
+    "attempt to write a readonly database": _GRANT_WRITE,
+    "unable to open database file": _GRANT_WRITE,
 }
 
 
-class Failures:
-    """Turns what goes wrong in one database into this package's errors, and counts it.
+class ErrorTranslator:
+    """Turns the errors of one database into this package's errors, and counts them.
 
     Parameters
     ----------
     where
-        The database, as a message may show it.
+        The database, as messages show it.
     driver
-        The module that speaks with the database, with the errors of PEP 249.
+        The driver's module, with the exceptions of PEP 249.
     secrets
-        Texts that no message may hold, whoever wrote it.
+        Texts that no message may contain.
     timeouts
         The driver's errors that mean that something took too long.
-    silences
-        Those among them that mean that the database did not answer at all.
+    no_answer
+        The driver's errors that mean that the database did not answer at all.
     """
 
     def __init__(
@@ -46,45 +42,36 @@ class Failures:
         driver: Any,
         secrets: Sequence[str] = (),
         timeouts: tuple[type[Exception], ...] = (),
-        silences: tuple[type[Exception], ...] = (),
+        no_answer: tuple[type[Exception], ...] = (),
     ) -> None:
         self._where = where
         self._secrets = secrets
-        self._contradictions = IntegrityError, driver.IntegrityError
-        self._timeouts: tuple[type[Exception], ...] = (NoFreeConnection, *timeouts, *silences)
-        self._silences = silences
-        #: What is raised where something goes wrong with the database
-        self.kinds: Final[tuple[type[Exception], ...]] = SQLAlchemyError, driver.Error
+        self._conflict: type[Exception] = driver.IntegrityError
+        self._timeouts = (*timeouts, *no_answer)
+        self._no_answer = no_answer
+        #: The base class of the driver's errors
+        self.driver_error: Final[type[Exception]] = driver.Error
         self.count: Count = lambda _kind: None
-        #: Whether the database did not answer when it was asked last
+        #: Whether the database did not answer the last time
         self.is_silent = False
 
-    @contextmanager
-    def told(self) -> Iterator[None]:
-        """Raise what SQLAlchemy or the driver raises inside as this package's error."""
-        try:
-            yield
-        except self.kinds as error:
-            raise self.error(error) from None
-
-    def error(self, error: Exception) -> StoreError | ConflictError:
-        """Return what to raise for an error of SQLAlchemy or of the driver."""
-        if isinstance(error, self._contradictions):
+    def translate(self, error: Exception) -> StoreError | ConflictError:
+        """Return what to raise for an error of the driver."""
+        if isinstance(error, self._conflict):
             return ConflictError("something with the same id was added meanwhile: retry")
-        cause = driver_error(error)
-        self.is_silent = isinstance(cause, self._silences)
-        kind = "timeout" if isinstance(cause, self._timeouts) else "unavailable"
-        return self.unusable(_reason(error), kind=kind)
+        self.is_silent = isinstance(error, self._no_answer)
+        kind = "timeout" if isinstance(error, self._timeouts) else "unavailable"
+        return self.unusable(_first_line(error), kind=kind)
 
     def outcome_unknown(self, error: Exception) -> OutcomeUnknownError:
-        """Return what to raise where a commit was sent and its answer did not come."""
-        self.is_silent = isinstance(driver_error(error), self._silences)
+        """Return what to raise if a commit was sent and no answer came."""
+        self.is_silent = isinstance(error, self._no_answer)
         self.count("outcome_unknown")
-        reason = f"the outcome of the commit is not known: {_reason(error)}"
+        reason = f"the outcome of the commit is not known: {_first_line(error)}"
         return OutcomeUnknownError(self._message(reason))
 
     def unusable(self, reason: str, *, kind: str = "unavailable") -> StoreError:
-        """Return an error that says why the store cannot be used now; nothing was changed."""
+        """Return an error that says why the store cannot be used; nothing was changed."""
         self.count(kind)
         return StoreError(self._message(reason))
 
@@ -95,16 +82,7 @@ class Failures:
         return message
 
 
-def driver_error(error: Exception) -> BaseException:
-    """Return the driver's own error where SQLAlchemy has wrapped one."""
-    wrapped = error.orig if isinstance(error, DBAPIError) else None
-    return error if wrapped is None else wrapped
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, NoFreeConnection):
-        return "no connection came free in time"
-    cause = driver_error(error)
-    # What follows the first line is the statement, or the values in it.
-    lines = str(cause).strip().splitlines()
-    return lines[0] if lines else type(cause).__name__
+def _first_line(error: Exception) -> str:
+    # The lines after the first repeat the statement and its values.
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

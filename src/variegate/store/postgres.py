@@ -1,57 +1,64 @@
 """A store in a PostgreSQL database, for several processes and machines."""
 
 import select
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from math import ceil
 from time import monotonic
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import psycopg
-from psycopg import errors
-from sqlalchemy import URL, Connection, create_engine, event
-from sqlalchemy.exc import DisconnectionError
+from psycopg import IsolationLevel, errors
+from psycopg.conninfo import conninfo_to_dict
 
-from variegate.errors import StoreError
-from variegate.store.database import Database, Transaction, checkout_seconds, lock_seconds
-from variegate.store.failures import Failures, driver_error
-from variegate.store.rows import CHANGING_SECONDS, Values
+from variegate.errors import InputError, StoreError
+from variegate.store.database import LONG_SECONDS, Database, Pool, lock_timeout
+from variegate.store.failures import ErrorTranslator
+from variegate.store.sql import POSTGRES
 
-#: Looks at what a server has sent of its own accord, before that counts as a server that talks
-_LOOKS: Final = 4
-#: Seconds without use after which a connection is asked whether it is still there
-_IDLE: Final = 5.0
+#: How often to read what a server sends unasked before it counts as one that talks
+_MAX_NOTICES: Final = 4
+#: Seconds without use after which a connection is tested
+_IDLE_SECONDS: Final = 5.0
+#: Part of a statement's timeout after which the server itself cancels it, and says so
+_SERVER_PART: Final = 0.9
+#: Names the lock that keeps two processes from changing the tables at once
+_TABLES_LOCK: Final = 0x76617269656761
 
 
 class NoAnswerError(psycopg.OperationalError):
-    """The server did not answer in time; the connection is of no use after this."""
+    """The server did not answer in time; the connection cannot be used after this."""
 
 
-class LimitedConnection(psycopg.Connection[Any]):
-    """Raises NoAnswerError where one wait for the server takes longer than `limit` seconds.
+class PostgresConnection(psycopg.Connection[Any]):
+    """Raises NoAnswerError if one wait for the server takes longer than `timeout` seconds.
 
-    Every statement, commit and rollback waits in `wait`; how long connecting may take is said by
+    The server's own `statement_timeout` has no effect if the server, its machine or the network
+    stands still. Every statement, commit and rollback waits in `wait`; connecting has its
     `connect_timeout`.
     """
 
-    limit: float = 30.0
+    timeout: float = 30.0
     _used_at: float = 0.0
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
-        """Let a generator of psycopg run to its end, but not for ever."""
+        """Run a generator of psycopg to its end, with the timeout."""
         try:
-            found = super().wait(_limited(gen, self.limit), *args, **options)
+            found = super().wait(_with_timeout(gen, self.timeout), *args, **options)
         except NoAnswerError:
-            # A pipeline would wait once more on its way out.
+            # A pipeline would wait once more when it ends.
             self.pgconn.finish()
             raise
         self._used_at = monotonic()
         return found
 
     def is_usable(self) -> bool:
-        """Whether a connection from the pool can be used; NoAnswerError where nobody says."""
+        """Whether a connection from the pool can be used; NoAnswerError if the server is silent.
+
+        A connection that died with its server is found here, before a transaction fails.
+        """
         if self.is_lost():
             return False
-        if monotonic() - self._used_at < _IDLE:
+        if monotonic() - self._used_at < _IDLE_SECONDS:
             return True
         try:
             self.execute("SELECT 1")
@@ -63,12 +70,12 @@ class LimitedConnection(psycopg.Connection[Any]):
         return True
 
     def is_lost(self) -> bool:
-        """Whether the server has closed the connection, as far as is known on this side."""
+        """Whether the server has closed the connection, as far as this side knows."""
         try:
-            for _ in range(_LOOKS):
+            for _ in range(_MAX_NOTICES):
                 if not _is_readable(self.pgconn.socket):
                     return False
-                # What a server sends of its own accord: that a setting changed, or that it ends.
+                # A server sends unasked that a setting changed, or that it stops.
                 self.pgconn.consume_input()
                 self.pgconn.is_busy()
         except psycopg.Error:
@@ -76,19 +83,161 @@ class LimitedConnection(psycopg.Connection[Any]):
         return False
 
 
-def _limited(gen: Generator[Any, Any, Any], limit: float) -> Generator[Any, Any, Any]:
-    """Give what `gen` gives; raise where it still waits after `limit` seconds.
+class PostgresDatabase(Database[PostgresConnection]):
+    """A database on a server, which may go away and come back.
 
-    psycopg sends what is ready, and nothing several times in a second while nothing is.
+    Parameters
+    ----------
+    url
+        Its address, as libpq takes it.
+    durable
+        Whether each commit waits for the server's disk.
+    timeout
+        Seconds that the server may take for a statement.
     """
-    deadline = monotonic() + limit
+
+    def __init__(self, url: str, *, durable: bool, timeout: float) -> None:
+        address = _parse(url)
+        self._parameters = _parameters(address, durable=durable, timeout=timeout)
+        translator = ErrorTranslator(
+            _public_address(address),
+            psycopg,
+            secrets=[value for name, value in address.items() if "pass" in name and value],
+            timeouts=(errors.QueryCanceled, errors.LockNotAvailable),
+            no_answer=(NoAnswerError, errors.ConnectionTimeout),
+        )
+        pool = Pool(self._connect, max_idle=5, max_open=20, timeout=timeout)
+        super().__init__(pool, POSTGRES, translator, timeout=timeout)
+        try:
+            self._check_encoding()
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self) -> PostgresConnection:
+        connection = PostgresConnection.connect(**self._parameters)
+        connection.timeout = self._timeout
+        return connection
+
+    def _set_timeout(self, connection: PostgresConnection, timeout: float | None) -> None:
+        connection.timeout = self._timeout if timeout is None else timeout
+
+    def _begin_writing(self, connection: PostgresConnection) -> None:
+        self._begin(connection, IsolationLevel.READ_COMMITTED)
+
+    def _begin_reading(self, connection: PostgresConnection) -> None:
+        self._begin(connection, IsolationLevel.REPEATABLE_READ)
+
+    def _begin_changing_tables(self, connection: PostgresConnection) -> None:
+        self._begin_writing(connection)
+        connection.execute(f"SET LOCAL lock_timeout = {_milliseconds(LONG_SECONDS)}")
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_TABLES_LOCK,))
+
+    def _begin(self, connection: PostgresConnection, level: IsolationLevel) -> None:
+        # The driver begins the transaction with its first statement.
+        if connection.isolation_level is not level:
+            connection.isolation_level = level
+        if connection.timeout > self._timeout:
+            timeout = _milliseconds(_SERVER_PART * connection.timeout)
+            connection.execute(f"SET LOCAL statement_timeout = {timeout}")
+
+    def _cursor(self, connection: PostgresConnection) -> psycopg.Cursor[Any]:
+        # Otherwise bytes come as text, two characters each.
+        return connection.cursor(binary=True)
+
+    def _commit(self, connection: PostgresConnection) -> None:
+        # What is sent into a connection that the server has closed is certainly lost, but the
+        # error would look like that of a lost answer.
+        if connection.is_lost():
+            raise self._errors.unusable("the server closed the connection before the commit")
+        super()._commit(connection)
+
+    def _is_rolled_back(self, error: Exception) -> bool:
+        """Whether the server itself answered that it did not commit."""
+        diagnosis = getattr(error, "diag", None)
+        return diagnosis is not None and diagnosis.severity_nonlocalized == "ERROR"
+
+    def _roll_back(
+        self, connection: PostgresConnection, error: BaseException | None = None
+    ) -> None:
+        # Closing the connection rolls back without a wait. And after a failover the old server may
+        # still answer, and refuse every write.
+        if isinstance(error, (StoreError, psycopg.Error)):
+            connection.close()
+        else:
+            super()._roll_back(connection, error)
+
+    def _check_encoding(self) -> None:
+        with self.reading() as transaction:
+            ((encoding,),) = transaction.rows("SHOW server_encoding")
+        if encoding != "UTF8":
+            raise self._errors.unusable(f"the database must be encoded in UTF8, is {encoding}")
+
+
+def _parse(url: str) -> dict[str, str]:
+    """Return the parameters of an address, by the names of libpq."""
+    # The text may hold a password, so no message repeats it.
+    try:
+        address = {name: str(value) for name, value in conninfo_to_dict(url).items()}
+    except psycopg.Error:
+        raise InputError(
+            "`url` must be postgresql://user@host/database with parameters of libpq, "
+            "got something else"
+        ) from None
+    if "@" in address.get("host", ""):
+        raise InputError("`url` must have the @ of a password written as %40")
+    if not address.get("port", "0").replace(",", "").isdigit():
+        raise InputError("`url` must have a number as its port")
+    return address
+
+
+def _parameters(address: Mapping[str, str], *, durable: bool, timeout: float) -> dict[str, Any]:
+    """Return what to connect with; what the address says comes last and wins."""
+    options: dict[str, object] = {
+        "lock_timeout": _milliseconds(lock_timeout(timeout)),
+        "statement_timeout": _milliseconds(_SERVER_PART * timeout),
+        "idle_in_transaction_session_timeout": 60_000,
+    }
+    if not durable:
+        options["synchronous_commit"] = "off"
+    ours = " ".join(f"-c {name}={value}" for name, value in options.items())
+    return {
+        "application_name": "variegate",
+        "connect_timeout": str(ceil(lock_timeout(timeout))),  # libpq takes 1 for 2
+        "tcp_user_timeout": "10000",
+        "client_encoding": "utf8",
+        **address,
+        "options": f"{ours} {address.get('options', '')}",
+    }
+
+
+def _public_address(address: Mapping[str, str]) -> str:
+    """Return an address without user, password and parameters."""
+    host = address.get("host", "")
+    # A path is that of a socket.
+    place = "" if host.startswith("/") else host
+    if place and "port" in address:
+        place += f":{address['port']}"
+    return f"postgresql://{place}/{address.get('dbname', '')}"
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(1, int(1000 * seconds))
+
+
+def _with_timeout(gen: Generator[Any, Any, Any], timeout: float) -> Generator[Any, Any, Any]:
+    """Yield what `gen` yields; raise NoAnswerError if it still waits after `timeout` seconds.
+
+    psycopg sends what is ready, and nothing several times a second while nothing is.
+    """
+    deadline = monotonic() + timeout
     try:
         wanted = next(gen)
         while True:
             ready = yield wanted
             if not ready and monotonic() > deadline:
                 gen.close()
-                raise NoAnswerError(f"the server did not answer within {limit:g} seconds")
+                raise NoAnswerError(f"the server did not answer within {timeout:g} seconds")
             wanted = gen.send(ready)
     except StopIteration as end:
         return end.value
@@ -100,177 +249,3 @@ def _is_readable(socket: int) -> bool:
     poll = select.poll()
     poll.register(socket, select.POLLIN)
     return bool(poll.poll(0))
-
-
-_TIMEOUTS: Final = (errors.QueryCanceled, errors.LockNotAvailable)
-_SILENCES: Final = (NoAnswerError, errors.ConnectionTimeout)
-#: Part of a statement's time after which the server itself gives it up, and says so
-_ON_SERVER: Final = 0.9
-#: Names the lock that keeps two processes from changing the tables at once
-_TABLES_LOCK: Final = 0x76617269656761
-
-
-class PostgresTransaction(Transaction):
-    """Asks for bytes as bytes."""
-
-    def _ask(self, statement: str, parameters: Values) -> None:
-        # Otherwise bytes come as text, two characters each.
-        is_binary = statement in self.statements.with_bytes
-        self._cursor.execute(statement, parameters, binary=is_binary)
-
-
-class PostgresDatabase(Database):
-    """A database on a server, which may go away and come back.
-
-    Parameters
-    ----------
-    url
-        Its address.
-    durable
-        Whether a batch is on the server's disk before it counts as kept.
-    timeout
-        Seconds that the server may take for a statement.
-    """
-
-    def __init__(self, url: URL, *, durable: bool, timeout: float) -> None:
-        options = " ".join(f"-c {name}={value}" for name, value in _time_limits(timeout).items())
-        if not durable:
-            options += " -c synchronous_commit=off"
-        # What the address says comes last and wins.
-        query = {
-            **_connecting(timeout),
-            **url.query,
-            "options": f"{options} {_plain(url, 'options')}",
-        }
-        engine = create_engine(
-            url.set(drivername="postgresql+psycopg", query=query),
-            paramstyle="format",
-            isolation_level="READ COMMITTED",
-            pool_size=5,
-            max_overflow=15,
-            pool_timeout=checkout_seconds(timeout),
-            use_native_hstore=False,
-            client_encoding="utf8",
-            hide_parameters=True,
-        )
-        failures = Failures(_shown(url), psycopg, _secrets(url), _TIMEOUTS, _SILENCES)
-        super().__init__(engine, failures, timeout=timeout)
-        event.listen(engine, "do_connect", self._connect)
-        event.listen(engine, "checkout", _check_usable)
-        try:
-            self._check_encoding()
-        except BaseException:
-            self.close()
-            raise
-
-    def _connect(
-        self, _dialect: Any, _record: Any, arguments: Any, options: Any
-    ) -> LimitedConnection:
-        connection = LimitedConnection.connect(*arguments, **options)
-        connection.limit = self._timeout
-        return connection
-
-    def _limit(self, connection: Connection, timeout: float | None) -> None:
-        _driver_connection(connection).limit = self._timeout if timeout is None else timeout
-
-    def _begin_writing(self, connection: Connection) -> None:
-        connection.begin()  # the driver does so with the first statement
-        self._lengthen(connection)
-
-    def _begin_reading(self, connection: Connection) -> Connection:
-        reading = connection.execution_options(isolation_level="REPEATABLE READ")
-        reading.begin()
-        self._lengthen(connection)
-        return reading
-
-    def _lengthen(self, connection: Connection) -> None:
-        """Give the statements of this transaction as long on the server as they have here."""
-        limit = _driver_connection(connection).limit
-        if limit > self._timeout:
-            milliseconds = _milliseconds(_ON_SERVER * limit)
-            connection.exec_driver_sql(f"SET LOCAL statement_timeout = {milliseconds}")
-
-    def _transaction(self, connection: Connection) -> Transaction:
-        return PostgresTransaction(connection, self.statements, self._failures)
-
-    def _begin_changing_tables(self, connection: Connection) -> None:
-        self._lengthen(connection)
-        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {_milliseconds(CHANGING_SECONDS)}")
-        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (_TABLES_LOCK,))
-
-    def _commit(self, connection: Connection) -> None:
-        # What is sent into a connection that the server has closed is lost for certain, but the
-        # error would look like that of an answer that was lost.
-        if _driver_connection(connection).is_lost():
-            raise self._failures.unusable("the server closed the connection before the commit")
-        super()._commit(connection)
-
-    def _is_undone(self, error: Exception) -> bool:
-        """Whether the server itself answered that it did not commit."""
-        diagnosis = getattr(driver_error(error), "diag", None)
-        return diagnosis is not None and diagnosis.severity_nonlocalized == "ERROR"
-
-    def _abandon(self, connection: Connection, error: BaseException | None = None) -> None:
-        # Closing the connection undoes all, and waits for nobody. And after a change of servers
-        # the old one may still answer, and refuse every write.
-        if isinstance(error, (StoreError, *self._failures.kinds)):
-            connection.invalidate()
-        else:
-            super()._abandon(connection, error)
-
-    def _check_encoding(self) -> None:
-        with self._connected() as connection:
-            encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
-        if encoding != "UTF8":
-            raise self._failures.unusable(f"the database must be encoded in UTF8, is {encoding}")
-
-
-def _check_usable(connection: LimitedConnection, _record: Any, _proxy: Any) -> None:
-    """Let the pool open another where a connection died with its server, before a batch does.
-
-    Not `pool_pre_ping`, which asks the server each time, and has no deadline.
-    """
-    if not connection.is_usable():
-        raise DisconnectionError
-
-
-def _time_limits(timeout: float) -> dict[str, int]:
-    """Return what no server may take longer for, in milliseconds."""
-    return {
-        "lock_timeout": _milliseconds(lock_seconds(timeout)),
-        "statement_timeout": _milliseconds(_ON_SERVER * timeout),
-        "idle_in_transaction_session_timeout": 60_000,
-    }
-
-
-def _connecting(timeout: float) -> dict[str, str]:
-    """Return settings of libpq that an address may set otherwise."""
-    return {
-        "application_name": "variegate",
-        "connect_timeout": str(ceil(lock_seconds(timeout))),  # libpq takes 1 for 2
-        "tcp_user_timeout": "10000",
-    }
-
-
-def _milliseconds(seconds: float) -> int:
-    return max(1, int(1000 * seconds))
-
-
-def _driver_connection(connection: Connection) -> LimitedConnection:
-    return cast(LimitedConnection, connection.connection.dbapi_connection)
-
-
-def _plain(url: URL, name: str) -> str:
-    value = url.query.get(name, "")
-    return value if isinstance(value, str) else " ".join(value)
-
-
-def _shown(url: URL) -> str:
-    """Return an address without a name, a password or settings."""
-    plain = URL.create("postgresql", host=url.host, port=url.port, database=url.database)
-    return plain.render_as_string()
-
-
-def _secrets(url: URL) -> tuple[str, ...]:
-    named = (_plain(url, name) for name in url.query if "pass" in name)
-    return tuple(secret for secret in (url.password, *named) if secret)

@@ -1,12 +1,11 @@
-"""What can be asked of the store."""
-
-from __future__ import annotations
+"""Queries of the store."""
 
 from collections.abc import Iterable, Sequence
 from itertools import starmap
 from time import time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from variegate.store.database import Transaction
 from variegate.store.rows import (
     CONFIGURATION,
     ITEMS_REVISION,
@@ -22,36 +21,33 @@ from variegate.store.rows import (
     UserRow,
     check_ids,
     check_text,
-    event_of,
-    item_of,
-    slate_of,
+    unpack_event,
+    unpack_item,
+    unpack_slate,
 )
 from variegate.store.summaries import PolicySums, Recent, policy_sums, recent
-from variegate.store.sums import ALL_TIME, NO_POLICY, differences, kept_sums, minute_of
+from variegate.store.sums import ALL_TIME, NO_POLICY, count_wrong_sums, minute_of, read_sums
 
-if TYPE_CHECKING:
-    from variegate.store.database import Transaction
-
-#: Events that `last_users` looks at, at most
-RECENT: Final = 10_000
+#: Maximum number of events that `last_users` looks at
+MAX_RECENT_EVENTS: Final = 10_000
 
 
 class Reader:
-    """Answers from one transaction; `Store.reading` and `Store.batch` give one.
+    """Queries in one transaction; `Store.reading` and `Store.batch` open one.
 
-    Everything is as it was at the first question (PostgreSQL: in a batch, as at each question).
+    All of them see the store as of the first query (in a batch on PostgreSQL: as of each query).
     """
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
-        self._sql = transaction.statements
+        self._sql = transaction.sql
 
     def users(self, ids: Iterable[str]) -> dict[str, UserRow]:
-        """Return the users that there are, by id."""
+        """Return the users that exist, by id."""
         return self._users(self._sql.users, ids)
 
     def all_users(self, after: str | None, limit: int) -> list[UserRow]:
-        """Return up to `limit` users by id, those whose id comes after `after`."""
+        """Return up to `limit` users in the order of their ids, those after the id `after`."""
         if after is None:
             rows = self._transaction.rows(self._sql.first_users, limit)
         else:
@@ -62,86 +58,86 @@ class Reader:
     def slates(
         self, ids: Iterable[str], requests: Sequence[tuple[str, str]] = ()
     ) -> dict[str, SlateRow]:
-        """Return the lists that there are, by id.
+        """Return the slates that exist, by id.
 
-        Those that answered one of `requests`, users and the names of their requests, are among
-        them, and may come with others of these users.
+        Those of `requests`, pairs of a user and an idempotency key, are among them; there may be
+        others of these users.
         """
         wanted = self._ids("slate", ids)
         if requests:
             users = self._ids("user", (user for user, _request in requests))
             names = self._ids("request", (request for _user, request in requests))
-            lists = map(self._sql.listed, (wanted, names, users))
-            rows = self._transaction.rows(self._sql.requested_slates, *lists)
+            arrays = map(self._sql.array, (wanted, names, users))
+            rows = self._transaction.rows(self._sql.requested_slates, *arrays)
         elif wanted:
-            rows = self._transaction.rows(self._sql.slates, self._sql.listed(wanted))
+            rows = self._transaction.rows(self._sql.slates, self._sql.array(wanted))
         else:
             return {}
-        return {row[0]: slate_of(row) for row in rows}
+        return {row[0]: unpack_slate(row) for row in rows}
 
     def history(self, user: str, limit: int, before: str | None = None) -> list[SlateRow]:
-        """Return a user's last lists, the newest first, or the last before the list `before`."""
+        """Return a user's last slates, newest first, or the last before the slate `before`."""
         check_ids("user", (user,))
         if before is None:
-            rows = self._transaction.rows(self._sql.history, user, limit)
+            rows = self._transaction.rows(self._sql.newest_slates, user, limit)
         else:
             check_ids("before", (before,))
-            rows = self._transaction.rows(self._sql.older_history, user, before, limit)
-        return [slate_of(row) for row in rows]
+            rows = self._transaction.rows(self._sql.older_slates, user, before, limit)
+        return [unpack_slate(row) for row in rows]
 
     def lists(self, user: str, after: str, limit: int) -> list[SlateRow]:
-        """Return up to `limit` of a user's lists after the list `after`, the oldest first."""
+        """Return up to `limit` of a user's slates after the slate `after`, oldest first."""
         check_ids("user", (user,))
         check_ids("after", (after,))
-        rows = self._transaction.rows(self._sql.lists, user, after, limit)
-        return [slate_of(row) for row in rows]
+        rows = self._transaction.rows(self._sql.later_slates, user, after, limit)
+        return [unpack_slate(row) for row in rows]
 
     def events(
         self, user: str | None = None, after_seq: int = 0, limit: int = 1000
     ) -> list[EventRow]:
-        """Return up to `limit` events in the order in which they were numbered.
+        """Return up to `limit` events in the order of their numbers.
 
-        One user's events are numbered in the order in which they were kept. Those of several
-        users need not be, where several processes write to PostgreSQL: an event can appear after
-        one with a greater number did.
+        One user's events are numbered in the order of their commits. Those of several users need
+        not be if several processes write to PostgreSQL: an event can appear after one with a
+        greater number did.
         """
         if user is None:
             rows = self._transaction.rows(self._sql.events, after_seq, limit)
         else:
             check_ids("user", (user,))
             rows = self._transaction.rows(self._sql.user_events, after_seq, user, limit)
-        return [event_of(row) for row in rows]
+        return [unpack_event(row) for row in rows]
 
     def items(self) -> list[ItemRow]:
-        """Return all items by their row."""
-        return [item_of(row) for row in self._transaction.rows(self._sql.items)]
+        """Return all items by row."""
+        return [unpack_item(row) for row in self._transaction.rows(self._sql.items)]
 
     def items_at(self, revision: int) -> list[ItemRow]:
-        """Return all items by their row as they were at a revision, as far as history goes back.
+        """Return all items by row as of a revision.
 
-        Revisions before the note `ITEMS_HISTORY` are not known: they look like a store without
+        Revisions before the entry `ITEMS_HISTORY` are not known: they look like a store without
         changes.
         """
-        return [item_of(row) for row in self._transaction.rows(self._sql.items_at, revision)]
+        return [unpack_item(row) for row in self._transaction.rows(self._sql.items_at, revision)]
 
     def item_changes(self) -> list[ItemChange]:
-        """Return every change of an item that is kept, the earliest first."""
+        """Return every stored change of an item, oldest first."""
         rows = self._transaction.rows(self._sql.item_changes)
-        return [ItemChange(row[0], item_of(row[1:5]), row[5]) for row in rows]
+        return [ItemChange(row[0], unpack_item(row[1:5]), row[5]) for row in rows]
 
     def item_revisions(self) -> list[int]:
-        """Return the revisions at which an item changed, the earliest first."""
+        """Return the revisions at which an item changed, oldest first."""
         return [revision for (revision,) in self._transaction.rows(self._sql.item_revisions)]
 
     def meta(self, key: str) -> str | None:
-        """Return what was noted under `key`, or None."""
+        """Return the entry `key` of the table `meta`, or None."""
         check_text("key", key)
         for (value,) in self._transaction.rows(self._sql.meta, key):
             return None if value is None else str(value)
         return None
 
     def head(self) -> Head:
-        """Return what every transaction needs to know; one statement reads all of it."""
+        """Return what every transaction needs to know, read in one statement."""
         keys = ITEMS_REVISION, SCHEMA, CONFIGURATION
         ((revision, schema, configuration, now),) = self._transaction.rows(self._sql.head, *keys)
         # A file of SQLite is on this machine, and so is its clock.
@@ -149,48 +145,45 @@ class Reader:
         return Head(revision or "0", int(schema or 0), configuration, now)
 
     def replicas(self) -> list[ReplicaRow]:
-        """Return the processes that write to the store, those that ended without a word too."""
+        """Return the processes that write to the store, including those that crashed."""
         return list(starmap(ReplicaRow, self._transaction.rows(self._sql.replicas)))
 
     def keys(self) -> list[KeyRow]:
-        """Return all keys, the oldest first, revoked ones too."""
+        """Return all API keys, oldest first, including revoked ones."""
         return list(starmap(KeyRow, self._transaction.rows(self._sql.keys)))
 
     def priors(self) -> dict[str, PriorRow]:
-        """Return what was ever fitted, by policy."""
-        rows = self._transaction.rows(self._sql.priors.all)
+        """Return the fitted priors by policy."""
+        rows = self._transaction.rows(self._sql.priors)
         return {row[0]: PriorRow(*row) for row in rows}
 
     def states(self, policy: str, after: str, limit: int) -> list[tuple[str, bytes]]:
-        """Return ids and states of up to `limit` users of a policy who have learnt something.
+        """Return ids and states of up to `limit` users of a policy that have a state.
 
-        They come by id, those whose id comes after `after`.
+        They come in the order of their ids, those after the id `after`.
         """
-        found = self._transaction.rows(self._sql.priors.states, policy, after, limit)
+        found = self._transaction.rows(self._sql.user_states, policy, after, limit)
         return [(user, bytes(state)) for user, state in found]
 
     def counts(self) -> dict[str, int]:
-        """Return how many users, slates, answered slates and events there are."""
-        found = kept_sums(self._transaction, None)
-        everywhere = found.pop((NO_POLICY, ALL_TIME), {})
+        """Return the numbers of users, slates, answered slates and events."""
+        found = read_sums(self._transaction, None)
+        of_all = found.pop((NO_POLICY, ALL_TIME), {})
         return {
-            "users": everywhere.get("users", 0),
+            "users": of_all.get("users", 0),
             "slates": sum(sums.get("lists", 0) for sums in found.values()),
             "answered": sum(sums.get("answered", 0) for sums in found.values()),
-            "events": everywhere.get("events", 0),
+            "events": of_all.get("events", 0),
         }
 
     def due(self, now: float, limit: int) -> list[tuple[str, str]]:
-        """Return open lists whose time to close by themselves has come, and whose they are.
-
-        The earliest comes first.
-        """
-        rows = self._transaction.rows(self._sql.due, now, limit)
+        """Return ids and users of the open slates that are due to close, earliest first."""
+        rows = self._transaction.rows(self._sql.due_slates, now, limit)
         return [(slate, user) for slate, user in rows]
 
-    def count_closing(self, most: int) -> int:
-        """Return how many lists will close by themselves, counted up to `most`."""
-        ((count,),) = self._transaction.rows(self._sql.count_closing, most)
+    def count_closing(self, limit: int) -> int:
+        """Return how many open slates will close automatically, counted up to `limit`."""
+        ((count,),) = self._transaction.rows(self._sql.count_closing, limit)
         return int(count)
 
     def count_users(self, policy: str) -> int:
@@ -200,34 +193,34 @@ class Reader:
         return int(count)
 
     def policy_sums(self) -> list[PolicySums]:
-        """Return what the answered lists came to, by policy, over the users of each."""
+        """Return the results of the answered slates, by policy, over the users of each."""
         return [
             policy_sums(policy, sums)
-            for (policy, _period), sums in sorted(kept_sums(self._transaction, None).items())
+            for (policy, _period), sums in sorted(read_sums(self._transaction, None).items())
             if sums.get("users", 0) > 0 and policy != NO_POLICY
         ]
 
     def recent(self, since: float, width: int = 1) -> Recent:
-        """Return what happened from the minute of a time on, rewards in periods of `width` minutes.
+        """Return the activity since the minute of a time, rewards in periods of `width` minutes.
 
-        Periods are counted from 1970, so the first may have begun before that time.
+        Periods are counted from 1970, so the first may begin before that time.
         """
-        return recent(self._transaction.rows(self._sql.sums.since, minute_of(since)), width)
+        return recent(self._transaction.rows(self._sql.sums_since, minute_of(since)), width)
 
     def wrong_sums(self, now: float) -> int:
-        """Return how many of the running sums are not what the history says, as of a time."""
-        return differences(self._transaction, now)
+        """Return how many of the running sums differ from the history as of a time."""
+        return count_wrong_sums(self._transaction, now)
 
     def last_users(self, limit: int) -> list[str]:
-        """Return the users of the last events, the latest first; see `RECENT`."""
-        rows = self._transaction.rows(self._sql.sums.last_users, RECENT)
+        """Return the users of the last events, latest first; see `MAX_RECENT_EVENTS`."""
+        rows = self._transaction.rows(self._sql.recent_users, MAX_RECENT_EVENTS)
         return list(dict.fromkeys(user for (user,) in rows))[:limit]
 
     def _users(self, statement: str, ids: Iterable[str]) -> dict[str, UserRow]:
         wanted = self._ids("user", ids)
         if not wanted:
             return {}
-        rows = self._transaction.rows(statement, self._sql.listed(wanted))
+        rows = self._transaction.rows(statement, self._sql.array(wanted))
         return {row[0]: UserRow(*row) for row in rows}
 
     @staticmethod

@@ -1,6 +1,7 @@
-"""What the store keeps, one class a table, with JSON columns as Python objects.
+"""The rows of each table, how they are packed for a database, and which text they may hold.
 
-They are tuples: `row._replace(...)` is ten times as quick as a data class's.
+A class of rows has the columns of its table as fields. The classes are named tuples because
+`row._replace(...)` is ten times as fast as that of a data class.
 """
 
 import json
@@ -10,6 +11,32 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from variegate.errors import InputError
 
+#: A row as a database takes or returns it, with JSON as text
+Values: TypeAlias = tuple[Any, ...]
+
+# The keys of the table `meta`.
+#: Version of the tables
+SCHEMA: Final = "schema"
+#: Settings that all replicas share
+CONFIGURATION: Final = "configuration"
+#: Fingerprints of the catalogue that the items come from
+CATALOGUE: Final = "catalogue"
+#: Progress of retraining the users for another catalogue; empty when finished
+RELEARNING: Final = "relearning"
+#: Counter of the changes of items and priors
+ITEMS_REVISION: Final = "items_revision"
+#: First revision of the items whose history is stored; a missing entry means 0
+ITEMS_HISTORY: Final = "items_history"
+#: Counter of the changes of API keys
+KEYS_REVISION: Final = "keys_revision"
+#: Format of the running sums
+SUMS: Final = "sums"
+
+#: Maximum size of an id in bytes: an index entry of PostgreSQL holds 2704, and may hold two ids
+MAX_ID_BYTES: Final = 1024
+# No character takes more than four bytes.
+_SHORT_ID: Final = MAX_ID_BYTES // 4
+
 
 class UserRow(NamedTuple):
     """A user.
@@ -17,15 +44,15 @@ class UserRow(NamedTuple):
     Parameters
     ----------
     state
-        The policy's state as bytes, or None while nothing was learnt.
+        The policy's state as bytes, or None before the first update.
     shown
-        What was shown to the user, in bytes that the store does not read.
+        The items shown to the user, as bytes that the store does not interpret.
     slates
-        The lists that were given.
+        Number of slates created for the user.
     version
-        Grows by one with every change; a change names the version that it read.
+        Incremented with every change; an update must name the version that it read.
     created, changed
-        Seconds since 1970.
+        Unix timestamps.
     """
 
     id: str
@@ -39,35 +66,34 @@ class UserRow(NamedTuple):
 
 
 class SlateRow(NamedTuple):
-    """A list that was given.
+    """A slate that was recommended.
 
     Parameters
     ----------
     id
-        Ids sort by the time at which they were made.
+        Ids sort by creation time.
     deadline
-        When the wait for feedback is over, or None if never: feedback after this is late.
+        When feedback counts as late, or None for never.
     features
-        What the list taught or will teach with, in bytes that the store does not read.
+        The features that the policy learns from, as bytes that the store does not interpret.
     diversity
-        The mean distance of the list's pairs, by the name of the distance.
+        Mean pairwise distance of the items, by name of the distance.
     rewards
-        One for each position, None where nothing was said yet.
+        One per position, None where there is no feedback yet.
     taught
-        Whether each position has taught.
+        Whether the policy has learnt from each position.
     reports
-        What was reported, as the service keeps it.
+        The feedback reports, in the engine's format.
     earned
-        The sum of the rewards so far.
+        Sum of the rewards so far.
     answered
-        Whether any feedback came.
+        Whether there is any feedback.
     terms
-        What the list was given under, as the service keeps it.
+        The settings that the slate was created under, in the engine's format.
     due
-        When the list closes by itself and teaches, or None where time teaches nothing.
+        When the slate closes automatically, or None for never.
     request
-        The client's name for the request that the list answered, or None. A user has at most one
-        list for each.
+        The client's idempotency key, unique per user, or None.
     """
 
     id: str
@@ -92,7 +118,7 @@ class SlateRow(NamedTuple):
 
 
 class EventRow(NamedTuple):
-    """Something that happened; the database gives `seq`, which is None before."""
+    """An entry of the event log; the database assigns `seq`, which is None before."""
 
     seq: int | None
     time: float
@@ -103,7 +129,7 @@ class EventRow(NamedTuple):
 
 
 class ItemRow(NamedTuple):
-    """An item; `data` is None while the item is as in the catalogue's file."""
+    """An item; `data` is None while the item is as in the catalogue file."""
 
     row: int
     id: str
@@ -112,7 +138,7 @@ class ItemRow(NamedTuple):
 
 
 class ItemChange(NamedTuple):
-    """A change of an item: the revision that it led to, the item after it, and when that was."""
+    """A change of an item: the revision it created, the item after it, and its time."""
 
     revision: int
     item: ItemRow
@@ -120,7 +146,7 @@ class ItemChange(NamedTuple):
 
 
 class KeyRow(NamedTuple):
-    """A key to the service, of which only a hash is kept."""
+    """An API key, of which only a hash is stored."""
 
     id: str
     name: str
@@ -138,9 +164,9 @@ class ReplicaRow(NamedTuple):
     host
         The machine, with the namespace of its process ids.
     configuration
-        The settings that it shares with the others, as `CONFIGURATION` has them.
+        Its shared settings, in the format of the entry `CONFIGURATION`.
     seen
-        Its last heartbeat, in seconds since 1970 by the database's clock.
+        Timestamp of its last heartbeat by the database's clock.
     """
 
     id: str
@@ -151,18 +177,18 @@ class ReplicaRow(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What a transaction needs to know before anything else, read in one statement.
+    """What a transaction needs to know first, read in one statement.
 
     Parameters
     ----------
     revision
-        Of the items; "0" while none was changed.
+        Revision of the items; "0" before the first change.
     schema
-        The version of the tables.
+        Version of the tables.
     configuration
         The settings that all replicas share, or None.
     now
-        Seconds since 1970 by the database's clock, which is the same for all replicas.
+        Timestamp by the database's clock, which all replicas share.
     """
 
     revision: str
@@ -172,20 +198,20 @@ class Head(NamedTuple):
 
 
 class PriorRow(NamedTuple):
-    """What the users of a policy begin with, as it was fitted to those who were there before.
+    """The prior of a policy's new users, fitted to its existing ones.
 
     Parameters
     ----------
     version
-        Grows by one with every change; a change names the version that it read.
+        Incremented with every change; an update must name the version that it read.
     data
-        The prior as bytes, or None while the policy begins as its line says.
+        The prior as bytes, or None while the policy starts from its own options.
     users
-        How many it was fitted on.
+        Number of users that it was fitted to.
     fitted
-        When that was, in seconds since 1970; 0 for never.
+        When it was fitted, as a timestamp; 0 for never.
     turn
-        When somebody last took on the fit that is due, in seconds since 1970.
+        When a process last claimed the scheduled fit, as a timestamp.
     """
 
     policy: str
@@ -196,90 +222,58 @@ class PriorRow(NamedTuple):
     turn: float = 0.0
 
 
-#: A row as a database takes or gives it
-Values: TypeAlias = tuple[Any, ...]
-
-# NaN is no JSON: the databases' own functions would stumble over it.
-_encoder = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
-_decoder = json.JSONDecoder()
-
-
-def _chunks() -> Callable[[object], Iterable[str]]:
-    """Return what writes JSON in pieces, made once."""
+def _json_encoder() -> Callable[[object], Iterable[str]]:
+    # The databases' JSON functions do not accept NaN.
+    encoder = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
     make = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
-        return _encoder.iterencode
-    # `JSONEncoder.encode` makes this for each call, which takes longer than a short list does.
-    quoted = json.encoder.encode_basestring_ascii
-    written = make(None, _encoder.default, quoted, None, ":", ",", False, False, False)
-    return lambda value: written(value, 0)
+        return encoder.iterencode
+    # `JSONEncoder.encode` makes this in every call, which takes longer than to encode a short list.
+    quote = json.encoder.encode_basestring_ascii
+    encode = make(None, encoder.default, quote, None, ":", ",", False, False, False)
+    return lambda value: encode(value, 0)
 
 
-_written = _chunks()
+_encode = _json_encoder()
+_decode = json.JSONDecoder().raw_decode
 
 
 def to_json(value: object) -> str:
     """Return `value` as JSON on one line."""
     try:
-        return "".join(_written(value))
+        return "".join(_encode(value))
     except ValueError:
-        raise InputError("what is kept as JSON must hold finite numbers only") from None
+        raise InputError("what is stored as JSON must hold finite numbers only") from None
 
 
 def from_json(text: str) -> Any:
-    """Return what `to_json` wrote."""
-    return _decoder.raw_decode(text)[0]
+    """Return the value that `to_json` encoded."""
+    return _decode(text)[0]
 
 
-def new_user(row: UserRow) -> Values:
-    """Return the values of a user who is added."""
-    return (
-        row.id,
-        row.policy,
-        row.state,
-        row.shown,
-        row.slates,
-        row.version,
-        row.created,
-        row.changed,
-    )
+def _optional_json(value: object | None) -> str | None:
+    return None if value is None else to_json(value)
 
 
-def changed_user(row: UserRow) -> Values:
-    """Return the values of a user who is saved, with the version that was read at the end."""
-    return (
-        row.policy,
-        row.state,
-        row.shown,
-        row.slates,
-        row.version + 1,
-        row.created,
-        row.changed,
-        row.id,
-        row.version,
-    )
+def user_update(row: UserRow) -> Values:
+    """Return the columns of a user after the id, then the id and the version that was read."""
+    return (*row[1:5], row.version + 1, row.created, row.changed, row.id, row.version)
 
 
-def shown_user(row: UserRow) -> Values:
-    """Return what a list changes of a user, with the version that was read at the end."""
+def seen_items_update(row: UserRow) -> Values:
+    """Return the columns that a new slate changes, then the id and the version that was read."""
     return (row.shown, row.slates, row.version + 1, row.changed, row.id, row.version)
 
 
-def new_slate(row: SlateRow) -> Values:
-    """Return the values of a list that is added."""
+def pack_slate(row: SlateRow) -> Values:
+    """Return the columns of a slate."""
     return (
-        row.id,
-        row.user_id,
-        row.policy,
-        row.created,
-        row.deadline,
-        row.closed,
-        row.k,
+        *row[:7],
         to_json(row.items),
         row.features,
-        None if row.propensities is None else to_json(row.propensities),
+        _optional_json(row.propensities),
         to_json(row.diversity),
-        *_said_of(row),
+        *_pack_feedback(row),
         row.earned,
         row.answered,
         to_json(row.terms),
@@ -288,20 +282,20 @@ def new_slate(row: SlateRow) -> Values:
     )
 
 
-def _said_of(row: SlateRow) -> tuple[str, str, str]:
-    """Return rewards, what has taught, and reports as JSON; for most new lists they are known."""
+def _pack_feedback(row: SlateRow) -> tuple[str, str, str]:
+    """Return `rewards`, `taught` and `reports` as JSON, cached for a slate without feedback."""
     if not row.reports and row.rewards.count(None) == row.k and row.taught.count(False) == row.k:
-        return _nothing_said(row.k)
+        return _no_feedback(row.k)
     return to_json(row.rewards), to_json(row.taught), to_json(row.reports)
 
 
 @lru_cache(maxsize=1000)
-def _nothing_said(k: int) -> tuple[str, str, str]:
+def _no_feedback(k: int) -> tuple[str, str, str]:
     return to_json([None] * k), to_json([False] * k), to_json({})
 
 
-def changed_slate(row: SlateRow) -> Values:
-    """Return the values of a list that may change, and its id."""
+def feedback_update(row: SlateRow) -> Values:
+    """Return the columns of a slate that feedback and time change, then its id."""
     return (
         row.closed,
         to_json(row.rewards),
@@ -313,19 +307,13 @@ def changed_slate(row: SlateRow) -> Values:
     )
 
 
-def remade_slate(row: SlateRow) -> Values:
-    """Return the values of a list that another catalogue changes, and its id."""
-    propensities = None if row.propensities is None else to_json(row.propensities)
-    return (row.closed, row.features, propensities, row.id)
+def features_update(row: SlateRow) -> Values:
+    """Return the columns of a slate that another catalogue changes, then its id."""
+    return (row.closed, row.features, _optional_json(row.propensities), row.id)
 
 
-def changed_terms(row: SlateRow) -> Values:
-    """Return what a list was given under, and its id."""
-    return (to_json(row.terms), row.id)
-
-
-def slate_of(values: Values) -> SlateRow:
-    """Return a list as it was added and changed."""
+def unpack_slate(values: Values) -> SlateRow:
+    """Return the slate whose columns these are."""
     name, user, policy, created, deadline, closed, k, items, features, propensities = values[:10]
     diversity, rewards, taught, reports, earned, answered, terms, due, request = values[10:]
     return SlateRow(
@@ -351,87 +339,47 @@ def slate_of(values: Values) -> SlateRow:
     )
 
 
-def new_event(row: EventRow) -> Values:
-    """Return the values of an event; its number is the database's to give."""
+def pack_event(row: EventRow) -> Values:
+    """Return the columns of an event after `seq`, which the database assigns."""
     return (row.time, row.user_id, row.slate_id, row.kind, to_json(row.body))
 
 
-def event_of(values: Values) -> EventRow:
-    """Return an event as it was added."""
+def unpack_event(values: Values) -> EventRow:
+    """Return the event whose columns these are."""
     seq, time, user, slate, kind, body = values
     return EventRow(seq, time, user, slate, kind, from_json(body))
 
 
-def new_item(row: ItemRow) -> Values:
-    """Return the values of an item that is added."""
-    return (row.row, row.id, row.retired, _data(row))
+def pack_item(row: ItemRow) -> Values:
+    """Return the columns of an item."""
+    return (row.row, row.id, row.retired, _optional_json(row.data))
 
 
-def changed_item(row: ItemRow) -> Values:
-    """Return the values of an item that may change, then its row and its id."""
-    return (row.retired, _data(row), row.row, row.id)
+def item_update(row: ItemRow) -> Values:
+    """Return the columns of an item that can change, then its row and its id."""
+    return (row.retired, _optional_json(row.data), row.row, row.id)
 
 
-def item_of(values: Values) -> ItemRow:
-    """Return an item as it was added and changed."""
+def unpack_item(values: Values) -> ItemRow:
+    """Return the item whose columns these are."""
     row, name, retired, data = values
     return ItemRow(row, name, bool(retired), None if data is None else from_json(data))
 
 
-def _data(row: ItemRow) -> str | None:
-    return None if row.data is None else to_json(row.data)
-
-
-#: Bytes of an id: PostgreSQL keeps 2704 in an entry of an index, and an entry may hold two ids
-LONGEST_ID: Final = 1024
-
-# No character takes more than four bytes.
-_SURELY_SHORT: Final = LONGEST_ID // 4
-
-
 def check_ids(name: str, ids: Iterable[str]) -> None:
-    """Raise InputError for an id that is too long or that some database could not keep."""
+    """Raise InputError for an id that is too long, or that a database cannot store."""
     for text in ids:
-        if len(text) > _SURELY_SHORT or "\0" in text or not text.isascii():
-            _check_closely(name, text)
+        if len(text) > _SHORT_ID or "\0" in text or not text.isascii():
+            size = check_text(name, text)
+            if size > MAX_ID_BYTES:
+                raise InputError(f"`{name}` must be at most {MAX_ID_BYTES} bytes long, got {size}")
 
 
-def check_text(name: str, text: str) -> None:
-    """Raise InputError for text that some database could not keep."""
-    _bytes_of(name, text)
-
-
-def _check_closely(name: str, text: str) -> None:
-    size = _bytes_of(name, text)
-    if size > LONGEST_ID:
-        raise InputError(f"`{name}` must be at most {LONGEST_ID} bytes long, got {size}")
-
-
-def _bytes_of(name: str, text: str) -> int:
+def check_text(name: str, text: str) -> int:
+    """Return the size of a text in bytes; raise InputError if a database cannot store it."""
     if "\0" in text:
         raise InputError(f"`{name}` must hold no NUL character, got {text[:40]!r}")
     try:
         return len(text.encode())
     except UnicodeEncodeError:
-        raise InputError(f"`{name}` must be text that UTF-8 can write, got {text[:40]!r}") from None
-
-
-#: The version of the tables
-SCHEMA: Final = "schema"
-#: The settings that all replicas share
-CONFIGURATION: Final = "configuration"
-#: The fingerprints of the catalogue that the items are of
-CATALOGUE: Final = "catalogue"
-#: How far users have been learnt again for another catalogue; empty when that is done
-RELEARNING: Final = "relearning"
-#: A number that grows with every change of items, or of what policies begin with
-ITEMS_REVISION: Final = "items_revision"
-#: The revision of the items from which on their history is kept; 0 if there is no note
-ITEMS_HISTORY: Final = "items_history"
-#: A number that grows with every change of keys
-KEYS_REVISION: Final = "keys_revision"
-#: How the running sums were counted
-SUMS: Final = "sums"
-#: Seconds for one statement that changes tables or counts a whole history, and to wait for another
-#: process that does so
-CHANGING_SECONDS: Final = 300.0
+        raise InputError(f"`{name}` must be valid Unicode text, got {text[:40]!r}") from None

@@ -1,163 +1,113 @@
-"""The tables as SQLAlchemy sees them; `migrations` makes them, and a test holds the two equal."""
+"""The tables of a new store; `migrations` brings older stores to the same tables.
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Double,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
+Statements are templates: `sql` has the words in which SQLite and PostgreSQL differ.
+"""
+
+from typing import Final
+
+#: Version of these tables
+VERSION: Final = 7
+
+CREATE_TABLES: Final = (
+    """CREATE TABLE meta ("key" {text} NOT NULL PRIMARY KEY, value TEXT)""",
+    """CREATE TABLE users (
+        id {text} NOT NULL PRIMARY KEY,
+        policy {text} NOT NULL,
+        state {bytes},
+        shown {bytes} NOT NULL,
+        slates BIGINT NOT NULL,
+        version BIGINT NOT NULL,
+        created {real} NOT NULL,
+        changed {real} NOT NULL)""",
+    "CREATE INDEX users_by_policy ON users (policy)",
+    """CREATE TABLE slates (
+        id {text} NOT NULL PRIMARY KEY,
+        user_id {text} NOT NULL,
+        policy {text} NOT NULL,
+        created {real} NOT NULL,
+        deadline {real},
+        closed BOOLEAN NOT NULL,
+        k INTEGER NOT NULL,
+        items TEXT NOT NULL,
+        features {bytes} NOT NULL,
+        propensities TEXT,
+        diversity TEXT NOT NULL,
+        rewards TEXT NOT NULL,
+        taught TEXT NOT NULL,
+        reports TEXT NOT NULL,
+        earned {real} NOT NULL,
+        answered BOOLEAN NOT NULL,
+        terms TEXT NOT NULL DEFAULT '{{}}',
+        due {real},
+        request {text})""",
+    "CREATE INDEX slates_by_user ON slates (user_id, id)",
+    # SQLite uses a partial index only for queries that repeat its condition.
+    "CREATE INDEX slates_due ON slates (due) WHERE closed IS {false} AND due IS NOT NULL",
+    """CREATE UNIQUE INDEX slates_by_request ON slates (user_id, request)
+        WHERE request IS NOT NULL""",
+    """CREATE TABLE events (
+        seq {sequence},
+        time {real} NOT NULL,
+        user_id {text} NOT NULL,
+        slate_id {text},
+        kind {text} NOT NULL,
+        body TEXT NOT NULL)""",
+    "CREATE INDEX events_by_user ON events (user_id, seq)",
+    # The running sums of `sums`, so that reports need not read the slates.
+    """CREATE TABLE sums (
+        period BIGINT NOT NULL,
+        part INTEGER NOT NULL,
+        policy {text} NOT NULL,
+        sums TEXT NOT NULL,
+        PRIMARY KEY (period, part, policy))""",
+    """CREATE TABLE user_sums (
+        user_id {text} NOT NULL,
+        policy {text} NOT NULL,
+        sums TEXT NOT NULL,
+        PRIMARY KEY (user_id, policy))""",
+    """CREATE TABLE items (
+        "row" INTEGER NOT NULL PRIMARY KEY,
+        id {text} NOT NULL UNIQUE,
+        retired BOOLEAN NOT NULL,
+        data TEXT)""",
+    # Every change of an item, so that the items of any revision can be read.
+    """CREATE TABLE item_changes (
+        revision BIGINT NOT NULL,
+        "row" INTEGER NOT NULL,
+        id {text} NOT NULL,
+        retired BOOLEAN NOT NULL,
+        data TEXT,
+        time {real} NOT NULL,
+        PRIMARY KEY (revision, "row"))""",
+    """CREATE TABLE priors (
+        policy {text} NOT NULL PRIMARY KEY,
+        version BIGINT NOT NULL,
+        data {bytes},
+        users BIGINT NOT NULL,
+        fitted {real} NOT NULL,
+        turn {real} NOT NULL)""",
+    """CREATE TABLE replicas (
+        id {text} NOT NULL PRIMARY KEY,
+        host TEXT NOT NULL,
+        pid BIGINT NOT NULL,
+        configuration TEXT NOT NULL,
+        seen {real} NOT NULL)""",
+    """CREATE TABLE keys (
+        id {text} NOT NULL PRIMARY KEY,
+        name TEXT NOT NULL,
+        role TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        created {real} NOT NULL,
+        revoked {real})""",
 )
 
-TABLES = MetaData()
-
-# PostgreSQL sorts text by the language of its database; ids must sort by their characters, as
-# Python and SQLite do.
-_text = Text().with_variant(Text(collation="C"), "postgresql")
-# SQLite counts up only in a column that is called INTEGER.
-_counted = BigInteger().with_variant(Integer(), "sqlite")
-
-meta = Table("meta", TABLES, Column("key", _text, primary_key=True), Column("value", Text))
-
-users = Table(
-    "users",
-    TABLES,
-    Column("id", _text, primary_key=True),
-    Column("policy", _text, nullable=False),
-    Column("state", LargeBinary),
-    Column("shown", LargeBinary, nullable=False),
-    Column("slates", BigInteger, nullable=False),
-    Column("version", BigInteger, nullable=False),
-    Column("created", Double, nullable=False),
-    Column("changed", Double, nullable=False),
+#: Turns compression off for bytes that do not get smaller; PostgreSQL only
+SET_STORAGE: Final = (
+    "ALTER TABLE users ALTER COLUMN state SET STORAGE EXTERNAL",
+    "ALTER TABLE slates ALTER COLUMN features SET STORAGE EXTERNAL",
 )
 
-Index("users_by_policy", users.c.policy)
-
-slates = Table(
-    "slates",
-    TABLES,
-    Column("id", _text, primary_key=True),
-    Column("user_id", _text, nullable=False),
-    Column("policy", _text, nullable=False),
-    Column("created", Double, nullable=False),
-    Column("deadline", Double),
-    Column("closed", Boolean, nullable=False),
-    Column("k", Integer, nullable=False),
-    Column("items", Text, nullable=False),
-    Column("features", LargeBinary, nullable=False),
-    Column("propensities", Text),
-    Column("spread", Text, nullable=False),
-    Column("rewards", Text, nullable=False),
-    Column("taught", Text, nullable=False),
-    Column("reports", Text, nullable=False),
-    Column("earned", Double, nullable=False),
-    Column("answered", Boolean, nullable=False),
-    Column("terms", Text, nullable=False, server_default="{}"),
-    Column("due", Double),
-    Column("request", _text),
-)
-Index("slates_by_user", slates.c.user_id, slates.c.id)
-
-#: Which slates are open, which will close by themselves, and which have a name for their request:
-#: SQLite takes a partial index only for a query that says the same
-is_open = slates.c.closed.is_(False)
-will_close = is_open & slates.c.due.is_not(None)
-has_request = slates.c.request.is_not(None)
-Index("slates_due", slates.c.due, sqlite_where=will_close, postgresql_where=will_close)
-Index(
-    "slates_by_request",
-    slates.c.user_id,
-    slates.c.request,
-    unique=True,
-    sqlite_where=has_request,
-    postgresql_where=has_request,
-)
-
-# Sums over lists, kept as they change: a report never reads the lists themselves. See `sums`.
-sums = Table(
-    "sums",
-    TABLES,
-    Column("period", BigInteger, primary_key=True, autoincrement=False),
-    Column("part", Integer, primary_key=True, autoincrement=False),
-    Column("policy", _text, primary_key=True),
-    Column("sums", Text, nullable=False),
-)
-
-user_sums = Table(
-    "user_sums",
-    TABLES,
-    Column("user_id", _text, primary_key=True),
-    Column("policy", _text, primary_key=True),
-    Column("sums", Text, nullable=False),
-)
-
-events = Table(
-    "events",
-    TABLES,
-    Column("seq", _counted, primary_key=True),
-    Column("time", Double, nullable=False),
-    Column("user_id", _text, nullable=False),
-    Column("slate_id", _text),
-    Column("kind", _text, nullable=False),
-    Column("body", Text, nullable=False),
-    sqlite_autoincrement=True,
-)
-Index("events_by_user", events.c.user_id, events.c.seq)
-
-items = Table(
-    "items",
-    TABLES,
-    Column("row", Integer, primary_key=True, autoincrement=False),
-    Column("id", _text, nullable=False, unique=True),
-    Column("retired", Boolean, nullable=False),
-    Column("data", Text),
-)
-
-#: Every change of an item, so that the items of any revision can be had
-item_changes = Table(
-    "item_changes",
-    TABLES,
-    Column("revision", BigInteger, primary_key=True, autoincrement=False),
-    Column("row", Integer, primary_key=True, autoincrement=False),
-    Column("id", _text, nullable=False),
-    Column("retired", Boolean, nullable=False),
-    Column("data", Text),
-    Column("time", Double, nullable=False),
-)
-
-priors = Table(
-    "priors",
-    TABLES,
-    Column("policy", _text, primary_key=True),
-    Column("version", BigInteger, nullable=False),
-    Column("data", LargeBinary),
-    Column("users", BigInteger, nullable=False),
-    Column("fitted", Double, nullable=False),
-    Column("turn", Double, nullable=False),
-)
-
-replicas = Table(
-    "replicas",
-    TABLES,
-    Column("id", _text, primary_key=True),
-    Column("host", Text, nullable=False),
-    Column("pid", BigInteger, nullable=False),
-    Column("configuration", Text, nullable=False),
-    Column("seen", Double, nullable=False),
-)
-
-keys = Table(
-    "keys",
-    TABLES,
-    Column("id", _text, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("role", Text, nullable=False),
-    Column("hash", Text, nullable=False),
-    Column("created", Double, nullable=False),
-    Column("revoked", Double),
+#: Every table, so that those of another application can be told from an empty database
+TABLES: Final = frozenset(
+    statement.split()[2] for statement in CREATE_TABLES if statement.startswith("CREATE TABLE")
 )

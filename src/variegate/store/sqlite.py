@@ -7,27 +7,26 @@ import stat
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, TypeAlias
-
-from sqlalchemy import Connection, QueuePool, create_engine, event
+from typing import Final, TypeAlias
 
 from variegate.errors import StoreError
-from variegate.store.database import Database, checkout_seconds, lock_seconds
-from variegate.store.failures import Failures, driver_error
+from variegate.store.database import Database, Pool, lock_timeout
+from variegate.store.failures import ErrorTranslator
+from variegate.store.sql import SQLITE
 
-#: Which file a path leads to: its device and its number on it
-Identity: TypeAlias = tuple[int, int]
+#: Which file a path leads to: device and inode
+FileId: TypeAlias = tuple[int, int]
 
-#: Bytes to which a log that grew is cut again
-_LOG_SIZE: Final = 64 * 2**20
 _CACHE_KIB: Final = 8 * 1024
-#: Pages of the log after which they are copied to the file: a page that changes often, as those at
-#: the end of a table do, is copied once for all of its changes.
-_LOG_PAGES: Final = 4000
-_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+#: Bytes to which a log that has grown is truncated
+_MAX_LOG_BYTES: Final = 64 * 2**20
+#: Pages of the log after which they are copied to the file. A page that changes often, such as the
+#: last of a table, is copied once for all of its changes.
+_CHECKPOINT_PAGES: Final = 4000
+_OTHER_USERS: Final = stat.S_IRWXG | stat.S_IRWXO
 #: Codes of a commit that failed before its last page was in the log. After any other, such as that
 #: of a disk that does not confirm a write, the next recovery may find the commit or not.
-_UNDONE: Final = frozenset(
+_ROLLED_BACK: Final = frozenset(
     {
         sqlite3.SQLITE_BUSY,
         sqlite3.SQLITE_CONSTRAINT,
@@ -40,129 +39,137 @@ _UNDONE: Final = frozenset(
 _log = logging.getLogger(__name__)
 
 
-class SqliteDatabase(Database):
+class SqliteConnection(sqlite3.Connection):
+    """A connection that knows which log it writes to, and whether it was closed."""
+
+    log: FileId | None = None
+    closed = False
+
+    def is_usable(self) -> bool:
+        """Return True: the files are checked when a transaction begins."""
+        return True
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.closed = True
+        super().close()
+
+
+class SqliteDatabase(Database[SqliteConnection]):
     """A file, which must stay the same file while the store is open.
 
     Parameters
     ----------
     path
-        The file; it is made where there is none and `create` allows it.
+        The file; it is created if it is missing and `create` is true.
     durable
-        Whether a batch is on the disk before it counts as kept, so that it outlives a loss of
-        power. Without it, it outlives the end of this process only.
+        Whether each commit waits for the disk, so that it survives a loss of power. Without it, it
+        survives the end of this process only.
     timeout
-        Seconds that bound the wait for another writer and for a connection.
+        Bounds the wait for another writer and for a free connection, in seconds.
     """
 
     def __init__(self, path: Path, *, create: bool, durable: bool, timeout: float) -> None:
         self._path = path.absolute()
-        self._busy_seconds = lock_seconds(timeout)
-        self._log = f"{self._path}-wal"
-        failures = Failures(str(path), sqlite3)
-        self._check_place(failures, create=create)
-        self._prepare(failures)
-        self._identity = _identity(self._path)
+        self._log_path = f"{self._path}-wal"
+        self._busy_timeout = lock_timeout(timeout)
         self._durable = durable
-        # The URL gives the dialect alone: SQLAlchemy would make a file that is not there.
-        engine = create_engine(
-            "sqlite://",
-            creator=self._connect,
-            poolclass=QueuePool,
-            pool_size=8,
-            max_overflow=24,
-            pool_timeout=checkout_seconds(timeout),
-            hide_parameters=True,
-        )
-        event.listen(engine, "connect", self._set_up)
-        super().__init__(engine, failures, timeout=timeout)
+        errors = ErrorTranslator(str(path), sqlite3)
+        self._check_path(errors, create=create)
+        self._prepare(errors)
+        self._file_id = _file_id(self._path)
+        pool = Pool(self._connect, max_idle=8, max_open=32, timeout=timeout)
+        super().__init__(pool, SQLITE, errors, timeout=timeout)
 
-    def _begin_writing(self, connection: Connection) -> None:
-        # With the lock from the start nobody has to turn back half-way.
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    def _begin_writing(self, connection: SqliteConnection) -> None:
+        # With the write lock from the start no transaction has to be retried half-way.
+        connection.execute("BEGIN IMMEDIATE")
         self._check_files(connection)
 
-    def _begin_reading(self, connection: Connection) -> Connection:
-        connection.exec_driver_sql("BEGIN")
+    def _begin_reading(self, connection: SqliteConnection) -> None:
+        connection.execute("BEGIN")
         self._check_files(connection)
-        return connection
 
-    def _begin_changing_tables(self, connection: Connection) -> None:
+    def _begin_changing_tables(self, connection: SqliteConnection) -> None:
         self._begin_writing(connection)
 
-    def _limit(self, connection: Connection, timeout: float | None) -> None:
-        """Nobody answers for a file: only the wait for a lock has a limit, for all alike."""
+    def _cursor(self, connection: SqliteConnection) -> sqlite3.Cursor:
+        return connection.cursor()
 
-    def _is_undone(self, error: Exception) -> bool:
-        code = getattr(driver_error(error), "sqlite_errorcode", None)
-        # The last byte is the kind of error; the kind of those of the disk says too little.
-        return code is not None and (code in _UNDONE or code & 0xFF in _UNDONE)
+    def _is_rolled_back(self, error: Exception) -> bool:
+        code = getattr(error, "sqlite_errorcode", None)
+        # The last byte is the kind of error. For errors of the disk it is not specific enough.
+        return code is not None and (code in _ROLLED_BACK or code & 0xFF in _ROLLED_BACK)
 
-    def _check_place(self, failures: Failures, *, create: bool) -> None:
+    def _check_path(self, errors: ErrorTranslator, *, create: bool) -> None:
         if self._path.exists():
-            if os.name == "posix" and self._path.stat().st_mode & _OTHERS:
+            if os.name == "posix" and self._path.stat().st_mode & _OTHER_USERS:
                 _log.warning(
-                    "%s can be read or written by other users of this machine, and holds what was "
-                    "learnt of people: chmod 600 it and the files -wal and -shm beside it",
+                    "%s can be read or written by other users of this machine, and holds personal "
+                    "data: chmod 600 it and the files -wal and -shm beside it",
                     self._path,
                 )
             return
         if not create:
-            raise failures.unusable("there is no store here")
+            raise errors.unusable("there is no store here")
         if not self._path.parent.is_dir():
-            raise failures.unusable("the folder does not exist: make it first")
-        # For its owner alone; SQLite gives its log and its index the same mode. Where it cannot be
-        # made, or another process was faster, SQLite says so or opens it.
+            raise errors.unusable("the folder does not exist: create it first")
+        # For its owner alone; SQLite gives its log and its index the same mode. If the file cannot
+        # be created, or another process was faster, SQLite reports it or opens it.
         with suppress(OSError):
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
-    def _prepare(self, failures: Failures) -> None:
-        """Make the file where there is none, and give it a write-ahead log."""
+    def _prepare(self, errors: ErrorTranslator) -> None:
+        """Create the file if it is missing, and switch it to a write-ahead log."""
         try:
-            connection = _opened(self._path, "rwc", self._busy_seconds)
+            connection = _open_file(self._path, "rwc", self._busy_timeout)
             try:
-                mode = _with_log(connection, self._busy_seconds)
+                mode = _switch_to_log(connection, self._busy_timeout)
             finally:
                 connection.close()
         except sqlite3.Error as error:
-            raise failures.unusable(str(error)) from None
+            raise errors.translate(error) from None
         if mode != "wal":
-            raise failures.unusable(
+            raise errors.unusable(
                 "SQLite cannot keep a write-ahead log here: use a disk of this machine"
             )
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self) -> SqliteConnection:
         # A new connection would open whatever is at the path now.
-        if _identity(self._path) != self._identity:
-            raise self._gone()
-        return _opened(self._path, "rw", self._busy_seconds)
+        if _file_id(self._path) != self._file_id:
+            raise self._replaced()
+        connection = _open_file(self._path, "rw", self._busy_timeout)
+        try:
+            self._set_up(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
-    def _set_up(self, connection: sqlite3.Connection, record: Any) -> None:
+    def _set_up(self, connection: SqliteConnection) -> None:
         for name, value in (
             ("synchronous", "FULL" if self._durable else "NORMAL"),
-            ("journal_size_limit", _LOG_SIZE),
-            ("wal_autocheckpoint", _LOG_PAGES),
+            ("journal_size_limit", _MAX_LOG_BYTES),
+            ("wal_autocheckpoint", _CHECKPOINT_PAGES),
             ("cache_size", -_CACHE_KIB),
-            # Who asked to be forgotten shall not stay in pages that are free.
+            # Data of a deleted user must not stay in free pages.
             ("secure_delete", "ON"),
         ):
             connection.execute(f"PRAGMA {name} = {value}")
-        # Reading opens the log, which then stays for as long as this connection.
+        # Reading opens the log, which then stays as long as this connection.
         connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
-        record.info["log"] = _identity(self._log)
+        connection.log = _file_id(self._log_path)
 
-    def _check_files(self, connection: Connection) -> None:
-        """Raise StoreError where a write would go into a file that nobody will find again."""
-        if (
-            _identity(self._path) != self._identity
-            or _identity(self._log) != connection.info["log"]
-        ):
-            raise self._gone()
+    def _check_files(self, connection: SqliteConnection) -> None:
+        """Raise StoreError if a write would go into a file that nobody finds again."""
+        if _file_id(self._path) != self._file_id or _file_id(self._log_path) != connection.log:
+            raise self._replaced()
 
-    def _gone(self) -> StoreError:
-        return self._failures.unusable("was removed or replaced: restart the service")
+    def _replaced(self) -> StoreError:
+        return self._errors.unusable("was removed or replaced: restart the service")
 
 
-def _identity(path: str | Path) -> Identity | None:
+def _file_id(path: str | Path) -> FileId | None:
     try:
         found = os.stat(path)
     except OSError:
@@ -170,25 +177,26 @@ def _identity(path: str | Path) -> Identity | None:
     return found.st_dev, found.st_ino
 
 
-def _opened(path: Path, mode: str, busy_seconds: float) -> sqlite3.Connection:
+def _open_file(path: Path, mode: str, busy_timeout: float) -> SqliteConnection:
     return sqlite3.connect(
         f"{path.as_uri()}?mode={mode}",
         uri=True,
-        timeout=busy_seconds,
+        timeout=busy_timeout,
         isolation_level=None,
         check_same_thread=False,
+        factory=SqliteConnection,
     )
 
 
-def _with_log(connection: sqlite3.Connection, busy_seconds: float) -> str:
-    """Switch to a write-ahead log and return the mode that came of it."""
-    deadline = time.monotonic() + busy_seconds
+def _switch_to_log(connection: SqliteConnection, busy_timeout: float) -> str:
+    """Switch to a write-ahead log and return the resulting journal mode."""
+    deadline = time.monotonic() + busy_timeout
     while True:
         try:
             mode: str = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
         except sqlite3.OperationalError as error:
-            # Two that switch at once do not wait for each other, whatever the time-out. The last
-            # byte of a code is the kind of error, the others are its reason.
+            # Two that switch at once do not wait for each other, whatever the timeout. The last
+            # byte of a code is the kind of error.
             is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
             if not is_busy or time.monotonic() > deadline:
                 raise

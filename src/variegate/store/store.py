@@ -1,35 +1,40 @@
-"""The store: where the service keeps all it knows, and loses nothing of it."""
-
-from __future__ import annotations
+"""The store: opens the database at an address, and opens transactions in it."""
 
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
-from variegate.errors import MissingExtraError
+from variegate.errors import InputError, MissingExtraError
 from variegate.store.batch import Batch
+from variegate.store.database import Database
+from variegate.store.migrations import migrate
 from variegate.store.reader import Reader
+from variegate.store.schema import VERSION
+from variegate.store.sqlite import SqliteDatabase
 from variegate.store.sums import PARTS, ensure_sums
 
-if TYPE_CHECKING:
-    from variegate.store.database import Database
+_ADDRESSES: Final = "a file, sqlite:///file.db or postgresql://user@host/database"
+#: Whether a batch that was acknowledged survives a loss of power
+_DURABILITY: Final = {"full": True, "normal": False}
 
 
 class Store:
-    """Keeps users, lists, events, items and keys in a SQL database; `open` makes one.
+    """Users, slates, events, items and API keys in a SQL database; `open` returns one.
 
     Safe to use from several threads and, opened in each, from several processes.
     """
 
-    def __init__(self, database: Database, schema: int) -> None:
+    #: Version of the tables that this code knows
+    schema: Final = VERSION
+
+    def __init__(self, database: Database[Any]) -> None:
         self._database = database
-        # On a server others write too, each to a part of the running sums that is seldom theirs.
-        self._part = secrets.randbelow(PARTS) if database.statements.sums.has_parts else 0
-        #: The version of the tables that this code knows
-        self.schema: Final = schema
+        # On a server other processes write too, each mostly to its own part of the running sums.
+        self._part = secrets.randbelow(PARTS) if database.sql.has_parts else 0
 
     @classmethod
     def open(
@@ -39,40 +44,31 @@ class Store:
         create: bool = True,
         timeout: float = 30.0,
         count: Callable[[str], None] = lambda _kind: None,
-    ) -> Store:
+    ) -> "Store":
         """Return the store at `url`, with its tables brought up to date.
 
         Parameters
         ----------
         url
             A path or `sqlite:///file.db` for a file, `postgresql://user@host/database` for a
-            server. With `?durability=normal` behind it the last batches can be lost with the
-            machine's power, though not with this process, and each takes less time.
+            server. With the parameter `durability=normal` batches take less time, and the last
+            ones can be lost if the machine loses power, though not if this process ends.
         create
-            Whether to make a store where there is none.
+            Whether to create a store if there is none.
         timeout
-            Seconds that a database may take to answer a statement; it bounds the waits for a lock
-            and for a connection too.
+            Seconds that a database may take to answer a statement; it also bounds the waits for a
+            lock and for a connection.
         count
-            Is called with the kind of each failure: `unavailable`, `timeout`, `outcome_unknown`.
+            Called with the kind of each failure: `unavailable`, `timeout`, `outcome_unknown`.
 
         Raises
         ------
         InputError
-            If `url` means no database that keeps anything.
+            If `url` is not the address of a durable database.
         StoreError
             If it cannot be reached, holds something else, or was written by a later version.
         """
-        try:
-            from variegate.store.engine import open_database
-            from variegate.store.migrations import MIGRATIONS, migrate
-
-            database = open_database(url, create=create, timeout=timeout)
-        except ImportError as error:
-            raise MissingExtraError(
-                "the store needs SQLAlchemy and psycopg: pip install 'variegate[service]' "
-                f"({error})"
-            ) from None
+        database = open_database(url, create=create, timeout=timeout)
         try:
             migrate(database, create=create)
             ensure_sums(database, time.time())
@@ -80,20 +76,20 @@ class Store:
             database.close()
             raise
         database.count_failures(count)
-        return cls(database, MIGRATIONS[-1].number)
+        return cls(database)
 
     @contextmanager
     def batch(self, *, timeout: float | None = None) -> Iterator[Batch]:
-        """Give changes that are kept at the end, all together, or not at all after an exception.
+        """Open a transaction for changes, committed at the end or rolled back by an exception.
 
-        Raises StoreError where the database is away, full, locked for too long or not to be
-        written: nothing was kept. If the answer to the commit is lost or does not come in time,
-        the changes may have been kept: that is an OutcomeUnknownError, and only reading tells.
+        Raises StoreError if the database is away, full, locked for too long or read-only: nothing
+        was committed. If the answer to the commit is lost or late, the changes may have been
+        committed: that is an OutcomeUnknownError, and only reading can tell.
 
         Parameters
         ----------
         timeout
-            Seconds for each statement, in place of those of the store.
+            Seconds for each statement, instead of the store's.
         """
         with self._database.writing(timeout) as transaction:
             batch = Batch(transaction, self._part)
@@ -102,22 +98,22 @@ class Store:
 
     @contextmanager
     def reading(self, *, timeout: float | None = None) -> Iterator[Reader]:
-        """Give answers, all as of one moment; nobody waits for a reader.
+        """Open a transaction for reading, which sees one snapshot; nobody waits for a reader.
 
         Parameters
         ----------
         timeout
-            Seconds for each statement, in place of those of the store.
+            Seconds for each statement, instead of the store's.
         """
         with self._database.reading(timeout) as transaction:
             yield Reader(transaction)
 
     def ping(self) -> None:
-        """Raise StoreError if nothing can be read, or only by a later version of this package."""
+        """Raise StoreError if the store cannot be read, or only by a later version."""
         with self.reading() as reader:
             version = reader.head().schema
         if version == 0:
-            raise self._database.unusable("has lost what it held: restore it from a copy")
+            raise self._database.unusable("has lost its contents: restore it from a backup")
         if version > self.schema:
             raise self._database.unusable(
                 f"was upgraded by a later version of variegate (tables {version}, this process "
@@ -125,10 +121,10 @@ class Store:
             )
 
     def close(self) -> None:
-        """Close all connections; the store is of no use after this."""
+        """Close all connections; the store cannot be used after this."""
         self._database.close()
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> "Store":
         return self
 
     def __exit__(
@@ -138,3 +134,61 @@ class Store:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def open_database(url: str, *, create: bool, timeout: float = 30.0) -> Database[Any]:
+    """Return the database at `url`; see `Store.open`."""
+    if not 0 < timeout < float("inf"):
+        raise InputError(f"`timeout` must be a number of seconds above 0, got {timeout!r}")
+    if ":memory:" in url:
+        raise _in_memory()
+    kind, separator, rest = url.partition("://")
+    if not separator:
+        return SqliteDatabase(Path(url), create=create, durable=True, timeout=timeout)
+    place, _, query = rest.partition("?")
+    parameters = [one for one in query.split("&") if one]
+    durable = _pop_durability(parameters)
+    if kind == "sqlite":
+        path = _sqlite_path(place, parameters)
+        return SqliteDatabase(path, create=create, durable=durable, timeout=timeout)
+    if kind in ("postgresql", "postgres"):
+        address = f"{kind}://{place}?{'&'.join(parameters)}"
+        return _open_postgres(address, durable=durable, timeout=timeout)
+    raise InputError(f"`url` must be {_ADDRESSES}, got one of {kind!r}")
+
+
+def _pop_durability(parameters: list[str]) -> bool:
+    """Return whether a store is durable, and remove that from the parameters of its address."""
+    durable = True
+    for parameter in [one for one in parameters if one.startswith("durability=")]:
+        parameters.remove(parameter)
+        value = parameter.partition("=")[2]
+        if value not in _DURABILITY:
+            raise InputError(f"`durability` must be full or normal, got {value!r}")
+        durable = _DURABILITY[value]
+    return durable
+
+
+def _sqlite_path(place: str, parameters: Sequence[str]) -> Path:
+    if not place.removeprefix("/"):
+        raise _in_memory()
+    if not place.startswith("/"):
+        raise InputError("`url` must have three slashes before a file: sqlite:///file.db")
+    if parameters:
+        names = ", ".join(one.partition("=")[0] for one in parameters)
+        raise InputError(f"`url` of SQLite can have durability as its only parameter, got {names}")
+    return Path(place[1:])
+
+
+def _open_postgres(url: str, *, durable: bool, timeout: float) -> Database[Any]:
+    try:
+        from variegate.store.postgres import PostgresDatabase
+    except ImportError as error:
+        raise MissingExtraError(
+            f"a store in PostgreSQL needs psycopg: pip install 'variegate[service]' ({error})"
+        ) from None
+    return PostgresDatabase(url, durable=durable, timeout=timeout)
+
+
+def _in_memory() -> InputError:
+    return InputError("`url` must name a file: a store in memory is lost when the process ends")

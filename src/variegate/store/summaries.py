@@ -1,4 +1,4 @@
-"""What the running sums say: by policy over its users, and by minute."""
+"""Reports from the running sums: by policy over its users, and by minute."""
 
 import math
 import sys
@@ -7,11 +7,20 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from variegate.store.rows import from_json
-from variegate.store.sums import COUNTED, DISTANCE, SQUARED, UNIT, Sums, add_to, distances
+from variegate.store.sums import (
+    COUNTED,
+    DISTANCE,
+    SQUARED,
+    UNIT,
+    SumKey,
+    Sums,
+    add_to,
+    distance_names,
+)
 
 
 class Moments(NamedTuple):
-    """Sums of a number that each user has, and of its square."""
+    """The sum of a number over users, and the sum of its squares."""
 
     users: int
     total: int
@@ -24,39 +33,39 @@ class Moments(NamedTuple):
 
     @property
     def error(self) -> float:
-        """The standard error of the mean, 0 for less than two users."""
+        """The standard error of the mean, 0 for fewer than two users."""
         n = self.users
         if n < 2:
             return 0.0
-        spread = max(n * self.squares - self.total**2, 0)
-        over = n * n * (n - 1)
+        numerator = max(n * self.squares - self.total**2, 0)
+        denominator = n * n * (n - 1)
         try:
-            return math.sqrt(spread / over) / UNIT
+            return math.sqrt(numerator / denominator) / UNIT
         except OverflowError:
-            return quotient(math.isqrt(spread // over), UNIT)
+            return quotient(math.isqrt(numerator // denominator), UNIT)
 
 
-def quotient(number: int, by: int) -> float:
-    """Return a quotient, or the greatest number there is where it is greater."""
+def quotient(numerator: int, denominator: int) -> float:
+    """Return a quotient, limited to the largest float."""
     try:
-        return number / by
+        return numerator / denominator
     except OverflowError:
-        return math.copysign(sys.float_info.max, number)
+        return math.copysign(sys.float_info.max, numerator)
 
 
 class PolicySums(NamedTuple):
-    """What the answered lists of one policy came to.
+    """The results of the answered slates of one policy.
 
     Parameters
     ----------
     users
-        Those with an answered list; each counts once, however many lists they got.
+        The users with an answered slate.
     answered
-        The lists that got any feedback.
+        The slates with feedback.
     reward
-        Of each user's reward for a position that was answered.
+        Of each user's mean reward per position with feedback.
     diversity
-        Of each user's mean distance in a list, by the name of the distance.
+        Of each user's mean distance in a slate, by name of the distance.
     """
 
     policy: str
@@ -67,7 +76,7 @@ class PolicySums(NamedTuple):
 
 
 class PeriodSums(NamedTuple):
-    """What the answered lists of one policy that were given in one period came to.
+    """The results of the answered slates that one policy created in one period.
 
     Parameters
     ----------
@@ -76,7 +85,7 @@ class PeriodSums(NamedTuple):
     positions
         The positions with a reward.
     diversity
-        The sum of the lists' mean distances, by the name of the distance.
+        The sum of the slates' mean distances, by name of the distance.
     """
 
     policy: str
@@ -88,7 +97,7 @@ class PeriodSums(NamedTuple):
 
 
 class Recent(NamedTuple):
-    """What happened in the last minutes: lists and feedback by minute, rewards by period."""
+    """The activity of the last minutes: slates and feedback by minute, rewards by period."""
 
     lists: Counter[int]
     feedback: Counter[int]
@@ -96,25 +105,25 @@ class Recent(NamedTuple):
 
 
 def policy_sums(policy: str, sums: Sums) -> PolicySums:
-    """Return what the sums of all time say of a policy."""
+    """Return the results of a policy from its sums of all time."""
     users = sums.get("users", 0)
     diversity = {
         name: Moments(users, sums.get(DISTANCE + name, 0), sums.get(SQUARED + name, 0))
-        for name in distances(sums)
+        for name in distance_names(sums)
     }
     reward = Moments(users, sums.get("reward", 0), sums.get("reward squared", 0))
     return PolicySums(policy, users, sums.get("answered", 0), reward, diversity)
 
 
 def recent(rows: Iterable[tuple[str, int, str]], width: int) -> Recent:
-    """Return what sums of single minutes say, for periods of a number of minutes."""
+    """Return the activity from the sums of single minutes, for periods of `width` minutes."""
     lists, feedback = Counter[int](), Counter[int]()
-    periods: defaultdict[tuple[str, int], Sums] = defaultdict(dict)
+    periods: defaultdict[SumKey, Sums] = defaultdict(dict)
     for policy, minute, text in rows:
         sums = from_json(text)
         lists[minute] += sums.get("lists", 0)
         feedback[minute] += sums.get("feedback", 0)
-        # All of it: one part may have the rewards that were added to a list of another.
+        # Over all parts: one may have the rewards of a slate that another counts.
         add_to(periods[policy, minute // width], sums)
     rewards = [
         _period_sums(policy, number * width, sums)
@@ -133,7 +142,7 @@ def _period_sums(policy: str, first: int, sums: Sums) -> PeriodSums:
         quotient(sums.get("earned", 0), UNIT),
         {
             name: quotient(sums.get(DISTANCE + name, 0), UNIT)
-            for name in distances(sums)
+            for name in distance_names(sums)
             if sums[COUNTED + name]
         },
     )
