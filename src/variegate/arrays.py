@@ -1,4 +1,4 @@
-"""Arrays as the package passes them around, and the checks made where they come in."""
+"""Array types of the package, and checks of arguments."""
 
 import operator
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from variegate.errors import InputError, NotFoundError
 FloatArray: TypeAlias = NDArray[np.float64]
 #: Row numbers of items.
 IndexArray: TypeAlias = NDArray[np.intp]
-#: One yes or no for each item or position.
+#: A boolean per item or position.
 MaskArray: TypeAlias = NDArray[np.bool_]
 
 
@@ -32,22 +32,22 @@ def check_numbers(name: str, values: ArrayLike, *, ndim: int) -> FloatArray:
     return array
 
 
-def root_of(squares: FloatArray) -> FloatArray:
-    """Return the square roots; what rounding took below 0 counts as 0."""
+def safe_sqrt(squares: FloatArray) -> FloatArray:
+    """Return the square roots; numbers that rounding took below 0 count as 0."""
     roots: FloatArray = np.sqrt(np.maximum(squares, 0.0))
     return roots
 
 
-def frozen(array: FloatArray) -> FloatArray:
-    """Return a copy of `array` that nobody can write to; what `sealed` gave needs no copy."""
+def read_only_copy(array: FloatArray) -> FloatArray:
+    """Return a read-only float64 copy, or `array` itself if it is one already."""
     flags = array.flags
     if not flags.writeable and flags.owndata and flags.c_contiguous and array.dtype == np.float64:
         return array
-    return sealed(np.array(array, dtype=np.float64, order="C"))
+    return set_read_only(np.array(array, dtype=np.float64, order="C"))
 
 
-def sealed(array: FloatArray) -> FloatArray:
-    """Return `array` itself, for reading only from now on: for arrays that nobody else holds."""
+def set_read_only(array: FloatArray) -> FloatArray:
+    """Make `array` read-only and return it: only for arrays without other references."""
     array.setflags(write=False)
     return array
 
@@ -66,10 +66,10 @@ def check_not_negative(**numbers: float) -> None:
             raise InputError(f"`{name}` must be a number of at least 0, got {value!r}")
 
 
-def check_range(name: str, value: float, least: float, most: float) -> None:
-    """Raise InputError unless a number lies from `least` to `most`."""
-    if not (_is_real(value) and least <= value <= most):
-        raise InputError(f"`{name}` must be a number from {least:g} to {most:g}, got {value!r}")
+def check_range(name: str, value: float, low: float, high: float) -> None:
+    """Raise InputError unless a number lies from `low` to `high`."""
+    if not (_is_real(value) and low <= value <= high):
+        raise InputError(f"`{name}` must be a number from {low:g} to {high:g}, got {value!r}")
 
 
 def check_fraction(**numbers: float) -> None:
@@ -80,7 +80,7 @@ def check_fraction(**numbers: float) -> None:
 
 
 def check_count(k: int, available: int, *, name: str = "k", of: str = "the candidates") -> int:
-    """Return `k` as an int if there are as many to take, or raise InputError."""
+    """Return `k` as an int if it is from 1 to `available`, or raise InputError."""
     try:
         count = operator.index(k)
     except TypeError:
@@ -91,19 +91,19 @@ def check_count(k: int, available: int, *, name: str = "k", of: str = "the candi
 
 
 def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
-    """Return `value` if it is one of `choices`, or raise NotFoundError with the nearest."""
+    """Return `value` if it is one of `choices`, or raise NotFoundError with the closest match."""
     known = list(choices)
     if value in known:
         return value
     near = get_close_matches(str(value), known)
-    # Of equally near ones, letters in another order are the likelier slip.
+    # Of equally close matches, transposed letters are the likelier typo.
     near.sort(key=lambda one: sorted(one) != sorted(str(value)))
     hint = f": did you mean {near[0]!r}?" if near else ""
     raise NotFoundError(f"`{name}` must be one of {', '.join(known)}, got {value!r}{hint}")
 
 
-def generator(rng: Any) -> np.random.Generator:
-    """Return the NumPy generator that `rng` is, or the one it seeds; None draws a seed."""
+def as_generator(rng: Any) -> np.random.Generator:
+    """Return `rng` if it is a NumPy generator, else the generator it seeds; None: a random seed."""
     if isinstance(rng, np.random.Generator):
         return rng
     try:
@@ -117,7 +117,7 @@ def _is_real(value: Any) -> bool:
 
 
 def unit_rows(rows: FloatArray) -> FloatArray:
-    """Return the rows at length 1; a zero row has no direction and stays zero."""
+    """Return the rows normalised to length 1; a zero row has no direction and stays zero."""
     # Scaled first: the squares of 1e200 or 1e-200 are outside the range of floats.
     sizes = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     rows = rows / np.where(sizes > 0, sizes, 1.0)

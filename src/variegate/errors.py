@@ -1,17 +1,17 @@
-"""Everything that this package raises on purpose.
+"""The exceptions of this package.
 
     VariegateError
     ├── InputError      (ValueError)   an argument is not what it must be
     ├── DataError       (ValueError)   a file is missing, broken or of another format
     ├── StateError      (ValueError)   a learner's state does not fit this policy
-    ├── NotFoundError   (LookupError)  an id or a name that nobody knows
-    ├── ConflictError   (ValueError)   what is asked contradicts what is known already
-    ├── StoreError      (RuntimeError) what is kept cannot be reached or written now
-    │   └── OutcomeUnknownError        the same, and whether the change was made is not known
-    └── MissingExtraError (ImportError) a part that was not installed
+    ├── NotFoundError   (LookupError)  an unknown id or name
+    ├── ConflictError   (ValueError)   a request contradicts what is stored
+    ├── StoreError      (RuntimeError) the store cannot be read or written now
+    │   └── OutcomeUnknownError        ... and it is unknown whether the change was made
+    └── MissingExtraError (ImportError) an optional dependency is not installed
 
 Each is also the builtin that a caller would expect. A message names the argument in
-backticks, says what would do and what came.
+backticks, then what is valid, then what was given.
 """
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class VariegateError(Exception):
-    """The root of the tree: catch this to catch them all."""
+    """The base class of all exceptions of this package."""
 
 
 class InputError(VariegateError, ValueError):
@@ -44,23 +44,23 @@ class StateError(VariegateError, ValueError):
 
 
 class NotFoundError(VariegateError, LookupError):
-    """An id or a name that nobody knows."""
+    """An unknown id or name."""
 
 
 class ConflictError(VariegateError, ValueError):
-    """What is asked contradicts what is known already."""
+    """A request contradicts what is stored."""
 
 
 class StoreError(VariegateError, RuntimeError):
-    """What is kept cannot be reached or written now; nothing was changed."""
+    """The store cannot be read or written now; nothing was changed."""
 
 
 class OutcomeUnknownError(StoreError):
-    """The change may or may not have been made: the answer to its commit was lost or late.
+    """The change may or may not have been made: the response to its commit was lost or late.
 
-    A request that is idempotent can be sent again; for others, read before repeating.
+    An idempotent request can be sent again; for others, read before repeating.
     """
 
 
 class MissingExtraError(VariegateError, ImportError):
-    """A part of the package that was not installed."""
+    """An optional dependency is not installed."""

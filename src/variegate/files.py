@@ -1,4 +1,4 @@
-"""Atomic writes, and archives that are checked before they are unpacked."""
+"""Atomic writes, and reading of files and archives, which are checked before unpacking."""
 
 import io
 import os
@@ -24,7 +24,7 @@ ALWAYS_READ: Final = 256 * 2**20
 #: zeros 200 times; a decompression bomb 1,000 times and more.
 MAX_RATIO: Final = 300
 
-#: What np.load, zipfile and json raise for a file that is cut off, overwritten or something else
+#: What np.load, zipfile and json raise for a file that is truncated, damaged or something else
 BROKEN: Final = (
     AttributeError,
     EOFError,
@@ -109,7 +109,7 @@ def check_declared(name: str, file: IO[bytes], size: int) -> None:
         raise DataError(f"{name} must have version 1.0 or 2.0 of the .npy format, got {version}")
     shape, _fortran, dtype = _HEADERS[version](file)
     if dtype.hasobject:
-        return  # np.load says what is wrong with it, and reads nothing
+        return  # np.load refuses it with its own message, and reads nothing
     declared = file.tell() + prod(shape) * dtype.itemsize
     if declared != size or not dtype.itemsize:
         raise DataError(
@@ -137,12 +137,9 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
 
 
-# Files as they come: alone, in a folder, in a zip.
-
-
 PathLike: TypeAlias = str | Path
 
-#: What zipfile raises for archives that are cut off, damaged or locked
+#: What zipfile raises for truncated, damaged or encrypted archives
 _ZIP_ERRORS = (
     zipfile.BadZipFile,
     EOFError,
@@ -159,14 +156,14 @@ _ZIP_ERRORS = (
 def as_path(path: Any) -> Path:
     """Return `path` as a Path, or raise InputError if it cannot be one.
 
-    A path at which the system cannot even look raises DataError.
+    A path that the system cannot look up raises DataError.
     """
     if not isinstance(path, (str, Path)) or not str(path) or "\0" in str(path):
         raise InputError(f"`path` must be the path of a file or folder, got {path!r}")
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        pass  # said where the file is read, with what was looked for
+        pass  # reported where the file is read
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError:
@@ -175,7 +172,7 @@ def as_path(path: Any) -> Path:
 
 
 def read_file(path: PathLike) -> tuple[bytes, str]:
-    """Return what a single file holds, and its name for errors."""
+    """Return the bytes of a file, and its name for errors."""
     file = as_path(path)
     if file.is_dir():
         raise DataError(f"{file}: expected a file, got a folder")
@@ -188,11 +185,10 @@ def read_file(path: PathLike) -> tuple[bytes, str]:
 
 
 def read_member(path: PathLike, name: str, *, inner: str | None = None) -> tuple[bytes, str]:
-    """Return what the file `name` of a data set holds, and its name for errors.
+    """Return the bytes of the file `name` of a data set, and its name for errors.
 
-    `path` is the zip as it comes, or the folder it was unpacked to; the file may stand
-    in a folder inside, which is called `inner` where the zip was unpacked. Nothing is
-    unpacked to disk.
+    `path` is the zip file, or the folder it was unpacked to; the file may be in a subfolder,
+    which is called `inner` in an unpacked folder. Nothing is unpacked to disk.
     """
     source = as_path(path)
     if source.is_dir():
@@ -217,7 +213,7 @@ def read_member(path: PathLike, name: str, *, inner: str | None = None) -> tuple
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> str | None:
-    """Return the entry called `name` that lies least deep."""
+    """Return the entry called `name` with the shortest path."""
     named = [
         entry
         for entry in archive.namelist()

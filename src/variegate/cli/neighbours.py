@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from variegate.arrays import IndexArray, generator
+from variegate.arrays import IndexArray, as_generator
 from variegate.errors import NotFoundError
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import Distance
@@ -106,7 +106,7 @@ def _sample(h: Distance, order: IndexArray, seed: int) -> IndexArray:
     most = max(int((MAX_WORK / max(h.rows.shape[1], 1)) ** 0.5), 2)
     if len(order) <= most:
         return order
-    places = generator(seed).choice(len(order), size=most, replace=False)
+    places = as_generator(seed).choice(len(order), size=most, replace=False)
     return order[np.sort(places)]
 
 

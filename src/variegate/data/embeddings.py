@@ -16,7 +16,7 @@ from variegate.arrays import (
     check_choice,
     check_numbers,
     check_positive,
-    frozen,
+    read_only_copy,
 )
 from variegate.errors import DataError, InputError
 from variegate.files import atomic_write, open_npz
@@ -146,13 +146,13 @@ class Embeddings:
         if not vectors.any():
             raise InputError("`vectors` must tell items apart, got only zeros")
         check_positive(scale=self.scale)
-        object.__setattr__(self, "vectors", frozen(vectors))
+        object.__setattr__(self, "vectors", read_only_copy(vectors))
         object.__setattr__(self, "settings", MappingProxyType(_plain(self.settings)))
         if self.mean_user is not None:
             mean_user = check_numbers("mean_user", self.mean_user, ndim=1)
             if len(mean_user) != self.d:
                 raise InputError(f"`mean_user` must have {self.d} entries, got {len(mean_user)}")
-            object.__setattr__(self, "mean_user", frozen(mean_user))
+            object.__setattr__(self, "mean_user", read_only_copy(mean_user))
 
     def __len__(self) -> int:
         return len(self.item_ids)

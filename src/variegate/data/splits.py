@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from variegate.arrays import generator
+from variegate.arrays import as_generator
 from variegate.data.dataset import Dataset
 from variegate.errors import InputError
 
@@ -30,7 +30,7 @@ def split_users(dataset: Dataset, *, rng: Any, train: float = 0.8) -> Split:
     if count < 2:
         raise InputError(f"`dataset` must have at least 2 users to be split, got {count}")
     size = min(max(round(train * count), 1), count - 1)
-    drawn = generator(rng).permutation(count)
+    drawn = as_generator(rng).permutation(count)
     return Split(dataset.of_users(np.sort(drawn[:size])), dataset.of_users(np.sort(drawn[size:])))
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray, check_count, generator
+from variegate.arrays import FloatArray, IndexArray, as_generator, check_count
 from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
 from variegate.model.slate import Slate
@@ -63,7 +63,7 @@ class Session:
         self.policy = policy
         self.k = check_count(k, len(policy.catalogue), of="the items")
         self.turns: list[Turn] = []
-        self._rng = generator(rng)
+        self._rng = as_generator(rng)
         self._free = np.ones(len(policy.catalogue), dtype=np.bool_)
         self._slate: Slate | None = None
 

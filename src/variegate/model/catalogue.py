@@ -16,7 +16,7 @@ from variegate.arrays import (
     check_count,
     check_numbers,
     check_positive,
-    frozen,
+    read_only_copy,
 )
 from variegate.errors import InputError, NotFoundError
 from variegate.kernels.layout import Layout, layout_of
@@ -110,7 +110,9 @@ class Catalogue:
             else tuple(map(str, feature_names))
         )
         self.mean_user: Final = (
-            None if mean_user is None else frozen(check_numbers("mean_user", mean_user, ndim=1))
+            None
+            if mean_user is None
+            else read_only_copy(check_numbers("mean_user", mean_user, ndim=1))
         )
         check_positive(feature_scale=feature_scale)
         self.feature_scale: Final = float(feature_scale)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from variegate.arrays import FloatArray, IndexArray, check_choice, check_numbers, sealed
+from variegate.arrays import FloatArray, IndexArray, check_choice, check_numbers, set_read_only
 from variegate.errors import InputError
 from variegate.model.catalogue_checks import id_texts
 from variegate.model.catalogue_file import Contents
@@ -29,7 +29,7 @@ def with_items(
     return replace(
         old,
         ids=old.ids + new_ids,
-        features=sealed(np.vstack([old.features, rows])),
+        features=set_read_only(np.vstack([old.features, rows])),
         distances=tuple(_extended(h, rows, distances) for h in old.distances),
         titles=old.titles + (new_ids if titles is None else tuple(map(str, titles))),
         attributes={
@@ -74,7 +74,7 @@ def with_changes(
     table[items] = rows
     return replace(
         old,
-        features=sealed(table),
+        features=set_read_only(table),
         distances=tuple(_changed(h, items, rows, distances) for h in old.distances),
         titles=old.titles if titles is None else _put("titles", old.titles, items, titles, str),
         attributes={
@@ -100,7 +100,7 @@ def with_columns(old: Contents, columns: Mapping[str, ArrayLike]) -> Contents:
         sources |= {h.name: VectorSource(encoder) for h in old.distances if h.on_features}
     return replace(
         old,
-        features=sealed(np.column_stack([old.features, *more.values()])),
+        features=set_read_only(np.column_stack([old.features, *more.values()])),
         # They go on with the data that they have: a wider vector would turn their angles.
         distances=tuple(replace(h, on_features=False) for h in old.distances),
         feature_names=(*old.feature_names, *more),

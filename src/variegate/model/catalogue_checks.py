@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from variegate.arrays import FloatArray, IndexArray, check_numbers, frozen
+from variegate.arrays import FloatArray, IndexArray, check_numbers, read_only_copy
 from variegate.errors import InputError
 from variegate.model.distances import FORMULAS, Distance
 
@@ -51,7 +51,7 @@ def checked_features(features: ArrayLike, items: int) -> FloatArray:
             f"`features` must be at most {LARGEST_FEATURE:g} in size, got {largest:g}: learning "
             "squares them, so scale them down"
         )
-    return frozen(array)
+    return read_only_copy(array)
 
 
 def checked_distances(

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from variegate.arrays import FloatArray, IndexArray, MaskArray, root_of
+from variegate.arrays import FloatArray, IndexArray, MaskArray, safe_sqrt
 from variegate.kernels.bounds import bound_parts, upper_bounds
 from variegate.kernels.cells import (
     CellItems,
@@ -306,7 +306,7 @@ def _view(
     even, variance = np.float32(np.trace(P_zz) / d), np.einsum("ij,ij->i", Pc, cells.centres)
     # What its items scatter by adds to the variance of a cell's typical item.
     typical = variance + even * cells.scatters
-    deviations = root_of(typical)
+    deviations = safe_sqrt(typical)
     share = np.divide(alpha, deviations, out=0.0 * deviations, where=deviations > 0.0)
     # |theta + alpha P c / deviation|^2: how steeply the score rises around the centre.
     squares = np.einsum("ij,ij->i", Pc, Pc)
@@ -328,7 +328,7 @@ def _view(
         apart=np.float32(0.0),
         away=np.zeros(d, dtype=np.float32),
     )
-    return view, products[:, 0] + AHEAD * cells.partition.spreads * root_of(slopes)
+    return view, products[:, 0] + AHEAD * cells.partition.spreads * safe_sqrt(slopes)
 
 
 def _scaled(belief: Estimate) -> tuple[Single, Single]:

@@ -13,8 +13,8 @@ from variegate.arrays import (
     IndexArray,
     check_numbers,
     check_positive,
-    frozen,
-    sealed,
+    read_only_copy,
+    set_read_only,
     unit_rows,
 )
 from variegate.errors import InputError
@@ -164,7 +164,7 @@ class Distance:
         """Return this distance with `features` as its data, unless it has data of its own."""
         if self.data is not None:
             return self
-        return replace(self, data=frozen(self.formula.prepare(features)), on_features=True)
+        return replace(self, data=read_only_copy(self.formula.prepare(features)), on_features=True)
 
     def among(self, items: IndexArray) -> "Distance":
         """Return the distance over `items` only, renumbered in their order."""
@@ -217,7 +217,7 @@ class Distance:
         data = np.zeros((max(len(old), int(items.max(initial=-1)) + 1), width))
         data[: len(old), : old.shape[1]] = old
         data[items] = new
-        return replace(self, data=sealed(data), labels=labels)
+        return replace(self, data=set_read_only(data), labels=labels)
 
 
 def _recoded(more: Distance, old: Distance) -> tuple[FloatArray, tuple[str, ...]]:
@@ -282,7 +282,7 @@ def difference(
         scale = float(np.ptp(column)) if len(column) else 1.0
         scale = scale or 1.0
     check_positive(scale=scale)
-    return Distance(FORMULAS["difference"], name, frozen(column), float(scale))
+    return Distance(FORMULAS["difference"], name, read_only_copy(column), float(scale))
 
 
 def hamming(values: Sequence[str], *, name: str = "hamming") -> Distance:
@@ -295,7 +295,7 @@ def hamming(values: Sequence[str], *, name: str = "hamming") -> Distance:
     """
     labels, codes = _coded(_texts("values", values))
     column = np.array([[codes[str(value)]] for value in values], dtype=np.float64).reshape(-1, 1)
-    return Distance(FORMULAS["hamming"], name, frozen(column), labels=labels)
+    return Distance(FORMULAS["hamming"], name, read_only_copy(column), labels=labels)
 
 
 def jaccard(sets: Sequence[Iterable[str]], *, name: str = "jaccard") -> Distance:
@@ -313,7 +313,7 @@ def jaccard(sets: Sequence[Iterable[str]], *, name: str = "jaccard") -> Distance
     table = np.zeros((len(members), len(labels)))
     for row, member in enumerate(members):
         table[row, [codes[label] for label in member]] = 1.0
-    return Distance(FORMULAS["jaccard"], name, frozen(table), labels=labels)
+    return Distance(FORMULAS["jaccard"], name, read_only_copy(table), labels=labels)
 
 
 def custom(
@@ -330,7 +330,7 @@ def custom(
     """
     check_positive(largest=largest)
     formula = Formula("custom", is_metric, np.asarray, between, float(largest))
-    rows = None if data is None else frozen(check_numbers("data", data, ndim=2))
+    rows = None if data is None else read_only_copy(check_numbers("data", data, ndim=2))
     return Distance(formula, name, rows)
 
 
@@ -339,7 +339,7 @@ def _on_vectors(kind: str, data: ArrayLike | None, name: str) -> Distance:
     if data is None:
         return Distance(formula, name)
     rows = formula.prepare(check_numbers("data", data, ndim=2))
-    return Distance(formula, name, frozen(rows))
+    return Distance(formula, name, read_only_copy(rows))
 
 
 def _texts(name: str, values: Iterable[str]) -> list[str]:
@@ -424,7 +424,7 @@ def _is_vector(value: Any, like: Distance) -> bool:
 
 def _of_vectors(values: Sequence[Any], like: Distance) -> Distance:
     rows = np.array(values, dtype=np.float64).reshape(len(values), like.rows.shape[1])
-    return replace(like, data=frozen(like.formula.prepare(rows)))
+    return replace(like, data=read_only_copy(like.formula.prepare(rows)))
 
 
 def _shown(value: Any) -> str:

@@ -16,7 +16,7 @@ from variegate.arrays import (
     check_count,
     check_not_negative,
     check_numbers,
-    frozen,
+    read_only_copy,
 )
 from variegate.errors import DataError, InputError
 from variegate.model.columns import LabelColumn, NumberColumn, TextColumn
@@ -84,7 +84,7 @@ class Encoder:
             block = column.block(values)
             blocks.append(share * block)
             known |= column.known(values, block)
-        return frozen(np.hstack(blocks)), known
+        return read_only_copy(np.hstack(blocks)), known
 
 
 @dataclass(frozen=True, eq=False)

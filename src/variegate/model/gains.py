@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray, frozen
+from variegate.arrays import FloatArray, IndexArray, read_only_copy
 from variegate.model.catalogue import Catalogue
 
 #: How the sum of distances to the items above is scaled; see `normalising_factor`.
@@ -33,7 +33,7 @@ def normalising_factor(normaliser: Normaliser, position: int, k: int) -> float:
 @lru_cache(maxsize=256)
 def normalising_factors(normaliser: Normaliser, k: int) -> FloatArray:
     """Return the factor of every position of a list of `k`, for reading only, (k,)."""
-    return frozen(
+    return read_only_copy(
         np.array([normalising_factor(normaliser, position, k) for position in range(1, k + 1)])
     )
 

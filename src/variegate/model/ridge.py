@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
-from variegate.arrays import FloatArray, IndexArray, check_range, root_of, sealed
+from variegate.arrays import FloatArray, IndexArray, check_range, safe_sqrt, set_read_only
 from variegate.errors import InputError, StateError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Estimate:
     @cached_property
     def deviations(self) -> FloatArray:
         """The standard deviation of each weight for noise of variance 1, (p,)."""
-        return root_of(np.diag(self.covariance))
+        return safe_sqrt(np.diag(self.covariance))
 
     def variances(self, features: FloatArray) -> FloatArray:
         """Return zeta' P zeta for each row zeta, never below 0, (n,)."""
@@ -188,7 +188,7 @@ class Ridge:
 
 @lru_cache(maxsize=64)
 def _plain_start(size: int, ridge: float) -> tuple[FloatArray, FloatArray]:
-    return sealed(ridge * np.eye(size)), sealed(np.zeros(size))
+    return set_read_only(ridge * np.eye(size)), set_read_only(np.zeros(size))
 
 
 @cache

@@ -12,9 +12,9 @@ from variegate.arrays import (
     FloatArray,
     IndexArray,
     MaskArray,
+    as_generator,
     check_count,
     check_positive,
-    generator,
 )
 from variegate.errors import DataError, InputError
 from variegate.files import atomic_write, open_npz
@@ -166,7 +166,7 @@ class Shortlist:
         number = check_count(wanted, items, name="cells", of="the items")
         check_positive(effort=effort)
         _check_size(catalogue)
-        partition = partitioned(catalogue.features, number, generator(rng))
+        partition = partitioned(catalogue.features, number, as_generator(rng))
         return cls(catalogue, partition, effort=effort)
 
     def __len__(self) -> int:

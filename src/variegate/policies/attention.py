@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray, check_numbers, frozen
+from variegate.arrays import FloatArray, IndexArray, check_numbers, read_only_copy
 from variegate.errors import InputError
 
 
@@ -95,4 +95,4 @@ def checked_attention(attention: Any) -> Attention:
             "`attention` must hold probabilities above 0 and at most 1, "
             f"got {probabilities.tolist()}"
         )
-    return PositionBased(frozen(probabilities))
+    return PositionBased(read_only_copy(probabilities))

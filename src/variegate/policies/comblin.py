@@ -12,9 +12,9 @@ from variegate.arrays import (
     FloatArray,
     IndexArray,
     MaskArray,
+    as_generator,
     check_not_negative,
     check_positive,
-    generator,
 )
 from variegate.kernels.baselines import Linear, top_list
 from variegate.kernels.layout import Layout
@@ -99,7 +99,7 @@ class CombLinTS(CombLinUCB):
         return FixedScores(self.catalogue.features[rows] @ self._sampled(rng))
 
     def _sampled(self, rng: Any) -> FloatArray:
-        return self._ridge.estimate().sample(generator(rng), self._width)
+        return self._ridge.estimate().sample(as_generator(rng), self._width)
 
     def _explain(self, slate: Slate) -> Explanation:
         mean = slate.relevance @ self._ridge.estimate().mean

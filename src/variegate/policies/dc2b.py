@@ -15,12 +15,12 @@ from variegate.arrays import (
     FloatArray,
     IndexArray,
     MaskArray,
+    as_generator,
     check_choice,
     check_not_negative,
     check_numbers,
     check_positive,
     check_range,
-    generator,
     unit_rows,
 )
 from variegate.errors import InputError, StateError
@@ -150,7 +150,7 @@ class DC2B(Policy):
 
     def _sampled(self, rng: Any) -> FloatArray:
         scale = self.sharpness if self.sharpness_of == "posterior" else 1.0
-        return self._posterior().sample(generator(rng), scale)
+        return self._posterior().sample(as_generator(rng), scale)
 
     @property
     def _exponent(self) -> float:

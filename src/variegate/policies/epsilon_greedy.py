@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from variegate.arrays import FloatArray, IndexArray, MaskArray, check_fraction, generator
+from variegate.arrays import FloatArray, IndexArray, MaskArray, as_generator, check_fraction
 from variegate.kernels.baselines import top_list
 from variegate.kernels.layout import Layout
 from variegate.model.catalogue import Catalogue
@@ -58,7 +58,7 @@ class EpsilonGreedy(LogRank):
 
     def _drawn(self, k: int, candidates: int, rng: Any) -> tuple[MaskArray, FloatArray]:
         """Return the positions that explore, and for each of them a number per candidate."""
-        draw = generator(rng)
+        draw = as_generator(rng)
         explores = draw.random(k) < self.epsilon
         return explores, draw.random((int(explores.sum()), candidates))
 

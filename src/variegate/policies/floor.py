@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from variegate.arrays import FloatArray, check_not_negative, check_positive, sealed
+from variegate.arrays import FloatArray, check_not_negative, check_positive, set_read_only
 from variegate.errors import InputError
 from variegate.prior import Prior
 
@@ -64,4 +64,4 @@ def floor_shares(distances: int, prior: Prior | None) -> FloatArray:
     beta = np.ones(distances) if prior is None else np.maximum(prior.mean[prior.d :], 0.0)
     if not beta.any():
         beta = np.ones(distances)
-    return sealed(beta / beta.sum()) if distances else beta
+    return set_read_only(beta / beta.sum()) if distances else beta

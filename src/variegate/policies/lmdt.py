@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray, MaskArray, check_count, generator
+from variegate.arrays import FloatArray, IndexArray, MaskArray, as_generator, check_count
 from variegate.model.catalogue import Catalogue
 from variegate.model.ridge import Estimate
 from variegate.model.search import Scorer
@@ -75,12 +75,12 @@ class LMDT(LMDP):
 
     def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
         if self._sample is None:
-            return self._following(self._sampled(k, generator(rng)))._recommend(free, k, rng)
+            return self._following(self._sampled(k, as_generator(rng)))._recommend(free, k, rng)
         return super()._recommend(free, k, rng)
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
         if self._sample is None:
-            return self._following(self._sampled(k, generator(rng)))._scorer(rows, k, rng)
+            return self._following(self._sampled(k, as_generator(rng)))._scorer(rows, k, rng)
         return super()._scorer(rows, k, rng)
 
     def _sampled(self, k: int, rng: np.random.Generator) -> FloatArray:

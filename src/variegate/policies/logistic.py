@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_expit
 
-from variegate.arrays import FloatArray, root_of
+from variegate.arrays import FloatArray, safe_sqrt
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ def _spread(posterior: Posterior, features: FloatArray) -> FloatArray:
     """sqrt(x' (S + m m') x) for each row x."""
     across = features @ posterior.covariance  # one inverse for both the variance and the mean
     second = (across * features).sum(axis=1) + (across @ posterior.information) ** 2
-    return root_of(second)
+    return safe_sqrt(second)
 
 
 def _log_partition(posterior: Posterior) -> float:

@@ -13,9 +13,9 @@ from variegate.arrays import (
     FloatArray,
     IndexArray,
     MaskArray,
+    as_generator,
     check_count,
     check_fraction,
-    generator,
 )
 from variegate.errors import InputError
 from variegate.model.gains import Gains
@@ -69,7 +69,7 @@ def explore_slate(
     left = int(np.count_nonzero(free))
     k = check_count(k, left)
     policy = policy._under_dial(dial)
-    draw = generator(rng)
+    draw = as_generator(rng)
     if isinstance(policy, LMDT):
         sampled, propensities = _explore_samples(policy, free, k, epsilon, draw)
         return finite_slate(sampled), propensities
@@ -125,7 +125,7 @@ def slate_propensities(
     k = check_count(len(rows), int(np.count_nonzero(free)))
     policy = policy._under_dial(dial)
     if isinstance(policy, LMDT):
-        return _sampled_propensities(policy, free, rows, epsilon, generator(rng))
+        return _sampled_propensities(policy, free, rows, epsilon, as_generator(rng))
     path, propensities = GreedyPath(policy, free, policy._recommend(free, k, None)), np.zeros(k)
     left, choices = free.copy(), np.empty(k, dtype=np.intp)
     for position, row in enumerate(rows.tolist()):

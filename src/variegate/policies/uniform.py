@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from variegate.arrays import IndexArray, generator
+from variegate.arrays import IndexArray, as_generator
 from variegate.model.search import FixedScores, Scorer
 from variegate.model.slate import Slate
 from variegate.policies.base import Explanation, Policy
@@ -17,7 +17,7 @@ class Uniform(Policy):
     is_stochastic = True
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
-        return FixedScores(generator(rng).random(len(rows)))
+        return FixedScores(as_generator(rng).random(len(rows)))
 
     def _explain(self, slate: Slate) -> Explanation:
         k = len(slate)

@@ -12,7 +12,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from variegate.arrays import FloatArray, check_numbers, check_positive, check_range, frozen, sealed
+from variegate.arrays import (
+    FloatArray,
+    check_numbers,
+    check_positive,
+    check_range,
+    read_only_copy,
+    set_read_only,
+)
 from variegate.errors import DataError, InputError
 from variegate.files import atomic_write, open_npz
 from variegate.model.catalogue import Catalogue
@@ -91,7 +98,7 @@ class Prior:
         deviations = np.sqrt(np.diag(self.covariance))
         inverse = np.linalg.inv(self.covariance / deviations[:, None] / deviations)
         precision = self.noise * inverse / deviations[:, None] / deviations
-        return sealed((precision + precision.T) / 2)
+        return set_read_only((precision + precision.T) / 2)
 
     def check(self, catalogue: Catalogue) -> None:
         """Raise InputError unless the prior is of this catalogue's features and distances."""
@@ -109,7 +116,7 @@ class Prior:
         covariance[: self.d, : self.d] = self.covariance[: self.d, : self.d]
         covariance[self.d :, self.d :] = np.diag(variances)
         return replace(
-            self, mean=np.append(self.mean[: self.d], means), covariance=sealed(covariance)
+            self, mean=np.append(self.mean[: self.d], means), covariance=set_read_only(covariance)
         )
 
     def of_relevance(self) -> "Prior":
@@ -176,7 +183,7 @@ def checked_mean(mean: ArrayLike, size: int) -> FloatArray:
         raise InputError(
             f"`mean` must be at most {LARGEST_MEAN:g} in size, got {np.abs(array).max():g}"
         )
-    return frozen(array)
+    return read_only_copy(array)
 
 
 def checked_covariance(covariance: ArrayLike, size: int) -> FloatArray:
@@ -203,7 +210,7 @@ def checked_covariance(covariance: ArrayLike, size: int) -> FloatArray:
             "`covariance` must be positive definite, got one whose correlations have an "
             f"eigenvalue of {least:.2g}"
         )
-    return frozen((array + array.T) / 2)
+    return read_only_copy((array + array.T) / 2)
 
 
 def checked_users(users: int) -> int:

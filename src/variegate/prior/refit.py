@@ -16,7 +16,7 @@ from variegate.arrays import (
     check_not_negative,
     check_numbers,
     check_positive,
-    sealed,
+    set_read_only,
 )
 from variegate.errors import InputError
 from variegate.prior.fit import Belief, Fit, Moments, Shrinkage, maximised
@@ -124,8 +124,8 @@ def fit_prior_from_sums(
     found = refitted(prior, users, shrinkage=shrinkage, iterations=iterations).belief
     return replace(
         prior,
-        mean=sealed(found.mean),
-        covariance=sealed(found.covariance),
+        mean=set_read_only(found.mean),
+        covariance=set_read_only(found.covariance),
         noise=found.noise,
         users=len(users),
     )

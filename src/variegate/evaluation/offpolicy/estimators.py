@@ -11,12 +11,12 @@ from scipy.special import ndtri
 from variegate.arrays import (
     FloatArray,
     IndexArray,
+    as_generator,
     check_choice,
     check_count,
     check_fraction,
     check_numbers,
     check_positive,
-    generator,
 )
 from variegate.errors import InputError
 from variegate.evaluation.offpolicy.logs import SlateLog
@@ -95,7 +95,7 @@ def estimated(
         reach = float(ndtri(0.5 + confidence / 2.0)) * error
         between = (value - reach, value + reach)
     else:
-        drawn = _resampled(products, divisors, group_of, resamples, generator(rng))
+        drawn = _resampled(products, divisors, group_of, resamples, as_generator(rng))
         low, high = np.quantile(drawn, [0.5 - confidence / 2.0, 0.5 + confidence / 2.0])
         between = (float(low), float(high))
     return Estimate(value, error, between, effective_sample_size(weights))

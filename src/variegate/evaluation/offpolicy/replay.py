@@ -11,8 +11,8 @@ from variegate.arrays import (
     FloatArray,
     IndexArray,
     MaskArray,
+    as_generator,
     check_count,
-    generator,
 )
 from variegate.errors import InputError
 from variegate.evaluation.offpolicy.estimators import Estimate, estimated
@@ -94,7 +94,7 @@ def unbiased_replay(
     """
     if rounds is not None:
         rounds = check_count(rounds, 10**9, name="rounds", of="the most that make sense")
-    draws = generator(rng)
+    draws = as_generator(rng)
     looked, kept = 0, []
     for looked, event in enumerate(events, start=1):
         if _is_kept(policy, event, draws, looked):
