@@ -12,7 +12,7 @@ from variegate.cli import commands
 from variegate.engine import import_plan
 from variegate.engine.executor import Executor
 from variegate.engine.import_commands import ImportUsers
-from variegate.engine.queue import Done
+from variegate.engine.queue import CommandResult
 from variegate.errors import ConflictError
 from variegate.store import Batch
 
@@ -136,7 +136,7 @@ def test_what_fails_late_says_what_is_in_and_is_finished_later(
     monkeypatch.setattr(import_plan, "_ENTRIES", 2)
     take = ImportUsers.apply_alone
 
-    def beaten(piece: ImportUsers, batch: Batch, executor: Executor) -> Done:
+    def beaten(piece: ImportUsers, batch: Batch, executor: Executor) -> CommandResult:
         if piece.entries[0].name == "cyd":  # somebody is quicker, once all was checked
             monkeypatch.setattr(ImportUsers, "apply_alone", take)
             raise ConflictError("user 'cyd' came in another way")

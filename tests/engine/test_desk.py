@@ -12,7 +12,6 @@ import pytest
 from tests.engine.shop import LMDH, Clock, catalogue, new_item
 from variegate.engine import Engine, Experiment, Feedback, RecommendRequest, Rules
 from variegate.engine import queue as batch_loop
-from variegate.engine import recommend as listing
 from variegate.engine.experiment import PolicyCache
 from variegate.errors import ConflictError, InputError, NotFoundError, StoreError
 from variegate.store import Batch, Store
@@ -148,15 +147,15 @@ def test_a_store_that_fails_is_told_to_all_and_then_works_again(
 def test_a_fault_of_ours_costs_only_the_one_who_met_it(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    give = listing.give_list
+    apply = RecommendRequest.apply
 
-    def fail_for_bob(uow: Any, request: RecommendRequest) -> dict[str, Any]:
-        answer = give(uow, request)
+    def fail_for_bob(request: RecommendRequest, uow: Any) -> dict[str, Any]:
+        answer = apply(request, uow)
         if request.user == "bob":
             raise ZeroDivisionError("ours")
         return answer
 
-    monkeypatch.setattr(listing, "give_list", fail_for_bob)
+    monkeypatch.setattr(RecommendRequest, "apply", fail_for_bob)
 
     async def work(engine: Engine) -> None:
         wishes = [engine.recommend(RecommendRequest(user)) for user in ("ann", "bob", "cid")]

@@ -96,7 +96,7 @@ class TestEvents:
         slate, (a, b, *_) = given(shop)
         first = shop.tell(slate, {a: 1.0}, seen=[a], event="e1")
         assert shop.tell(slate, {a: 1.0}, seen=[a], event="e1") == first
-        with pytest.raises(ConflictError, match="`event` 'e1' reported something else"):
+        with pytest.raises(ConflictError, match="`event` 'e1' was used for another report"):
             shop.tell(slate, {b: 1.0}, seen=[b], event="e1")
 
     def test_an_event_of_another_slate_is_another(self, shop: Shop) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from variegate.engine import Feedback, RecommendRequest
-from variegate.engine.process import Frames, encode_frame
+from variegate.engine.process import FrameDecoder, encode_frame
 from variegate.errors import NotFoundError
 from variegate.policies import Dial
 
@@ -20,17 +20,17 @@ MESSAGES: list[Any] = [
 @pytest.mark.parametrize("piece", [1, 3, 7, 4096, 10**6])
 def test_messages_come_whole_in_pieces_of_any_size(piece: int) -> None:
     wire = b"".join(map(encode_frame, MESSAGES))
-    frames = Frames()
+    frames = FrameDecoder()
 
     found: list[Any] = []
     for at in range(0, len(wire), piece):
-        found += frames.fed(wire[at : at + piece])
+        found += frames.feed(wire[at : at + piece])
 
     assert found == MESSAGES
 
 
 def test_refusals_keep_their_kind_and_their_words() -> None:
-    (error,) = Frames().fed(encode_frame(NotFoundError("no item 'x'")))
+    (error,) = FrameDecoder().feed(encode_frame(NotFoundError("no item 'x'")))
 
     assert type(error) is NotFoundError
     assert str(error) == "no item 'x'"

@@ -55,7 +55,7 @@ def test_another_request_of_the_same_name_is_a_conflict(any_store: Store) -> Non
     shop.give(idempotency_key="r1", k=2)
     before = shop.user()
 
-    with pytest.raises(ConflictError, match="`Idempotency-Key` 'r1' named another request of user"):
+    with pytest.raises(ConflictError, match="`Idempotency-Key` 'r1' was used for another request"):
         shop.give(idempotency_key="r1", k=3)
 
     assert shop.user() == before

@@ -167,7 +167,7 @@ def test_a_lost_engine_has_done_nothing_of_what_it_had_not_begun() -> None:
         tasks = await waiting_in(it, "a", "b", "c")
         worker.progress.begin(worker.sent[1].number, monotonic() + 9)
 
-        it.lose("the engine was lost")
+        it.fail_all("the engine was lost")
 
         kinds = [type(one) for one in await asyncio.gather(*tasks, return_exceptions=True)]
         assert kinds == [OutcomeUnknownError, OutcomeUnknownError, StoreError]
@@ -299,5 +299,5 @@ def test_a_failing_tick_is_tried_again(
         await it.stop()
 
     asyncio.run(work())
-    assert "the store is away: away" in caplog.text
+    assert "the store is not available: away" in caplog.text
     assert "it is tried again" in caplog.text

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from variegate.engine.process import Frames, encode_frame
+from variegate.engine.process import FrameDecoder, encode_frame
 from variegate.engine.process_main import MetricsBuffer, SocketChannel
 from variegate.engine.queue import MAX_BATCH, BatchLoop, QueuedCommand
 from variegate.errors import InputError
@@ -24,7 +24,7 @@ class Front:
         self.channel = SocketChannel(self._back, self.metrics)
         self.loop = BatchLoop(settle, lambda: False, timeout=5.0)
         self.thread = threading.Thread(target=self.loop.run, args=(self.channel,))
-        self._frames = Frames()
+        self._frames = FrameDecoder()
 
     def send(self, *operations: Any, since: float | None = None) -> None:
         """Hand operations over, in one piece, numbered from 0."""
@@ -39,7 +39,7 @@ class Front:
         """Return what becomes of so many operations."""
         outcomes: dict[int, Any] = {}
         while len(outcomes) < count:
-            for told, _observed in self._frames.fed(self.socket.recv(65536)):
+            for told, _observed in self._frames.feed(self.socket.recv(65536)):
                 outcomes.update(told)
         return outcomes
 
@@ -130,7 +130,7 @@ def test_what_was_observed_is_told_once_with_the_outcomes(front: Callable[..., F
     it.channel.answer([(7, "one")])
     it.channel.answer([(8, "two")])
 
-    messages = list(Frames().fed(it.socket.recv(65536)))
+    messages = list(FrameDecoder().feed(it.socket.recv(65536)))
 
     assert messages == [([(7, "one")], [("batch", 3)]), ([(8, "two")], [])]
 

@@ -118,7 +118,7 @@ def test_a_command_for_an_engine_whose_connection_is_closed_is_not_done(
     async def work() -> None:
         proxy = EngineProxy(settings, lambda _name, _value: None)
         await proxy.open()
-        line, errors = proxy._line, list[Exception]()
+        line, errors = proxy._connection, list[Exception]()
         assert line is not None
         assert line._transport is not None
 
@@ -230,6 +230,6 @@ def test_a_signal_to_all_processes_lets_the_service_end_in_order(
 def test_there_is_an_engine_process_where_cores_would_be_idle(
     cores: int, workers: int, asked: bool | None, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "cores", lambda: cores)
+    monkeypatch.setattr(process, "available_cores", lambda: cores)
 
     assert uses_engine_process(Settings(workers=workers, engine_process=asked)) is expected

@@ -51,7 +51,7 @@ def test_another_body_under_the_same_key_is_refused(page: TestClient) -> None:
     refused = asked(page, "a", k=3)
 
     assert refused.status_code == 409
-    assert "`Idempotency-Key` 'a' named another request" in problem(refused)["message"]
+    assert "`Idempotency-Key` 'a' was used for another request" in problem(refused)["message"]
 
 
 @pytest.mark.parametrize("key", ["", "x" * 201, "caf\u00e9", "tab\there"])

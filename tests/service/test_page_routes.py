@@ -180,7 +180,7 @@ class TestInsteadOf:
             refused = answer(page, first, ids(first)[0])
 
             assert refused.status_code == 409
-            assert "taken back" in problem(refused)["message"]
+            assert "withdrawn" in problem(refused)["message"]
             with engine.store.reading() as reader:
                 assert reader.users(["ann"])["ann"].state is None
                 assert [one.kind for one in reader.events("ann")] == ["withdraw"]
@@ -192,7 +192,7 @@ class TestInsteadOf:
         refused = page.post("/v1/users/ann/slates", json={"instead_of": first["slate_id"]})
 
         assert refused.status_code == 409
-        assert "answered" in problem(refused)["message"]
+        assert "has feedback" in problem(refused)["message"]
         assert len(page.get("/v1/users/ann/history").json()["slates"]) == 1
 
     def test_a_list_is_taken_back_once(self, page: TestClient) -> None:
@@ -202,7 +202,7 @@ class TestInsteadOf:
         again = page.post("/v1/users/ann/slates", json={"instead_of": first["slate_id"]})
 
         assert again.status_code == 409
-        assert "taken back" in problem(again)["message"]
+        assert "withdrawn" in problem(again)["message"]
 
     def test_nobody_takes_back_the_list_of_another(self, page: TestClient) -> None:
         first = given(page, "bob")

@@ -1,5 +1,6 @@
 """What another policy, taught by the same answers, would have shown in a list's place."""
 
+from functools import partial
 from typing import Any, Final
 from zlib import crc32
 
@@ -10,7 +11,7 @@ from variegate.demo.policies import make_policy, policy_label
 from variegate.engine.catalogue import CatalogueSnapshot, plain_attributes
 from variegate.engine.experiment import Experiment
 from variegate.engine.feedback import WITHDRAWN, rows_in_catalogue
-from variegate.engine.recommend import pairwise_diversity
+from variegate.engine.recommend import allowed_items, pairwise_diversity, without_seen
 from variegate.engine.replay import lessons
 from variegate.engine.terms import Terms, terms_of
 from variegate.errors import NotFoundError
@@ -37,7 +38,7 @@ def counterfactual_view(
     policy = make_policy(name, snapshot.catalogue, experiment)
     _teach(policy, reader, row)
     terms = terms_of(row)
-    free = _free(reader, snapshot, terms, row)
+    free = _candidates(reader, snapshot, terms, row)
     k = min(row.k, int(np.count_nonzero(free)))
     other = policy.recommend(k, candidates=free, rng=crc32(row.id.encode()), dial=terms.dial)
     titles = snapshot.catalogue.titles
@@ -70,32 +71,17 @@ def _teach(policy: Policy, reader: Reader, before: SlateRow) -> None:
             policy.update(slate, earned, seen=sorted(rewards))
 
 
-def _free(reader: Reader, snapshot: CatalogueSnapshot, terms: Terms, before: SlateRow) -> MaskArray:
-    """Return the items that a list could be chosen from when it was given.
-
-    Where fewer are left than it has, those shown longest ago come back.
-    """
-    allowed = _allowed(snapshot, terms)
+def _candidates(
+    reader: Reader, snapshot: CatalogueSnapshot, terms: Terms, before: SlateRow
+) -> MaskArray:
+    """Return the items that a slate could be chosen from when it was given, (L,)."""
+    rows = partial(rows_in_catalogue, snapshot.catalogue)
+    candidates = None if terms.candidates is None else rows(terms.candidates)
+    allowed = allowed_items(snapshot, candidates, rows(terms.exclude))
     if terms.allow_repeats:
         return allowed
-    free = allowed.copy()
-    rows = rows_in_catalogue(snapshot.catalogue, _shown_before(reader, terms, before))
-    free[rows] = False
-    missing = before.k - int(np.count_nonzero(free))
-    if missing > 0:
-        back = [row for row in rows[::-1].tolist() if allowed[row]]
-        free[back[:missing]] = True
-    return free
-
-
-def _allowed(snapshot: CatalogueSnapshot, terms: Terms) -> MaskArray:
-    allowed = snapshot.active.copy()
-    if terms.candidates is not None:
-        among = np.zeros_like(allowed)
-        among[rows_in_catalogue(snapshot.catalogue, terms.candidates)] = True
-        allowed &= among
-    allowed[rows_in_catalogue(snapshot.catalogue, terms.exclude)] = False
-    return allowed
+    latest_first = rows(_shown_before(reader, terms, before))
+    return without_seen(allowed, latest_first[::-1], before.k)[0]
 
 
 def _shown_before(reader: Reader, terms: Terms, before: SlateRow) -> list[str]:

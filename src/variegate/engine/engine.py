@@ -22,7 +22,7 @@ from variegate.engine.import_plan import Pauses, plan_import, unfinished
 from variegate.engine.items import RetireItem, UpsertItems
 from variegate.engine.priors import Priors
 from variegate.engine.queries import comparison, find_user, slate_view, titles_of, user_view
-from variegate.engine.queue import MAX_BATCH, BatchLoop, CommandQueue, EngineThread, Worker
+from variegate.engine.queue import BatchLoop, CommandQueue, EngineThread, Worker
 from variegate.engine.recommend import RecommendRequest
 from variegate.engine.replicas import Replica
 from variegate.engine.terms import Rules
@@ -87,7 +87,7 @@ class Engine:
         self.priors: Final = Priors(store, self.live, experiment, rules, clock=clock)
         self._thread: EngineThread | None = None
         if worker is None:
-            loop = BatchLoop(self._executor, self._close_some, timeout=timeout)
+            loop = BatchLoop(self._executor, self._executor.close_due, timeout=timeout)
             worker = self._thread = EngineThread(loop)
         self._queue: Final = CommandQueue(
             worker, timeout=timeout, count_error=lambda kind: observe(f"store_error {kind}", 1)
@@ -156,7 +156,7 @@ class Engine:
 
     def close_due(self) -> None:
         """Close the lists whose waiting is over."""
-        while self._close_some():
+        while self._executor.close_due():
             pass
 
     def user(self, user: str) -> Answer:
@@ -245,9 +245,6 @@ class Engine:
     async def _done(self, operation: Any) -> Answer:
         answer: Answer = await self._queue.submit(operation)
         return answer
-
-    def _close_some(self) -> bool:
-        return self._executor.close_due(MAX_BATCH) == MAX_BATCH
 
 
 def _short(snapshot: CatalogueSnapshot, row: int) -> Answer:

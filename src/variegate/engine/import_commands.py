@@ -28,7 +28,7 @@ from variegate.engine.export_schema import (
     decoded,
 )
 from variegate.engine.items import check_new_id, lock_catalogue, new_snapshot, validate_item
-from variegate.engine.queue import Done
+from variegate.engine.queue import CommandResult
 from variegate.engine.replay import iter_events, iter_slates, replay_user
 from variegate.engine.terms import Terms
 from variegate.errors import ConflictError, DataError, NotFoundError, StateError
@@ -280,7 +280,7 @@ class ImportUsers:
     alone: ClassVar[bool] = True
     long: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, executor: Any) -> Done:
+    def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
         """Keep them."""
         entries = {entry.name: entry for entry in self.entries}
         target = self._target(batch, executor)
@@ -307,7 +307,7 @@ class ImportUsers:
             )
             changed += 1
         # A policy that is remembered of somebody who was replaced has another state: not found.
-        return Done({"users": len(rows), "changed": changed})
+        return CommandResult({"users": len(rows), "changed": changed})
 
     def _target(self, batch: Batch, executor: Any) -> Target:
         catalogue = executor.live.as_of(batch).catalogue
@@ -383,7 +383,7 @@ class ImportItems:
     alone: ClassVar[bool] = True
     long: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, executor: Any) -> Done:
+    def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
         """Keep them, once every policy has given a list with them."""
         snapshot, kept = lock_catalogue(batch, executor)
         lines = [line for entry in self.entries for line in self.file.lines(entry)]
@@ -399,7 +399,7 @@ class ImportItems:
         if self.restores is not None and int(batch.meta(ITEMS_REVISION) or 0) < self.restores[0]:
             batch.set_meta(ITEMS_REVISION, str(self.restores[0]))
         later = partial(executor.live.install, new_snapshot(batch, executor))
-        return Done({"items": len(self.entries)}, later)
+        return CommandResult({"items": len(self.entries)}, later)
 
     def _restore(
         self,

@@ -14,7 +14,7 @@ from variegate.engine.catalogue import (
     item_values,
     lock_items,
 )
-from variegate.engine.queue import Done
+from variegate.engine.queue import CommandResult
 from variegate.errors import ConflictError, InputError, MissingExtraError, NotFoundError
 from variegate.kernels.layout import LARGEST
 from variegate.model.catalogue import Catalogue
@@ -40,7 +40,7 @@ class UpsertItems:
     alone: ClassVar[bool] = True
     long: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, executor: Any) -> Done:
+    def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
         """Store all of them, or none."""
         snapshot, stored = lock_catalogue(batch, executor)
         changed: dict[str, ItemRow] = {}
@@ -60,7 +60,7 @@ class UpsertItems:
         batch.change_items(list(changed.values()))
         later = new_snapshot(batch, executor)
         ids = [str(request["id"]) for request in self.items]
-        return Done({"items": ids}, partial(executor.live.install, later))
+        return CommandResult({"items": ids}, partial(executor.live.install, later))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class RetireItem:
     item: str
     alone: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, executor: Any) -> Done:
+    def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
         """Retire the item, or raise NotFoundError; retiring it again changes nothing."""
         snapshot, stored = lock_catalogue(batch, executor)
         row = snapshot.row_of(self.item)
@@ -83,7 +83,7 @@ class RetireItem:
             batch.add_items([ItemRow(row, self.item, True, None)])
         elif not known.retired:
             batch.change_items([known._replace(retired=True)])
-        return Done({"id": self.item, "retired": True})
+        return CommandResult({"id": self.item, "retired": True})
 
 
 _LAST_ITEM: Final = "the last item cannot be retired: add another first"

@@ -12,12 +12,11 @@ from variegate.arrays import IndexArray, MaskArray
 from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
 from variegate.engine.codecs import SeenItems, has_features, slate_rows, unpack_slate
 from variegate.engine.executor import Executor
-from variegate.engine.recommend import normalising_weights
+from variegate.engine.recommend import allowed_items, normalising_weights, without_seen
 from variegate.engine.replay import iter_events, iter_slates, iter_users
 from variegate.engine.terms import Terms, terms_of
 from variegate.errors import NotFoundError
 from variegate.evaluation.offpolicy import Lesson, LoggedSlate, LogSource, SlateTerms, UserLog
-from variegate.model.catalogue import Catalogue
 from variegate.model.gains import NORMALISERS, Normaliser
 from variegate.model.slate import Slate
 from variegate.policies import parse_policy
@@ -160,31 +159,12 @@ def _fitting(
     return snapshot
 
 
-def _candidates(
-    snapshot: CatalogueSnapshot, terms: Terms, remembered: IndexArray, k: int
-) -> MaskArray:
+def _candidates(snapshot: CatalogueSnapshot, terms: Terms, seen: IndexArray, k: int) -> MaskArray:
     """Return what a list of `k` could be chosen from, (L,)."""
-    allowed = snapshot.active.copy()
-    if terms.candidates is not None:
-        allowed &= _mask(snapshot.catalogue, terms.candidates)
-    allowed &= ~_mask(snapshot.catalogue, terms.exclude)
-    return allowed if terms.allow_repeats else without_shown(allowed, remembered, k)
-
-
-def without_shown(allowed: MaskArray, remembered: IndexArray, k: int) -> MaskArray:
-    """Return the allowed items without those remembered; if too few are left, the oldest return."""
-    fresh = allowed.copy()
-    fresh[remembered] = False
-    missing = k - int(np.count_nonzero(fresh))
-    if missing > 0:
-        fresh[remembered[allowed[remembered]][:missing]] = True
-    return fresh
-
-
-def _mask(catalogue: Catalogue, ids: Sequence[str]) -> MaskArray:
-    mask = np.zeros(len(catalogue), dtype=np.bool_)
-    mask[catalogue.rows(ids)] = True
-    return mask
+    rows = snapshot.catalogue.rows
+    candidates = None if terms.candidates is None else rows(terms.candidates)
+    allowed = allowed_items(snapshot, candidates, rows(terms.exclude))
+    return allowed if terms.allow_repeats else without_seen(allowed, seen, k)[0]
 
 
 def _lesson(given: LoggedSlate, event: EventRow) -> Lesson:

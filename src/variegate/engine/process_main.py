@@ -1,7 +1,7 @@
 """The engine's process: ``python -m variegate.engine.process_main SOCKET MEMORY``.
 
-`variegate.engine.process` runs it with two file descriptors: a socket, through which settings
-and commands come and outcomes go, and memory in which to note what was begun.
+`variegate.engine.process` runs it with two file descriptors: a socket, for settings, commands and
+outcomes, and shared memory for the `Progress`.
 """
 
 import logging
@@ -28,8 +28,8 @@ from variegate.engine.factory import (
     warm_policies,
 )
 from variegate.engine.logs import configure_logs
-from variegate.engine.process import BEAT, Frames, encode_frame, freeze_startup_objects
-from variegate.engine.queue import MAX_BATCH, BatchLoop, Outcome, Progress, QueuedCommand
+from variegate.engine.process import BEAT, FrameDecoder, encode_frame, freeze_startup_objects
+from variegate.engine.queue import BatchLoop, Outcome, Progress, QueuedCommand
 from variegate.engine.replicas import Replica
 from variegate.engine.settings import Settings
 from variegate.errors import VariegateError
@@ -42,69 +42,69 @@ _log = logging.getLogger(__name__)
 
 
 class MetricsBuffer:
-    """What was observed and not sent yet: the metrics are kept where they are asked for."""
+    """Observed metrics that are not sent yet; the process that answers HTTP has the counters."""
 
     def __init__(self) -> None:
         self._observed: deque[tuple[str, float]] = deque()
 
     def observe(self, name: str, value: float) -> None:
-        """Note a number; see `Executor`."""
+        """Add a metric; see `Executor`."""
         self._observed.append((name, value))
 
     def take(self) -> list[tuple[str, float]]:
-        """Return what was observed since this was called last."""
+        """Return the metrics since the last call."""
         return [self._observed.popleft() for _ in range(len(self._observed))]
 
 
 class SocketChannel:
-    """Commands and outcomes through a socket; see `batch_loop.Channel`."""
+    """Commands and outcomes through a socket; see `queue.Channel`."""
 
-    def __init__(self, front: socket.socket, metrics: MetricsBuffer) -> None:
-        self._front, self._metrics, self._frames = front, metrics, Frames()
+    def __init__(self, connection: socket.socket, metrics: MetricsBuffer) -> None:
+        self._socket, self._metrics, self._decoder = connection, metrics, FrameDecoder()
         self._sending, self._ended = Lock(), Event()
 
     def receive(self, seconds: float) -> list[QueuedCommand] | None:
-        """Return what came; None when the other end is closed."""
-        if not select.select([self._front], [], [], seconds)[0]:
+        """Return new commands; None when the other end is closed."""
+        if not select.select([self._socket], [], [], seconds)[0]:
             return []
         try:
-            data = self._front.recv(_PIECE)
-        except ConnectionResetError:  # whoever waited was killed
+            data = self._socket.recv(_PIECE)
+        except ConnectionResetError:  # the other process was killed
             data = b""
-        return list(self._frames.fed(data)) if data else None
+        return list(self._decoder.feed(data)) if data else None
 
     def answer(self, outcomes: list[tuple[int, Outcome]]) -> None:
-        """Send outcomes to the front, and what was observed."""
+        """Send outcomes and metrics."""
         self.send(([(number, _sendable(one)) for number, one in outcomes], self._metrics.take()))
 
     def send(self, message: Any) -> None:
-        """Send a message, if anybody is still there: what was done stays done."""
+        """Send a message, unless the other process is gone: commits stay."""
         with suppress(OSError), self._sending:
-            self._front.sendall(encode_frame(message))
+            self._socket.sendall(encode_frame(message))
 
     def beat(self) -> None:
-        """Say from a thread of its own, again and again, that this process runs."""
+        """Send heartbeats until `end`; call this in a thread."""
         while not self._ended.wait(BEAT):
             self.answer([])
 
     def end(self) -> None:
-        """Send no heartbeat any more."""
+        """Stop the heartbeats."""
         self._ended.set()
 
 
 def main() -> None:
-    """Do what comes through the socket that was handed down, by the settings in its first line."""
-    # Who stops the service may mean all of its processes: what is under way is finished first, and
-    # the front closes the socket then.
+    """Execute the commands that come through the inherited socket, after the settings."""
+    # A signal may go to all processes of the service: this one finishes what it has begun, and ends
+    # when the other closes the socket.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    with socket.socket(fileno=int(sys.argv[1])) as front:
+    with socket.socket(fileno=int(sys.argv[1])) as connection:
         progress = Progress(mmap.mmap(int(sys.argv[2]), Progress.SIZE))
         os.close(int(sys.argv[2]))
-        settings = Settings.model_validate_json(_first_line(front))
+        settings = Settings.model_validate_json(_first_line(connection))
         configure_logs(settings.log_level, settings.log_format)
         metrics = MetricsBuffer()
-        channel = SocketChannel(front, metrics)
+        channel = SocketChannel(connection, metrics)
         Thread(target=channel.beat, name="variegate-heartbeat", daemon=True).start()
         try:
             with (
@@ -138,26 +138,26 @@ def _loop(
     executor = Executor(store, live, experiment, rules, observe=observe, replica=replica)
     return BatchLoop(
         executor,
-        lambda: executor.close_due(MAX_BATCH) == MAX_BATCH,
+        executor.close_due,
         timeout=settings.timeout_seconds,
         progress=progress,
     )
 
 
 def _sendable(outcome: Outcome) -> Any:
-    """Return an outcome that can be put together again in another process."""
+    """Return an outcome that can be unpickled in the other process."""
     if not isinstance(outcome, BaseException) or isinstance(outcome, VariegateError):
         return outcome
     _log.error("a command failed", exc_info=outcome)
     return RuntimeError(f"{type(outcome).__name__}: {outcome}")
 
 
-def _first_line(front: socket.socket) -> bytes:
+def _first_line(connection: socket.socket) -> bytes:
     line = b""
     while not line.endswith(b"\n"):
-        piece = front.recv(4096)
+        piece = connection.recv(4096)
         if not piece:
-            raise SystemExit(0)  # nobody is there
+            raise SystemExit(0)  # the other process is gone
         line += piece
     return line
 

@@ -1,6 +1,6 @@
-"""The queue in front of the engine: what waits, for how long, and what it is answered.
+"""The queue in front of the engine, and the loop that executes what waits in it.
 
-One queue, whichever way the engine runs: in a thread of this process (`EngineThread`) or in a
+The queue is the same whether the engine runs in a thread of this process (`EngineThread`) or in a
 process of its own (`variegate.engine.process`).
 """
 
@@ -16,48 +16,55 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from variegate.errors import OutcomeUnknownError, StoreError
 
-#: Commands that may wait; more would be answered too late anyway.
+#: Commands that may wait, at most: more would be answered too late anyway.
 MAX_COMMANDS: Final = 5000
-#: Bytes that the commands that wait may take, as `approximate_size` counts them; the last one that
-#: is let in may exceed it.
+#: Approximate bytes of the commands that wait; the last one that is accepted may exceed it.
 MAX_BYTES: Final = 32 * 2**20
-#: Seconds that a command whose class says that it is `long`, such as an import, may take.
+#: Commands in one transaction, at most.
+MAX_BATCH: Final = 64
+#: Seconds that a command whose class has `long = True`, such as an import, may take.
 LONG_SECONDS: Final = 120.0
-#: Seconds between two looks at what has waited too long, at most.
+#: Seconds between two calls of `tick`.
+TICK: Final = 1.0
+#: Seconds that the engine may take to finish its commands when the service stops.
+CLOSE_SECONDS: Final = 5.0
+#: Seconds between two searches for commands past their deadline, at most.
 _SWEEP: Final = 0.25
+#: The engine counts as stuck if a batch takes this many times the timeout of a command.
+_STUCK: Final = 3.0
 _SMALL: Final = frozenset({type(None), bool, int, float})
 
-#: A command's answer, or the error it is answered with
+#: A command's answer, or the error that it is answered with.
 Outcome: TypeAlias = Any
 Future: TypeAlias = "asyncio.Future[Any]"
 
 _log = logging.getLogger(__name__)
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     return
 
 
-class Done(NamedTuple):
-    """What such an operation comes to.
+class CommandResult(NamedTuple):
+    """The result of a command that is executed alone, in a transaction of its own.
 
     Parameters
     ----------
     answer
-        Given once all is kept.
-    then
-        Called right before: what this process shall remember of it.
+        Returned to the caller after the commit.
+    after_commit
+        Called before that, to update the caches of this process.
     """
 
     answer: dict[str, Any]
-    then: Callable[[], object] = _nothing
+    after_commit: Callable[[], object] = _do_nothing
 
 
 class QueuedCommand(NamedTuple):
-    """A command, its number (each is higher than the one before) and when it came."""
+    """A command, with its number, which is higher than those of all commands before it."""
 
     number: int
-    #: By `time.monotonic`, which all processes of a machine share
+    #: When it was queued, by `time.monotonic`, which all processes of a machine share
     since: float
     command: Any
 
@@ -75,7 +82,7 @@ class Progress:
 
     def __init__(self, memory: Any = None) -> None:
         whole = memoryview(bytearray(self.SIZE) if memory is None else memory)
-        # Three aligned numbers of eight bytes, each of which is written at once.
+        # Three aligned numbers of eight bytes; each is written atomically.
         self._numbers = whole[: self.SIZE].cast("d")
 
     @property
@@ -84,22 +91,22 @@ class Progress:
         return int(self._numbers[0])
 
     def begin(self, number: int, deadline: float) -> None:
-        """Note that all commands up to a number are begun, and when they should be done."""
+        """Record that all commands up to a number are begun, and when they should be finished."""
         self._numbers[2] = deadline
         self._numbers[0] = number
 
     def finish(self) -> None:
-        """Note that what was begun is done."""
+        """Record that all commands that were begun are finished."""
         self._numbers[1] = self._numbers[0]
 
     def is_stuck(self) -> bool:
-        """Whether what was begun should have been done by now."""
+        """Whether commands that were begun should be finished by now."""
         begun, finished, deadline = self._numbers
         return bool(begun > finished and monotonic() > deadline)
 
 
 class Worker(Protocol):
-    """Does commands, in the order in which they are sent."""
+    """Executes commands in the order in which they are sent."""
 
     @property
     def progress(self) -> Progress: ...
@@ -116,17 +123,17 @@ class _Waiting(NamedTuple):
 
 
 class CommandQueue:
-    """Hands commands to a worker and answers each of them in time, whatever becomes of the worker.
+    """Sends commands to a worker and answers each of them in time, even if the worker dies.
 
-    A command that was not begun is answered with a StoreError: it was not done, and never will be.
-    One that was begun, and whose outcome did not come, is answered with an OutcomeUnknownError.
+    A command that was not begun is answered with a StoreError: it had no effect, and never will.
+    One that was begun, and whose outcome did not arrive, is answered with an OutcomeUnknownError.
 
     Parameters
     ----------
     timeout
-        Seconds after which a command is answered, whatever became of it.
+        Seconds after which a command is answered, whatever its outcome.
     count_error
-        Is called with a kind for each command that the worker did not answer: `busy`, `timeout`,
+        Called with a kind for each command that the worker did not answer: `busy`, `timeout`,
         `unavailable`, `outcome_unknown`.
     """
 
@@ -149,13 +156,13 @@ class CommandQueue:
         return len(self._waiting)
 
     def check(self) -> None:
-        """Raise StoreError where the engine does not work now."""
+        """Raise StoreError if the engine does not work."""
         self._worker.check()
         if self._worker.progress.is_stuck():
             raise StoreError("the engine has been at work on one batch for too long")
 
     async def submit(self, command: Any) -> Any:
-        """Return the command's answer once it is kept, or raise its error."""
+        """Return the command's answer after the commit, or raise its error."""
         if len(self._waiting) >= MAX_COMMANDS or self._bytes >= MAX_BYTES:
             self._count_error("busy")
             raise StoreError("the service is too busy: try again in a moment")
@@ -168,7 +175,7 @@ class CommandQueue:
             self._worker.send(QueuedCommand(number, now, command))
         except StoreError:
             self._count_error("unavailable")
-            self._removed(number)
+            self._remove(number)
             raise
         if self._sweeping is not loop:
             self._sweeping = loop
@@ -176,10 +183,10 @@ class CommandQueue:
         return await future
 
     def answer(self, outcomes: Sequence[tuple[int, Outcome]]) -> None:
-        """Answer those who still wait; call this in their loop."""
+        """Answer the commands that still wait; call this in their event loop."""
         for number, outcome in outcomes:
-            entry = self._removed(number)
-            if entry is None or entry.future.done():  # it was answered, or whoever waited has gone
+            entry = self._remove(number)
+            if entry is None or entry.future.done():  # answered already, or cancelled
                 continue
             if isinstance(outcome, BaseException):
                 entry.future.set_exception(outcome)
@@ -187,17 +194,17 @@ class CommandQueue:
                 entry.future.set_result(outcome)
 
     def answer_from_thread(self, outcomes: Sequence[tuple[int, Outcome]]) -> None:
-        """Answer those who still wait, from any thread."""
+        """Answer the commands that still wait, from any thread."""
         waiting = (self._waiting.get(number) for number, _ in outcomes)
         loops = {entry.future.get_loop() for entry in waiting if entry is not None}
-        for loop in loops:  # one, unless a test has several
+        for loop in loops:  # one, except in tests
             try:
                 loop.call_soon_threadsafe(self.answer, outcomes)
             except RuntimeError:  # the loop was closed
-                _log.warning("%d commands were done, and nobody waited", len(outcomes))
+                _log.warning("%d commands were executed, and nobody waited", len(outcomes))
 
-    def lose(self, reason: str) -> None:
-        """Answer all that waits: the worker is gone, and will answer nothing."""
+    def fail_all(self, reason: str) -> None:
+        """Answer all commands that wait with an error: the worker is gone."""
         begun = self._worker.progress.begun
         self.answer([(number, self._error(number <= begun, reason)) for number in self._waiting])
 
@@ -206,7 +213,7 @@ class CommandQueue:
         return min(_SWEEP, self._timeout / 10)
 
     def _sweep(self) -> None:
-        """Answer what has waited too long, and look again after a while."""
+        """Answer the commands past their deadline, and repeat that after a while."""
         now, begun = monotonic(), self._worker.progress.begun
         oldest = takewhile(
             lambda waiting: now - waiting[1].since >= self._timeout, self._waiting.items()
@@ -230,7 +237,7 @@ class CommandQueue:
         self._count_error("timeout")
         return StoreError(f"{reason}, and nothing was begun: try again in a moment")
 
-    def _removed(self, number: int) -> _Waiting | None:
+    def _remove(self, number: int) -> _Waiting | None:
         entry = self._waiting.pop(number, None)
         if entry is not None:
             self._bytes -= entry.size
@@ -238,7 +245,7 @@ class CommandQueue:
 
 
 def approximate_size(value: Any) -> int:
-    """Return about how many bytes of memory a command, or a value inside one, takes."""
+    """Return approximately how many bytes of memory a command, or a value inside one, takes."""
     kind = type(value)
     if kind is str or kind is bytes:
         return 56 + len(value)
@@ -253,41 +260,31 @@ def approximate_size(value: Any) -> int:
     return 48 + sum(approximate_size(getattr(value, name)) for name in names)
 
 
-#: Commands in one transaction, at most.
-MAX_BATCH: Final = 64
-#: Seconds between two looks at what time itself brings about.
-TICK: Final = 1.0
-#: Seconds that the engine may take to finish what it has when the service stops.
-CLOSE_SECONDS: Final = 5.0
-#: How many times the seconds of a command a batch may take before the engine counts as stuck.
-_STUCK: Final = 3.0
-
-
 class Channel(Protocol):
-    """Where commands come from, and where their outcomes go."""
+    """Where the loop receives commands and sends outcomes."""
 
     def receive(self, seconds: float) -> list[QueuedCommand] | None:
-        """Return what came, waiting for so many seconds; None when no more will come."""
+        """Return new commands, waiting up to `seconds`; None when no more will come."""
 
     def answer(self, outcomes: list[tuple[int, Outcome]]) -> None:
-        """Hand outcomes over, by the numbers of the commands."""
+        """Send outcomes, by the numbers of the commands."""
 
 
 class BatchLoop:
-    """Does commands that wait, and what time brings about; nothing is raised.
+    """Executes waiting commands in batches, and calls `tick` in between; it raises nothing.
 
     Parameters
     ----------
     execute
-        Does commands in one transaction; returns an outcome for each, an error where one was
-        refused. If it raises, none was done, or the error says that this is not known.
+        Executes commands in one transaction; returns an outcome for each, an error where one was
+        refused. If it raises, none had an effect, or the error says that this is not known.
     tick
-        Is called every second or so; returns whether there is more to do, which is then done in
-        turns with what comes.
+        Called every `TICK` seconds; returns whether there is more to do, which then alternates
+        with new commands.
     timeout
-        Seconds after which a command that still waits is not begun any more.
+        Seconds after which a command that still waits is no longer begun.
     progress
-        Where to note what was begun.
+        Where to record what was begun.
     """
 
     def __init__(
@@ -303,88 +300,95 @@ class BatchLoop:
         self._ticked, self._has_more = monotonic(), False
 
     def run(self, channel: Channel) -> None:
-        """Work until no more will come, and all that came is done."""
+        """Run until no more commands will come, and all that came are executed."""
         waiting, is_open = deque[QueuedCommand](), True
         while is_open or waiting:
             if is_open:
-                came = channel.receive(0.0 if waiting or self._has_more else TICK)
-                is_open = came is not None
-                waiting.extend(came or ())
+                commands = channel.receive(0.0 if waiting or self._has_more else TICK)
+                is_open = commands is not None
+                waiting.extend(commands or ())
             batch = [waiting.popleft() for _ in range(min(len(waiting), MAX_BATCH))]
             for group in _groups(batch):
                 channel.answer(list(self._outcomes(group)))
-            self._end_round()
+            self._tick_if_due()
 
     def _outcomes(self, group: list[QueuedCommand]) -> Iterator[tuple[int, Outcome]]:
         is_long = getattr(group[0].command, "long", False)
         seconds = LONG_SECONDS if is_long else _STUCK * self._timeout
-        # Noted first, and looked at the clock then: whoever finds that a command was not begun,
-        # when its time is over, knows that it will not be.
+        # Recorded before the clock is read: a command that the queue finds past its deadline and
+        # not begun will never be begun.
         self.progress.begin(group[-1].number, monotonic() + seconds)
         now = monotonic()
         begun = [one for one in group if now - one.since < self._timeout]
-        outcomes = self._executed(begun) if begun else []
+        outcomes = self._execute_group(begun) if begun else []
         self.progress.finish()
         late = StoreError("the service is too busy: try again in a moment")
         yield from ((one.number, late) for one in group if now - one.since >= self._timeout)
         yield from zip((one.number for one in begun), outcomes, strict=True)
 
-    def _executed(self, group: list[QueuedCommand]) -> Sequence[Outcome]:
+    def _execute_group(self, group: list[QueuedCommand]) -> Sequence[Outcome]:
         try:
             return self._execute([one.command for one in group])
         except StoreError as error:
             return [error] * len(group)
-        except Exception as error:  # a fault of ours: it must not cost the others their answers
+        except Exception as error:  # a bug: it must not cost the other commands their answers
             if len(group) == 1:
                 return [error]
             _log.exception("a batch of %d failed: each is tried alone", len(group))
-            return [self._executed([one])[0] for one in group]
+            return [self._execute_group([one])[0] for one in group]
 
-    def _end_round(self) -> None:
-        """Do what time brings about, where that is due."""
+    def _tick_if_due(self) -> None:
         if not self._has_more and monotonic() - self._ticked <= TICK:
             return
         self._has_more = False
         try:
             self._has_more = self._tick()
         except StoreError as error:
-            _log.warning("the store is away: %s", error)
+            _log.warning("the store is not available: %s", error)
         except Exception:
-            _log.exception("closing lists whose time is over failed; it is tried again")
+            _log.exception("closing slates past their deadline failed; it is tried again")
         self._ticked = monotonic()
 
 
-class EngineThread:
-    """Runs the engine in a thread of this process; see `queue.Worker`.
+def _groups(batch: Sequence[QueuedCommand]) -> list[list[QueuedCommand]]:
+    """Return the commands in order, those that are executed alone in groups of one."""
+    groups: list[list[QueuedCommand]] = []
+    is_shared = False
+    for one in batch:
+        is_alone = getattr(one.command, "alone", False)
+        if is_shared and not is_alone:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+        is_shared = not is_alone
+    return groups
 
-    Parameters
-    ----------
-    loop
-        Does the commands.
-    """
+
+class EngineThread:
+    """Runs a `BatchLoop` in a thread of this process; it is a `Worker` and a `Channel`."""
 
     def __init__(self, loop: BatchLoop) -> None:
         self._loop = loop
         self._commands: SimpleQueue[QueuedCommand | None] = SimpleQueue()
-        self._thread = Thread(target=self._run, name="variegate-engine", daemon=True)
+        self._thread = Thread(target=loop.run, args=(self,), name="variegate-engine", daemon=True)
         self._is_stopping = False
         self._queue: CommandQueue | None = None
 
     @property
     def progress(self) -> Progress:
-        """What was begun."""
+        """How far the loop is."""
         return self._loop.progress
 
     def attach(self, queue: CommandQueue) -> None:
-        """Let a queue have the outcomes."""
+        """Send outcomes to a queue."""
         self._queue = queue
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Do what waits, and end; a store that hangs is not waited for."""
+        """Execute what waits, and end; a store that hangs is not waited for."""
         self._is_stopping = True
         self._commands.put(None)
         self._thread.join(CLOSE_SECONDS)
@@ -392,46 +396,29 @@ class EngineThread:
             _log.error("the engine was still at work after %g seconds", CLOSE_SECONDS)
 
     def check(self) -> None:
-        """Raise StoreError where no command is taken any more."""
+        """Raise StoreError if no more commands are accepted."""
         if self._is_stopping:
             raise StoreError("the service is stopping: try again in a moment")
 
     def send(self, command: QueuedCommand) -> None:
-        """Let the thread do a command."""
+        """Let the thread execute a command."""
         self.check()
         self._commands.put(command)
 
     def receive(self, seconds: float) -> list[QueuedCommand] | None:
-        """Return what came; see `Channel`."""
-        came = []
+        """Return new commands; see `Channel`."""
+        commands = []
         try:
             one = self._commands.get(timeout=seconds) if seconds else self._commands.get_nowait()
             while one is not None:
-                came.append(one)
+                commands.append(one)
                 one = self._commands.get_nowait()
         except Empty:
-            return came
-        self._commands.put(None)  # for the next time, when nothing comes before it
-        return came or None
+            return commands
+        self._commands.put(None)  # for the next call, if nothing comes before it
+        return commands or None
 
     def answer(self, outcomes: list[tuple[int, Outcome]]) -> None:
-        """Hand outcomes to those who wait in a loop; see `Channel`."""
+        """Send outcomes to the queue; see `Channel`."""
         if self._queue is not None:
             self._queue.answer_from_thread(outcomes)
-
-    def _run(self) -> None:
-        self._loop.run(self)
-
-
-def _groups(batch: Sequence[QueuedCommand]) -> list[list[QueuedCommand]]:
-    """Return the commands in order, those that must be alone in groups of their own."""
-    groups: list[list[QueuedCommand]] = []
-    together = False
-    for one in batch:
-        alone = getattr(one.command, "alone", False)
-        if together and not alone:
-            groups[-1].append(one)
-        else:
-            groups.append([one])
-        together = not alone
-    return groups

@@ -1,4 +1,4 @@
-"""Giving a list."""
+"""Recommend a slate: candidates, choice, answer."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
-from variegate.engine.catalogue import plain_attributes
+from variegate.engine.catalogue import CatalogueSnapshot, plain_attributes
 from variegate.engine.codecs import SeenItems, new_slate_id, pack_slate, unpack_slate
 from variegate.engine.feedback import displaced_ids, seen_without, withdraw
 from variegate.engine.terms import DAY, Terms, terms_of
@@ -27,7 +27,21 @@ from variegate.store import SlateRow, UserRow
 
 @dataclass(frozen=True, slots=True)
 class RecommendRequest:
-    """What a request for a list asks for; the settings' length if it does not say."""
+    """A request for a slate.
+
+    Parameters
+    ----------
+    k
+        Items in the slate; the setting `k` by default.
+    allow_repeats
+        Whether items that the user has seen may be shown again.
+    details
+        Whether each item comes with its attributes.
+    instead_of
+        A slate of the user without feedback: it is withdrawn, and this one replaces it.
+    idempotency_key
+        The client's key for this request; repeated with the same key, it gets the same slate.
+    """
 
     user: str
     k: int | None = None
@@ -35,89 +49,153 @@ class RecommendRequest:
     exclude: tuple[str, ...] = ()
     dial: Dial | None = None
     explain: bool = False
-    #: Whether items that were shown before may be shown again
     allow_repeats: bool = False
-    #: Whether each item comes with its attributes
     details: bool = False
-    #: A list of the user's that nobody answered: it is taken back, this one is given for it
     instead_of: str | None = None
-    #: The client's name for this request: asked again by this name, it gets the same list
     idempotency_key: str | None = None
 
     def apply(self, uow: UnitOfWork) -> dict[str, Any]:
-        """Give the list, and return the answer."""
-        return give_list(uow, self)
-
-
-def give_list(uow: UnitOfWork, request: RecommendRequest) -> dict[str, Any]:
-    """Choose a list for a user, put it down, and return the answer.
-
-    A request that the client named, and that was answered before, gets the list that it got.
-    """
-    known = (
-        None
-        if request.idempotency_key is None
-        else uow.slate_for_request(request.user, request.idempotency_key)
-    )
-    if known is not None:
-        return _given_before(uow, request, known)
-    rules, policy = uow.rules, uow.policy(request.user)
-    user = uow.user(request.user)
-    shown, changed = _shown(uow, request, user)
-    since = uow.now - rules.memory_days * DAY
-    remembered = shown.rows(since)
-    free, again, k = _free(uow, request, remembered)
-    seeds = rules.seed, crc32(user.id.encode()), user.slates
-    slate, propensities = _chosen(policy, k, free, request.dial, rules.mix, seeds)
-    # Most often nothing comes again, and then there is nothing to look for.
-    are_new = again is None and len(remembered) == len(shown)
-    later, displaced = shown.add(slate.items, uow.now, rules.memory, are_new=are_new)
-    terms = _terms(uow, request, displaced_ids(uow.snapshot, displaced, since))
-    row = _new_row(uow, user, policy, slate, terms)
-    row = row._replace(
-        propensities=None if propensities is None else propensities.tolist(),
-        request=request.idempotency_key,
-    )
-    why = policy.explain(slate, dial=request.dial) if request.explain else None
-    uow.give(user._replace(shown=later.to_bytes(), slates=user.slates + 1, changed=uow.now), row)
-    if request.instead_of is not None:
-        uow.change_terms(changed)
-        withdraw(uow, request.instead_of, row.id)
-    before = [False] * len(slate) if again is None else again[slate.items].tolist()
-    return _answer(uow, request, row, slate, why, before)
-
-
-def _given_before(uow: UnitOfWork, request: RecommendRequest, row: SlateRow) -> dict[str, Any]:
-    """Return the answer that a request got before; reasons are by what is known by now."""
-    terms = terms_of(row)
-    if terms.asked != _hash_of(request):
-        raise ConflictError(
-            f"`Idempotency-Key` {request.idempotency_key!r} named another request of user "
-            f"{row.user_id!r} before: give each request a key of its own"
+        """Choose a slate, store it, and return the answer."""
+        if self.idempotency_key is not None:
+            known = uow.slate_for_request(self.user, self.idempotency_key)
+            if known is not None:
+                return _repeated_answer(uow, self, known)
+        rules, policy = uow.rules, uow.policy(self.user)
+        user = uow.user(self.user)
+        seen, changed = SeenItems(user.shown), list[SlateRow]()
+        if self.instead_of is not None:
+            seen, changed = seen_without(uow, user.id, self.instead_of)
+        since = uow.now - rules.memory_days * DAY
+        recent = seen.rows(since)
+        free, repeats, k = _candidates(uow, self, recent)
+        seeds = rules.seed, crc32(user.id.encode()), user.slates
+        slate, propensities = _choose(policy, k, free, self.dial, rules.mix, seeds)
+        # Most slates repeat nothing, and then no entry has to be searched for.
+        are_new = repeats is None and len(recent) == len(seen)
+        later, displaced = seen.add(slate.items, uow.now, rules.memory, are_new=are_new)
+        terms = _terms(uow, self, displaced_ids(uow.snapshot, displaced, since))
+        row = _new_row(uow, user, policy, slate, terms)._replace(
+            propensities=None if propensities is None else propensities.tolist(),
+            request=self.idempotency_key,
         )
-    slate = unpack_slate(row)
-    # The catalogue may have other rows by now, and may no longer have an item.
-    slate = replace(slate, items=uow.snapshot.catalogue.rows_or_none(row.items))
-    why = None
-    if request.explain and (slate.items >= 0).all():
-        # The policy that gave the list may no longer be served, and another may not know it.
-        with suppress(InputError, StateError):
-            why = uow.policy(row.user_id).explain(slate, dial=request.dial)
-    repeated = {item for item, _second in terms.displaced}
-    before = [item in repeated for item in row.items]
-    return _answer(uow, request, row, slate, why, before)
+        why = policy.explain(slate, dial=self.dial) if self.explain else None
+        user = user._replace(shown=later.to_bytes(), slates=user.slates + 1, changed=uow.now)
+        uow.add_slate(user, row)
+        if self.instead_of is not None:
+            uow.change_terms(changed)
+            withdraw(uow, self.instead_of, row.id)
+        before = [False] * len(slate) if repeats is None else repeats[slate.items].tolist()
+        return _answer(uow, self, row, slate, why, before)
 
 
-def _hash_of(request: RecommendRequest) -> str:
-    """Return what tells two requests of one name apart; what is as by default does not count."""
-    asked = {
-        field.name: value
-        for field in fields(request)
-        if field.name not in ("user", "idempotency_key")
-        and (value := getattr(request, field.name)) != field.default
+def allowed_items(
+    snapshot: CatalogueSnapshot, candidates: IndexArray | None, exclude: IndexArray
+) -> MaskArray:
+    """Return which items a request allows, (L,): of `candidates`, if given, and not retired."""
+    allowed = snapshot.active.copy()
+    if candidates is not None:
+        is_candidate = np.zeros_like(allowed)
+        is_candidate[candidates] = True
+        allowed &= is_candidate
+    allowed[exclude] = False
+    return allowed
+
+
+def without_seen(allowed: MaskArray, seen: IndexArray, k: int) -> tuple[MaskArray, bool]:
+    """Return the allowed items without the seen ones, and whether some of those had to return.
+
+    Where fewer than `k` are left, the items seen longest ago return; `seen` is oldest first.
+    """
+    free = allowed.copy()
+    free[seen] = False
+    missing = k - int(np.count_nonzero(free))
+    if missing > 0:
+        free[seen[allowed[seen]][:missing]] = True
+    return free, missing > 0
+
+
+def pairwise_diversity(policy: Policy, slate: Slate) -> dict[str, float]:
+    """Return the mean distance between two items of a slate, by the name of the distance."""
+    k = len(slate)
+    if k < 2:
+        return {}
+    # x is a scaled sum of distances to the items above; unscaled, the sums are over all pairs.
+    weights = _weights(policy.normaliser, k)
+    columns = slate.diversity.T.tolist()  # faster than NumPy for so few numbers
+    return {
+        h.name: sum(map(mul, weights, column))
+        for h, column in zip(policy.catalogue.distances, columns, strict=True)
     }
-    text = json.dumps(asked, sort_keys=True, default=asdict)
-    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+@lru_cache(maxsize=256)
+def normalising_weights(normaliser: Normaliser, k: int) -> FloatArray:
+    """Return the weights, (k,), with which diversity gains sum to the mean over pairs."""
+    return 1.0 / normalising_factors(normaliser, k) / (k * (k - 1) / 2)
+
+
+@lru_cache(maxsize=256)
+def _weights(normaliser: Normaliser, k: int) -> list[float]:
+    weights: list[float] = normalising_weights(normaliser, k).tolist()
+    return weights
+
+
+def _candidates(
+    uow: UnitOfWork, request: RecommendRequest, seen: IndexArray
+) -> tuple[MaskArray, MaskArray | None, int]:
+    """Return the items to choose from, which of all items would be repeats, and how many to choose.
+
+    The repeats are None where none can be chosen.
+    """
+    allowed, k = _allowed(uow, request), _length(uow, request)
+    if not request.allow_repeats:
+        allowed, has_repeats = without_seen(allowed, seen, k)
+        if not has_repeats:
+            return allowed, None, k
+    repeats = np.zeros_like(allowed)
+    repeats[seen] = True
+    return allowed, repeats, min(k, int(np.count_nonzero(allowed)))
+
+
+def _length(uow: UnitOfWork, request: RecommendRequest) -> int:
+    k, max_k = uow.rules.k if request.k is None else request.k, uow.rules.max_k
+    if not 1 <= k <= max_k:
+        raise InputError(f"`k` must be from 1 to {max_k}, got {k}")
+    return k
+
+
+def _allowed(uow: UnitOfWork, request: RecommendRequest) -> MaskArray:
+    """Return the items that the request allows, seen or not. The array must not be changed."""
+    snapshot, candidates = uow.snapshot, request.candidates
+    if candidates is None and not request.exclude:
+        return snapshot.active
+    for name, ids in (("candidates", candidates or ()), ("exclude", request.exclude)):
+        if len(ids) > uow.rules.max_candidates:
+            raise InputError(
+                f"`{name}` must be at most {uow.rules.max_candidates} ids, got {len(ids)}"
+            )
+    allowed = allowed_items(
+        snapshot,
+        None if candidates is None else snapshot.rows("candidates", candidates),
+        snapshot.rows("exclude", request.exclude),
+    )
+    if not allowed.any():
+        raise InputError("`candidates` minus `exclude` must leave an item that is not retired")
+    return allowed
+
+
+def _choose(
+    policy: Policy,
+    k: int,
+    candidates: MaskArray,
+    dial: Dial | None,
+    mix: float,
+    seeds: tuple[int, ...],
+) -> tuple[Slate, FloatArray | None]:
+    rng = np.random.default_rng(seeds) if policy.is_stochastic or mix > 0.0 else None
+    if mix > 0.0:
+        return explore_slate(policy, k, mix, candidates=candidates, rng=rng, dial=dial)
+    return policy.recommend(k, candidates=candidates, rng=rng, dial=dial), None
 
 
 def _new_row(
@@ -125,7 +203,7 @@ def _new_row(
 ) -> SlateRow:
     k, deadline = len(slate), uow.now + uow.rules.wait_seconds
     return SlateRow(
-        id=new_slate_id(uow.now, uow.given),
+        id=new_slate_id(uow.now, uow.n_added),
         user_id=user.id,
         policy=user.policy,
         created=uow.now,
@@ -164,109 +242,42 @@ def _terms(
         memory=rules.memory,
         memory_days=rules.memory_days,
         displaced=displaced,
-        asked=None if request.idempotency_key is None else _hash_of(request),
+        asked=None if request.idempotency_key is None else _request_hash(request),
     )
 
 
-def _shown(
-    uow: UnitOfWork, request: RecommendRequest, user: UserRow
-) -> tuple[SeenItems, list[SlateRow]]:
-    if request.instead_of is None:
-        return SeenItems(user.shown), []
-    return seen_without(uow, user.id, request.instead_of)
-
-
-def pairwise_diversity(policy: Policy, slate: Slate) -> dict[str, float]:
-    """Return the mean distance of the list's pairs, for each distance."""
-    k = len(slate)
-    if k < 2:
-        return {}
-    # x is a scaled sum of distances to the items above: taken back, the sums are of all pairs.
-    weights = _weights(policy.normaliser, k)
-    columns = slate.diversity.T.tolist()  # of so few, quicker than NumPy
-    return {
-        h.name: sum(map(mul, weights, column))
-        for h, column in zip(policy.catalogue.distances, columns, strict=True)
+def _request_hash(request: RecommendRequest) -> str:
+    """Return a hash of the options that are not at their defaults."""
+    options = {
+        field.name: value
+        for field in fields(request)
+        if field.name not in ("user", "idempotency_key")
+        and (value := getattr(request, field.name)) != field.default
     }
+    text = json.dumps(options, sort_keys=True, default=asdict)
+    return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-@lru_cache(maxsize=256)
-def normalising_weights(normaliser: Normaliser, k: int) -> FloatArray:
-    """Return what the gains of each position are multiplied by, (k,), for their pairs' mean."""
-    return 1.0 / normalising_factors(normaliser, k) / (k * (k - 1) / 2)
+def _repeated_answer(uow: UnitOfWork, request: RecommendRequest, row: SlateRow) -> dict[str, Any]:
+    """Return the answer of an earlier request with this key; explanations are new.
 
-
-@lru_cache(maxsize=256)
-def _weights(normaliser: Normaliser, k: int) -> list[float]:
-    weights: list[float] = normalising_weights(normaliser, k).tolist()
-    return weights
-
-
-def _length(uow: UnitOfWork, request: RecommendRequest) -> int:
-    k, most = uow.rules.k if request.k is None else request.k, uow.rules.max_k
-    if not 1 <= k <= most:
-        raise InputError(f"`k` must be from 1 to {most}, got {k}")
-    return k
-
-
-def _free(
-    uow: UnitOfWork, request: RecommendRequest, remembered: IndexArray
-) -> tuple[MaskArray, MaskArray | None, int]:
-    """Return the items to choose from, which were shown before if any may have been, and how many.
-
-    Where fewer are left than were asked for, those shown longest ago come back.
+    Raises ConflictError where that request was another one.
     """
-    allowed, k = _allowed(uow, request), _length(uow, request)
-    if not request.allow_repeats:
-        fresh = allowed.copy()
-        fresh[remembered] = False
-        missing = k - int(np.count_nonzero(fresh))
-        if missing <= 0:
-            return fresh, None, k
-        back = [row for row in remembered.tolist() if allowed[row]]
-        fresh[back[:missing]] = True
-        allowed = fresh
-    again = np.zeros_like(allowed)
-    again[remembered] = True
-    return allowed, again, min(k, int(np.count_nonzero(allowed)))
-
-
-def _allowed(uow: UnitOfWork, request: RecommendRequest) -> MaskArray:
-    """Return the items that the wish lets through, whatever was shown before; for reading only."""
-    snapshot, most = uow.snapshot, uow.rules.max_candidates
-    if request.candidates is None and not request.exclude:
-        return snapshot.active
-    _check_many("candidates", request.candidates, most)
-    _check_many("exclude", request.exclude, most)
-    free = snapshot.active.copy()
-    if request.candidates is not None:
-        among = np.zeros_like(free)
-        among[snapshot.rows("candidates", request.candidates)] = True
-        free &= among
-    if request.exclude:
-        free[snapshot.rows("exclude", request.exclude)] = False
-    if not free.any():
-        raise InputError("`candidates` less `exclude` must leave an item that is not retired")
-    return free
-
-
-def _check_many(name: str, ids: tuple[str, ...] | None, most: int) -> None:
-    if ids is not None and len(ids) > most:
-        raise InputError(f"`{name}` must be at most {most} ids, got {len(ids)}")
-
-
-def _chosen(
-    policy: Policy,
-    k: int,
-    free: MaskArray,
-    dial: Dial | None,
-    mix: float,
-    seeds: tuple[int, ...],
-) -> tuple[Slate, FloatArray | None]:
-    rng = np.random.default_rng(seeds) if policy.is_stochastic or mix > 0.0 else None
-    if mix > 0.0:
-        return explore_slate(policy, k, mix, candidates=free, rng=rng, dial=dial)
-    return policy.recommend(k, candidates=free, rng=rng, dial=dial), None
+    terms = terms_of(row)
+    if terms.asked != _request_hash(request):
+        raise ConflictError(
+            f"`Idempotency-Key` {request.idempotency_key!r} was used for another request of user "
+            f"{row.user_id!r}: use a new key for each request"
+        )
+    # The items may have other rows by now, and some may be gone.
+    slate = replace(unpack_slate(row), items=uow.snapshot.catalogue.rows_or_none(row.items))
+    why = None
+    if request.explain and (slate.items >= 0).all():
+        # The user may have another policy by now, which cannot explain this slate.
+        with suppress(InputError, StateError):
+            why = uow.policy(row.user_id).explain(slate, dial=request.dial)
+    repeated = {item for item, _second in terms.displaced}
+    return _answer(uow, request, row, slate, why, [item in repeated for item in row.items])
 
 
 def _answer(
@@ -275,20 +286,20 @@ def _answer(
     row: SlateRow,
     slate: Slate,
     why: Explanation | None,
-    before: Sequence[bool],
+    shown_before: Sequence[bool],
 ) -> dict[str, Any]:
     catalogue = uow.snapshot.catalogue
     places = slate.items.tolist()
     titles = [catalogue.titles[at] if at >= 0 else row.items[n] for n, at in enumerate(places)]
     items: list[dict[str, Any]] = [
-        {"id": item, "title": title, "score": score, "shown_before": seen}
-        for item, title, score, seen in zip(
-            slate.ids, titles, slate.scores.tolist(), before, strict=True
+        {"id": item, "title": title, "score": score, "shown_before": before}
+        for item, title, score, before in zip(
+            slate.ids, titles, slate.scores.tolist(), shown_before, strict=True
         )
     ]
     for at, (item, place) in enumerate(zip(items, places, strict=True)):
         if why is not None:
-            item["explanation"] = explained(why, at)
+            item["explanation"] = _explanation(why, at)
         if request.details:
             item["attributes"] = plain_attributes(catalogue, place) if place >= 0 else {}
     return {
@@ -300,7 +311,7 @@ def _answer(
     }
 
 
-def explained(why: Explanation, place: int) -> Mapping[str, Any]:
+def _explanation(why: Explanation, place: int) -> Mapping[str, Any]:
     """Return the parts of one item's score, by name."""
     parts = dict(zip(why.diversity_names, why.diversity[place].tolist(), strict=True))
     return {

@@ -20,7 +20,7 @@ from variegate.engine.catalogue import (
 )
 from variegate.engine.codecs import SeenItems, pack_slate, slate_rows, unpack_slate
 from variegate.engine.experiment import Experiment
-from variegate.engine.queue import Done
+from variegate.engine.queue import CommandResult
 from variegate.errors import DataError, InputError, StateError
 from variegate.model.catalogue import Catalogue
 from variegate.model.fingerprint import Fingerprint
@@ -218,14 +218,14 @@ class RebuildUser:
     user: str
     alone: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, executor: Any) -> Done:
+    def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
         """Store the state, unless the user is gone."""
         for row in batch.lock_users([self.user]).values():
             catalogue = executor.live.as_of(batch).catalogue
             name = policy_name(row, executor.experiment)
             policy = replay_user(batch, row.id, executor.experiment.new_policy(name, catalogue))
             batch.save_users([row._replace(state=policy.state().to_bytes(), policy=name)])
-        return Done({})
+        return CommandResult({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,10 +234,10 @@ class RecountSums:
 
     alone: ClassVar[bool] = True
 
-    def apply_alone(self, batch: Batch, executor: Any) -> Done:
+    def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
         """Replace them all; no other transaction can write meanwhile."""
         batch.recount_sums(executor.now(batch))
-        return Done({})
+        return CommandResult({})
 
 
 @dataclass(frozen=True)

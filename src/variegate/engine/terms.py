@@ -1,7 +1,8 @@
-"""What a list was given under: kept with the list, so that later settings do not change it.
+"""How slates are given and feedback is taken: the rules of the service, and the terms of one slate.
 
-The keys are part of what is exported and of what off-policy evaluation reads: a key keeps its
-meaning for ever. What is as by default is left out.
+The terms are stored with the slate, so that changed settings do not change it. Their keys are part
+of the export format and are read by off-policy evaluation: a key never changes its meaning.
+Default values are left out.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ DAY = 86_400.0
 
 @dataclass(frozen=True)
 class Rules:
-    """What `Settings` say of lists and feedback; the meaning of each is told there."""
+    """The settings of slates, feedback and priors; `Settings` documents each of them."""
 
     k: int = 10
     max_k: int = 100
@@ -35,23 +36,23 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The settings and the request that one list was given under; see docs/http.md.
+    """The settings and the request that a slate was given under; see docs/http.md.
 
     Parameters
     ----------
     revision
-        The revision of the items; None for a list of a store from before there were terms.
+        The revision of the items; None for slates of stores that did not have terms yet.
     aggregation, default_reward, late, memory, memory_days, mix
         The settings of these names.
     dial
         The diversity dial of the request.
     candidates, exclude, allow_repeats
-        What the request allowed.
+        The constraints of the request.
     displaced
-        Ids and seconds since 1970 of earlier showings that the list took out of the user's
-        memory: of items that it showed again, and of the oldest where the memory was full.
+        Ids and seconds since 1970 of the entries that the slate removed from the user's seen
+        items: of items that it repeated, and the oldest ones beyond `memory`.
     asked
-        A hash of the request, where the client named it.
+        A hash of the request, where it had an idempotency key.
     """
 
     revision: str | None = None
@@ -70,25 +71,27 @@ class Terms:
 
     @property
     def closes(self) -> bool:
-        """Whether something is learnt when the wait for the list's feedback is over."""
+        """Whether something is learnt when the slate closes."""
         return self.aggregation == "sum" or self.default_reward is not None
 
     @property
     def memory_seconds(self) -> float:
-        """For how long a showing kept an item out of the list."""
+        """How long a shown item is not repeated."""
         return self.memory_days * DAY
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold, without what is as by default."""
-        kept = {name: value for name in _NAMES if (value := getattr(self, name)) != _DEFAULTS[name]}
+        """Return the terms as JSON can hold them, without default values."""
+        terms = {
+            name: value for name in _NAMES if (value := getattr(self, name)) != _DEFAULTS[name]
+        }
         if self.dial is not None:
-            kept["dial"] = _plain_dial(self.dial)
-        return kept
+            terms["dial"] = _plain_dial(self.dial)
+        return terms
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> "Terms":
-        """Return what `to_dict` gave."""
-        values = {name: kept[name] for name in _NAMES if name in kept}
+    def from_dict(cls, terms: Mapping[str, Any]) -> "Terms":
+        """Return the terms that `to_dict` wrote."""
+        values = {name: terms[name] for name in _NAMES if name in terms}
         for name in ("candidates", "exclude"):
             if name in values:
                 values[name] = tuple(values[name])
@@ -104,14 +107,14 @@ _DEFAULTS: Final = {name: getattr(Terms(), name) for name in _NAMES}
 
 
 def terms_of(row: SlateRow) -> Terms:
-    """Return what a list was given under; the defaults for one from before there were terms."""
+    """Return the terms of a slate; the defaults if it was stored without any."""
     return Terms.from_dict(row.terms)
 
 
 def has_pending_rewards(closed: bool, rewards: list[float | None], taught: list[bool]) -> bool:
-    """Tell whether feedback of an open list was acknowledged and has not taught yet."""
-    told = zip(rewards, taught, strict=True)
-    return not closed and any(reward is not None and not done for reward, done in told)
+    """Return whether feedback of an open slate was acknowledged and is not learnt yet."""
+    pairs = zip(rewards, taught, strict=True)
+    return not closed and any(reward is not None and not done for reward, done in pairs)
 
 
 def _plain_dial(dial: Dial) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What one transaction works on: users and slates as they are by now, and what it will write."""
+"""One transaction's users and slates: locked, read once, changed in memory, written once."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
@@ -11,30 +11,29 @@ from variegate.errors import NotFoundError
 from variegate.policies import Policy
 from variegate.store import Batch, EventRow, Head, SlateRow, UserRow
 
-#: Gives seconds since 1970.
+#: Returns seconds since 1970.
 Clock: TypeAlias = Callable[[], float]
 
-#: Lists read at a time
+#: Slates read at a time.
 _PAGE: Final = 10
 
 
 class UnitOfWork:
-    """Users and slates of one batch of operations, each read once and written once.
+    """The users and slates of a batch of commands, each read once and written once.
 
-    An operation works everything out before it puts anything down, so that one that fails
-    leaves no trace.
+    A command computes everything before it changes anything here, so that one that fails leaves
+    no trace.
 
     Parameters
     ----------
     users, slates
-        Ids of whoever and whatever the operations concern; users are made if they are new.
+        Ids that the commands concern; unknown users are created.
     requests
-        Users and the names that their clients gave to requests for a list.
+        Users and idempotency keys of requests for slates.
     clock
-        Gives the time of the whole batch in place of the database's clock.
+        Returns the time of the whole batch in place of the database's clock.
     check
-        Is called with what every transaction reads first; raises where this process must not
-        write any more.
+        Called with what every transaction reads first; raises if this process must not write.
     """
 
     def __init__(
@@ -47,25 +46,22 @@ class UnitOfWork:
         live: LiveCatalogue,
         experiment: Experiment,
         rules: Rules,
-        kept: PolicyCache,
+        policy_cache: PolicyCache,
         clock: Clock | None = None,
         check: Callable[[Head], None] = lambda _head: None,
     ) -> None:
         self.experiment, self.rules = experiment, rules
-        self._kept = kept
-        self._batch = batch
-        self._users, self._new, self._slates = self._locked(
-            set(users), sorted(set(slates)), requests
-        )
+        self._policy_cache, self._batch = policy_cache, batch
+        self._users, self._new, self._slates = self._lock(set(users), sorted(set(slates)), requests)
         self._requests = {
             (row.user_id, row.request): row for row in self._slates.values() if row.request
         }
-        # Only now, when nobody else can give these users anything: a list that another process
-        # gave them a moment ago may hold an item that came a moment before that.
+        # After the locks: a slate that another process gave these users just before may have an
+        # item that was added just before that.
         head = batch.head()
         check(head)
-        # The database's clock, after the locks: the same for all replicas, and never before the
-        # time of what another one kept of these users.
+        # The database's clock, read after the locks, is the same for all replicas, and never
+        # before the time of what another replica stored for these users.
         self.now: Final = head.now if clock is None else clock()
         self._users |= {user: self._users[user]._replace(created=self.now) for user in self._new}
         self._as_read = dict(self._users)
@@ -74,21 +70,21 @@ class UnitOfWork:
         self._changed_users: set[str] = set()
         self._changed_slates: set[str] = set()
         self._changed_terms: set[str] = set()
-        self._given: list[SlateRow] = []
+        self._added: list[SlateRow] = []
         self._events: list[EventRow] = []
         self._policies: dict[str, Policy] = {}
 
     @property
-    def given(self) -> int:
-        """The lists that were given so far."""
-        return len(self._given)
+    def n_added(self) -> int:
+        """How many slates were added so far."""
+        return len(self._added)
 
     def user(self, user: str) -> UserRow:
-        """Return a user as it is by now."""
+        """Return a user, with the changes so far."""
         return self._users[user]
 
     def slate(self, slate: str) -> SlateRow:
-        """Return a slate as it is by now, or raise NotFoundError."""
+        """Return a slate, with the changes so far, or raise NotFoundError."""
         found = self._slates.get(slate)
         if found is None or found.user_id not in self._users:
             raise NotFoundError(
@@ -97,12 +93,12 @@ class UnitOfWork:
         return found
 
     def slate_for_request(self, user: str, request: str) -> SlateRow | None:
-        """Return the list that answered a request of this name, if one did."""
+        """Return the slate that answered a request with this idempotency key, if there is one."""
         return self._requests.get((user, request))
 
     def slates_after(self, slate: SlateRow) -> list[SlateRow]:
-        """Return the lists that the user was given after one, the newest first."""
-        found = [row for row in reversed(self._given) if row.user_id == slate.user_id]
+        """Return the slates that the user was given after one, the newest first."""
+        found = [row for row in reversed(self._added) if row.user_id == slate.user_id]
         before: str | None = None
         while page := self._batch.history(slate.user_id, _PAGE, before):
             for row in page:
@@ -113,49 +109,49 @@ class UnitOfWork:
         return found
 
     def policy(self, user: str) -> Policy:
-        """Return the user's policy, with what it has learnt by now.
+        """Return the user's policy, with what it has learnt so far.
 
-        The user may be under another policy after this, one that is served.
+        A user whose policy is no longer served gets another one here.
         """
         if user not in self._policies:
             row = self._users[user]
-            policy = self._kept.take(row, self.snapshot.revision)
+            policy = self._policy_cache.take(row, self.snapshot.revision)
             if policy is None:
-                # Not put down: it is worked out again if nothing else comes of this batch.
+                # Not a change yet: it is stored only if the batch changes the user anyway.
                 self._users[user], policy = restore_user(
                     self._batch, row, self.snapshot.catalogue, self.experiment
                 )
             self._policies[user] = policy
         return self._policies[user]
 
-    def give(self, user: UserRow, slate: SlateRow) -> None:
-        """Put down that a list was given."""
+    def add_slate(self, user: UserRow, slate: SlateRow) -> None:
+        """Add a slate, and change its user."""
         self._users[user.id] = user
         self._changed_users.add(user.id)
-        self._given.append(slate)
+        self._added.append(slate)
         if slate.request is not None:
             self._requests[slate.user_id, slate.request] = slate
 
     def change_terms(self, slates: Iterable[SlateRow]) -> None:
-        """Put down what lists were given under, where that has changed."""
-        given = {row.id: place for place, row in enumerate(self._given)}
+        """Change the terms of slates."""
+        added = {row.id: place for place, row in enumerate(self._added)}
         for row in slates:
-            if row.id in given:
-                self._given[given[row.id]] = row
+            if row.id in added:
+                self._added[added[row.id]] = row
             else:
                 self._slates[row.id] = row
                 self._changed_terms.add(row.id)
 
-    def take(self, slate: SlateRow, kind: str, body: dict[str, Any]) -> None:
-        """Put down what came of a slate, and the event that says so."""
+    def change_slate(self, slate: SlateRow, kind: str, body: dict[str, Any]) -> None:
+        """Change a slate, and add the event that caused it to the log."""
         self._slates[slate.id] = slate
         self._changed_slates.add(slate.id)
         self._events.append(EventRow(None, self.now, slate.user_id, slate.id, kind, body))
 
     def teach(self, slate: SlateRow, rewards: dict[int, float]) -> bool:
-        """Let the slate's user learn rewards by position.
+        """Let the policy of the slate's user learn rewards by position.
 
-        Returns False, and nothing has changed, where their policy cannot learn from this slate.
+        Returns False, with nothing changed, if the policy cannot learn from this slate.
         """
         policy = self.policy(slate.user_id)
         if not teach(policy, slate, rewards):
@@ -166,12 +162,12 @@ class UnitOfWork:
         return True
 
     def write(self) -> None:
-        """Write all that was put down."""
+        """Write all changes."""
         batch = self._batch
         for user in sorted(self._new - self._changed_users):
-            batch.forget_user(user)  # all that it asked for was refused
-        if self._given:
-            batch.add_slates(self._given)
+            batch.forget_user(user)  # all of its commands were refused
+        if self._added:
+            batch.add_slates(self._added)
         if self._changed_slates:
             batch.change_slates([self._slates[slate] for slate in sorted(self._changed_slates)])
         if self._changed_terms:
@@ -179,54 +175,54 @@ class UnitOfWork:
         if self._events:
             batch.add_events(self._events)
         changed = [self._users[user] for user in sorted(self._changed_users)]
-        batch.save_users([row for row in changed if self._must_be_whole(row)])
-        batch.save_shown([row for row in changed if not self._must_be_whole(row)])
+        batch.save_users([row for row in changed if self._is_more_than_shown(row)])
+        batch.save_shown([row for row in changed if not self._is_more_than_shown(row)])
 
-    def remember(self) -> None:
-        """Keep the policies for a while; call this once all was written and committed."""
+    def update_cache(self) -> None:
+        """Cache the policies; call this after the commit."""
         for user, policy in self._policies.items():
-            self._kept.put(self._users[user], self.snapshot.revision, policy)
+            self._policy_cache.put(self._users[user], self.snapshot.revision, policy)
 
     def counts(self) -> dict[str, int]:
-        """Return how much was put down."""
+        """Return how many slates, reports and users were added."""
         return {
-            "slates": len(self._given),
+            "slates": len(self._added),
             "feedback": sum(event.kind == "feedback" for event in self._events),
             "new_users": len(self._new & self._changed_users),
         }
 
-    def _locked(
+    def _lock(
         self, named: set[str], wanted: list[str], requests: Sequence[tuple[str, str]]
     ) -> tuple[dict[str, UserRow], set[str], dict[str, SlateRow]]:
-        """Return the users, made where they are new, which were made here, and the slates."""
+        """Return all users, created where unknown, the ids of those created, and the slates."""
         batch, blanks, slates = self._batch, dict[str, UserRow](), dict[str, SlateRow]()
         if batch.locks_all:
             slates = batch.slates(wanted, requests)
             owners = {row.user_id for row in slates.values()}
         else:
             owners = set(batch.owners(wanted).values())
-            # New users first: two batches that wait for each other's would wait for ever.
-            blanks = self._made(named - batch.known_users(named))
+            # New users first: otherwise two batches could deadlock on each other's.
+            blanks = self._create(named - batch.known_users(named))
         users = batch.lock_users(named | owners)
         while absent := named - users.keys():  # another process forgot them in between
-            blanks |= self._made(absent)
+            blanks |= self._create(absent)
             users |= batch.lock_users(absent)
-        # Another process may have made them first, and given them something.
+        # Another process may have created them first, and given them something.
         new = {user for user, blank in blanks.items() if users[user] == blank}
-        # Where others write too, a list is as it will stay only once its user is locked.
+        # With other writers, a slate may still change until its user is locked.
         return users, new, slates if batch.locks_all else batch.slates(wanted, requests)
 
-    def _must_be_whole(self, row: UserRow) -> bool:
-        """Whether more of a user must be written than what a list changes."""
+    def _is_more_than_shown(self, row: UserRow) -> bool:
+        """Whether more of a user changed than what a slate changes."""
         read, is_new = self._as_read[row.id], row.id in self._new
         return is_new or row.state is not read.state or row.policy != read.policy
 
-    def _made(self, users: set[str]) -> dict[str, UserRow]:
-        blanks = {user: self._blank(user) for user in users}
+    def _create(self, users: set[str]) -> dict[str, UserRow]:
+        # The time is known once all locks are taken.
+        blanks = {
+            user: UserRow(user, self.experiment.assign(user), None, b"", 0, 0, 0.0, 0.0)
+            for user in users
+        }
         if blanks:
             self._batch.ensure_users(list(blanks.values()))
         return blanks
-
-    def _blank(self, user: str) -> UserRow:
-        # The time is known once all locks are taken.
-        return UserRow(user, self.experiment.assign(user), None, b"", 0, 0, 0.0, 0.0)
