@@ -48,8 +48,8 @@ def test_states_are_still_what_the_log_says(flags: list[str]) -> None:
         ({"a": "lmdp", "b": "lmdt"}, [], "`--policy` must be one of a, b"),
         ({"a": "mmr"}, [], "`--policy` must be a policy with a prior: the service has none"),
         ({"a": "lmdp"}, ["--policy", "b"], "no policy 'b': there are a"),
-        ({"a": "mmr"}, ["--policy", "a"], "policy 'a' (mmr) begins with no prior"),
-        ({"a": "lmdp"}, [], "at least 40 users with feedback, so that no one is shown"),
+        ({"a": "mmr"}, ["--policy", "a"], "policy 'a' (mmr) has no prior of all its weights"),
+        ({"a": "lmdp"}, [], "at least 40 users with feedback, so that no single user is revealed"),
         ({"a": "lmdp"}, ["ml-100k"], "--store excludes DATA, --likes, --tune and --settings"),
     ],
 )

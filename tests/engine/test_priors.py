@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.crowd import LMDP, MEAN, answer, fill, kiosk, kiosk_shop
 from tests.engine.shop import Shop
-from variegate.engine import priors as refitting
+from variegate.engine import priors
 from variegate.errors import ConflictError, DataError, NotFoundError
 from variegate.prior import default_prior
 from variegate.store import PriorRow, Store
@@ -78,7 +78,9 @@ class TestFit:
         shop = kiosk_shop(store)
         fill(shop, 39)
         shop.give("a newcomer without feedback")
-        told = r"at least 40 users with feedback, so that no one is shown, .* 'lmdp' has 39"
+        told = (
+            r"at least 40 users with feedback, so that no single user is revealed, .* 'lmdp' has 39"
+        )
 
         with pytest.raises(ConflictError, match=told):
             shop.engine.priors.fit("lmdp")
@@ -123,8 +125,8 @@ class TestFit:
     ) -> None:
         shop = kiosk_shop(store)
         fill(shop, 100, lists=1)
-        monkeypatch.setattr(refitting, "MOST_NUMBERS", 1)
-        monkeypatch.setattr(refitting, "PAGE", 7)
+        monkeypatch.setattr(priors, "MAX_NUMBERS", 1)
+        monkeypatch.setattr(priors, "PAGE", 7)
 
         view = shop.engine.priors.fit("lmdp")
 
@@ -165,7 +167,9 @@ class TestFit:
     def test_a_policy_without_a_prior_is_refused(self, store: Store, line: str) -> None:
         shop = kiosk_shop(store, {"it": line})
         for ask in (shop.engine.priors.view, shop.engine.priors.fit, shop.engine.priors.drop):
-            with pytest.raises(ConflictError, match=r"policy 'it' .* begins with no prior"):
+            with pytest.raises(
+                ConflictError, match=r"policy 'it' .* has no prior of all its weights"
+            ):
                 ask("it")
 
     def test_a_policy_that_nobody_serves_is_not_found(self, shop: Shop) -> None:
@@ -231,20 +235,20 @@ class TestSchedule:
         two = kiosk_shop(any_store, prior_every_hours=2.0, clock=one.clock)
         fill(one)
 
-        assert [one.engine.priors.look(), two.engine.priors.look()] == [["lmdp"], []]
+        assert [one.engine.priors.fit_due(), two.engine.priors.fit_due()] == [["lmdp"], []]
         one.clock.now += 7100
-        assert [one.engine.priors.look(), two.engine.priors.look()] == [[], []]
+        assert [one.engine.priors.fit_due(), two.engine.priors.fit_due()] == [[], []]
         one.clock.now += 200
-        assert [two.engine.priors.look(), one.engine.priors.look()] == [["lmdp"], []]
+        assert [two.engine.priors.fit_due(), one.engine.priors.fit_due()] == [["lmdp"], []]
         assert one.engine.priors.view("lmdp")["version"] == 2
 
     def test_too_few_users_wait_for_the_next_time(self, store: Store) -> None:
         shop = kiosk_shop(store, {"a": "lmdp", "b": "mmr"}, split={"a": 1.0}, prior_every_hours=1.0)
-        assert shop.engine.priors.look() == []
+        assert shop.engine.priors.fit_due() == []
         fill(shop)
-        assert shop.engine.priors.look() == []
+        assert shop.engine.priors.fit_due() == []
         shop.clock.now += 3600
-        assert shop.engine.priors.look() == ["a"]
+        assert shop.engine.priors.fit_due() == ["a"]
 
     def test_a_started_desk_looks_by_itself(self, store: Store) -> None:
         shop = kiosk_shop(store, prior_every_hours=1e-5)

@@ -63,7 +63,7 @@ def test_nothing_in_it_is_one_users(caller: Caller) -> None:
 def test_too_few_users_are_a_conflict(caller: Caller) -> None:
     fill(caller, 9)
     refused = error(caller.send("POST", PATH), 409)
-    assert "at least 10 users with feedback, so that no one is shown" in refused
+    assert "at least 10 users with feedback, so that no single user is revealed" in refused
     assert "has 9: wait for more, or set `prior_min_users`" in refused
 
 

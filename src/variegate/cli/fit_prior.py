@@ -244,7 +244,7 @@ def refit_store(
                 live,
                 experiment,
                 name,
-                least=settings.prior_min_users,
+                min_users=settings.prior_min_users,
                 now=time.time(),
             )
         with executor.store.reading() as reader:
