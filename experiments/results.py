@@ -1,12 +1,32 @@
-"""All that a reproduction of the paper measured, before anyone judges it."""
+"""The results of the experiments, before they are judged."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
-from experiments.beyond.results import Chapter
 from variegate.arrays import FloatArray
 from variegate.evaluation.metrics import Scores
+
+#: Scores by method, one for each split; the same users in the same order for every method.
+Replays: TypeAlias = Mapping[str, Sequence[Scores]]
+
+_DATASETS: Final[Mapping[str, str]] = MappingProxyType(
+    {"ml-100k": "MovieLens-100K", "ml-1m": "MovieLens-1M", "anime": "Anime"}
+)
+#: Table 1 of the paper: users, items, interactions, categories, density in per cent.
+PAPER_TABLE: Final[Mapping[str, tuple[int, int, int, int, float]]] = MappingProxyType(
+    {
+        "ml-100k": (942, 1447, 55_375, 18, 4.06),
+        "ml-1m": (6038, 3533, 575_281, 18, 2.70),
+        "anime": (69_400, 8825, 5_231_117, 44, 0.85),
+    }
+)
+
+
+def full_name(dataset: str) -> str:
+    """Return the full name of a data set."""
+    return _DATASETS.get(dataset, dataset)
 
 
 @dataclass(frozen=True)
@@ -23,7 +43,7 @@ class TableRow:
 
 @dataclass(frozen=True, eq=False)
 class Regret:
-    """The simulated experiment under one reading of the distance's normaliser."""
+    """The paper's simulation under one reading of the normaliser."""
 
     names: tuple[str, ...]
     labels: tuple[str, ...]
@@ -34,33 +54,75 @@ class Regret:
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
-    """Every experiment of the paper, measured.
+class SeveralDistances:
+    """Our learner with each distance alone and with all of them, measured by every distance."""
 
-    Policies are keyed by their spec as text (`str(PolicySpec)`), such as ``lmdh`` or
-    ``lmdh:normaliser=none``; their `Scores` are one for each split, the same users in the same
-    order for every policy.
+    #: The distances, as in the scores
+    names: tuple[str, ...]
+    #: By the distances of the learner
+    scores: Replays
+    #: By the distances of the learner: each user's beta after the last list, (users, m)
+    betas: Mapping[str, FloatArray]
+    #: Mean and standard deviation of each beta under the prior
+    prior: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class BeyondResults:
+    """The experiments beyond the paper."""
+
+    #: By data set, by the key of the method
+    replays: Mapping[str, Replays] = field(default_factory=dict)
+    #: By data set, by method, by its setting
+    frontier: Mapping[str, Mapping[str, Replays]] = field(default_factory=dict)
+    distances: SeveralDistances | None = None
+    #: The results of the simulated experiments, by name
+    simulated: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it holds anything."""
+        return bool(self.replays or self.frontier or self.distances or self.simulated)
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The results of every experiment.
+
+    Methods have their spec as text (`str(PolicySpec)`) for key, such as ``lmdh`` or
+    ``lmdh:normaliser=none``.
     """
 
     #: Whether it was the quick version: fewer users, splits, rounds and runs
-    quick: bool
+    quick: bool = False
     #: Settings, seeds, versions, machine, seconds of each stage
-    facts: Mapping[str, Any]
-    table1: Sequence[TableRow]
-    #: By data set, by policy: K = 10, 30 rounds (Figures 1 to 4, and the three readings)
-    replays: Mapping[str, Mapping[str, Sequence[Scores]]]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    table1: Sequence[TableRow] = ()
+    #: By data set: K = 10, 30 rounds (Figures 1 to 4, and the three readings)
+    replays: Mapping[str, Replays] = field(default_factory=dict)
     #: By option ("ridge", "exploration"), by value: LMDH on ML-100K (Figure 5)
-    sensitivity: Mapping[str, Mapping[float, Sequence[Scores]]]
-    #: By list length, by policy: ML-100K (Figure 5)
-    lengths: Mapping[int, Mapping[str, Sequence[Scores]]]
+    sensitivity: Mapping[str, Mapping[float, Sequence[Scores]]] = field(default_factory=dict)
+    #: By list length: ML-100K (Figure 5)
+    lengths: Mapping[int, Replays] = field(default_factory=dict)
     #: By reading of the normaliser (Figure 6)
-    regrets: Mapping[str, Regret]
+    regrets: Mapping[str, Regret] = field(default_factory=dict)
     #: By reading of the normaliser, by search: F(found) / F(best), (users, lengths 2 to 5)
-    ratios: Mapping[str, Mapping[str, FloatArray]]
-    #: What goes beyond the paper, if it was measured
-    beyond: Chapter | None = None
+    ratios: Mapping[str, Mapping[str, FloatArray]] = field(default_factory=dict)
+    beyond: BeyondResults = field(default_factory=BeyondResults)
 
     @property
-    def is_of_the_paper(self) -> bool:
-        """Whether the paper's own experiments are in it, or nothing is."""
-        return bool(self.replays or self.regrets or self.ratios) or self.beyond is None
+    def has_paper(self) -> bool:
+        """Whether it holds the paper's own experiments, or nothing at all."""
+        return bool(self.replays or self.regrets or self.ratios) or not self.beyond.is_measured
+
+    def is_sample(self, dataset: str) -> bool:
+        """Return whether the data set has less than half of the paper's users."""
+        if dataset not in PAPER_TABLE:
+            return False
+        users = PAPER_TABLE[dataset][0]
+        return any(row.dataset == dataset and 2 * row.users < users for row in self.table1)
+
+    def dataset_title(self, dataset: str) -> str:
+        """Return the name of a data set in tables and figures; a sample is marked."""
+        title = full_name(dataset)
+        return f"{title} (sample)" if self.is_sample(dataset) else title

@@ -1,27 +1,53 @@
-"""Run a plan: every experiment of the paper, and what goes beyond it, one after another."""
+"""Run a plan: the paper's experiments, then those beyond it."""
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
-from experiments.beyond.measuring import measured_beyond
-from experiments.folder import ResultsFolder
-from experiments.plan import COMPARED, OTHER_READINGS, Plan
-from experiments.results import Results, TableRow
-from experiments.runner import Runner, Unwatched, Watcher
-from experiments.timing import Timed
-from variegate.arrays import check_choice
+import numpy as np
+
+from experiments.methods import (
+    METHODS,
+    OURS,
+    PRIOR_OPTIONS,
+    SWEEPS,
+    SWEPT_METHODS,
+    Items,
+    Method,
+    PriorPolicy,
+    factories,
+    with_defaults,
+)
+from experiments.plan import BANDITS, COMPARED, OTHER_READINGS, Plan
+from experiments.results import BeyondResults, Regret, Replays, Results, SeveralDistances, TableRow
+from experiments.results_folder import ResultsFolder
+from experiments.runner import Runner
+from experiments.simulated import EXPERIMENTS
+from variegate.arrays import FloatArray, check_choice
 from variegate.data.dataset import Dataset
 from variegate.data.download import DATASETS
-from variegate.evaluation.metrics import Scores
+from variegate.errors import DataError
+from variegate.evaluation.metrics import Scores, scores_of
+from variegate.evaluation.progress import Progress
+from variegate.evaluation.replay import (
+    PROTOCOLS,
+    PolicyFactory,
+    Protocol,
+    ReplayTask,
+    Trace,
+    replay_user,
+)
+from variegate.model.catalogue import Catalogue
 
-#: What can be run by itself.
+#: The parts that can be run alone.
 CHAPTERS: Final = ("paper", "beyond")
-#: What the lengths of Figure 5 are compared for: the learners of lists.
-BANDITS: Final = ("lmdh", "c2ucb", "dc2b")
+#: The data set of Figure 5 and of the experiment with several distances.
+SMALL_DATASET: Final = "ml-100k"
+#: Distances between embeddings and between sets of genres.
+DISTANCES: Final = ("cosine", "genres")
 
 
 def reproduce(
@@ -31,95 +57,220 @@ def reproduce(
     *,
     workers: int = 1,
     cache: Path | None = None,
-    watcher: Watcher | None = None,
+    progress: Progress = lambda _stage, _done, _total: None,
     command: str | None = None,
     chapters: Sequence[str] = CHAPTERS,
 ) -> Results:
-    """Measure everything that `plan` asks for; what `out` holds already is not measured again.
+    """Measure everything in `plan`; what is stored in `out` is not measured again.
 
     Parameters
     ----------
     paths
-        Where each data set of the plan is.
+        The path of each data set of the plan.
     out
-        A folder for results.
+        The folder for results.
     workers
-        Processes to share users and runs out over.
+        The number of processes.
     cache
-        Where embeddings are kept.
-    watcher
-        Is told what is going on.
+        The folder for embeddings.
+    progress
+        Called with the stage, the steps done and the total of the stage.
     command
-        How it was started, for the report to tell.
+        How the run was started, for the report.
     chapters
-        The paper's own experiments, what goes beyond them, or both.
+        ``paper`` for the paper's own experiments, ``beyond`` for ours, or both.
     """
     for chapter in chapters:
         check_choice("chapters", chapter, CHAPTERS)
     folder = ResultsFolder(Path(out) / "measured", plan.as_facts())
     data = {name: DATASETS[name].load(paths[name]) for name in plan.datasets}
-    runner = Runner(plan, folder, data, workers, cache, watcher or Unwatched())
-    timed = Timed(folder)
-    table = [_table_row(name, dataset) for name, dataset in data.items()]
-    results = Results(plan.quick, {}, table, {}, {}, {}, {}, {})
+    runner = Runner(plan, folder, data, workers, cache, progress)
+    results = Results(plan.quick, table1=[_table_row(name, rows) for name, rows in data.items()])
     if "paper" in chapters:
-        results = _with_the_paper(results, runner, timed)
+        results = _paper(results, runner)
     if "beyond" in chapters:
-        results = replace(results, beyond=measured_beyond(runner, timed))
+        results = replace(results, beyond=_beyond(runner))
     facts = {"command": command} if command else {}
-    return replace(results, facts=facts | _facts(plan, folder, timed.seconds))
+    return replace(results, facts=facts | _facts(plan, folder))
 
 
-def _with_the_paper(results: Results, runner: Runner, timed: Timed) -> Results:
-    readings = runner.plan.readings
+def _paper(results: Results, runner: Runner) -> Results:
+    """Add the paper's experiments to the results."""
+    timed, replays = runner.folder.timed, {}
+    ratios: dict[str, Mapping[str, FloatArray]] = {}
+    regrets: dict[str, Regret] = {}
+    for reading in runner.plan.readings:
+        with timed(f"ratios, {reading}"):
+            ratios[reading] = runner.ratios(reading)
+    for reading in runner.plan.readings:
+        with timed(f"simulation, {reading}"):
+            regrets[reading] = runner.regret(reading)
+    for name in runner.data:
+        with timed(f"replay, {name}"):
+            policies, splits = (*COMPARED, *OTHER_READINGS), runner.plan.splits
+            replays[name] = _replays(runner, name, splits, policies)
+    with timed("sensitivity"):
+        sensitivity = _sensitivity(runner)
+    with timed("lengths"):
+        lengths = _lengths(runner)
     return replace(
         results,
-        ratios={
-            reading: timed(f"ratios, {reading}", runner.ratios, reading) for reading in readings
-        },
-        regrets={
-            reading: timed(f"simulation, {reading}", runner.regret, reading) for reading in readings
-        },
-        replays={name: timed(f"replay, {name}", _replays, runner, name) for name in runner.data},
-        sensitivity=timed("sensitivity", _sensitivity, runner),
-        lengths=timed("lengths", _lengths, runner),
+        ratios=ratios,
+        regrets=regrets,
+        replays=replays,
+        sensitivity=sensitivity,
+        lengths=lengths,
     )
 
 
-def _replays(runner: Runner, name: str) -> dict[str, list[Scores]]:
-    policies = (*COMPARED, *OTHER_READINGS)
-    splits = [runner.replays(name, split, policies) for split in range(runner.plan.splits)]
-    return {policy: [scores[policy] for scores in splits] for policy in policies}
+def _replays(
+    runner: Runner, name: str, splits: int, policies: Sequence[str], *, k: int | None = None
+) -> dict[str, list[Scores]]:
+    found = [runner.replays(name, split, policies, k=k) for split in range(splits)]
+    return {policy: [scores[policy] for scores in found] for policy in policies}
 
 
 def _sensitivity(runner: Runner) -> dict[str, dict[float, list[Scores]]]:
     plan = runner.plan
-    if "ml-100k" not in plan.datasets:
+    if SMALL_DATASET not in plan.datasets:
         return {}
     options = {"ridge": plan.ridges, "exploration": plan.explorations}
     specs = {(o, v): f"lmdh:{o}={v}" for o, values in options.items() for v in values}
-    splits = [
-        runner.replays("ml-100k", split, tuple(specs.values()))
-        for split in range(plan.sensitivity_splits)
-    ]
+    found = _replays(runner, SMALL_DATASET, plan.sensitivity_splits, tuple(specs.values()))
     return {
-        option: {value: [scores[specs[option, value]] for scores in splits] for value in values}
+        option: {value: found[specs[option, value]] for value in values}
         for option, values in options.items()
     }
 
 
 def _lengths(runner: Runner) -> dict[int, dict[str, list[Scores]]]:
     plan = runner.plan
-    if "ml-100k" not in plan.datasets:
+    if SMALL_DATASET not in plan.datasets:
         return {}
-    found = {}
-    for k in plan.lengths:
-        splits = [
-            runner.replays("ml-100k", split, BANDITS, k=k)
-            for split in range(plan.sensitivity_splits)
-        ]
-        found[k] = {policy: [scores[policy] for scores in splits] for policy in BANDITS}
+    return {
+        k: _replays(runner, SMALL_DATASET, plan.sensitivity_splits, BANDITS, k=k)
+        for k in plan.lengths
+    }
+
+
+def _beyond(runner: Runner) -> BeyondResults:
+    """Measure every method, every sweep, several distances and the simulated experiments."""
+    timed, replays, frontier = runner.folder.timed, {}, {}
+    for name in runner.data:
+        with timed(f"beyond the paper, {name}"):
+            replays[name], frontier[name] = _methods_and_sweeps(runner, name)
+    with timed("several distances"):
+        distances = _several_distances(runner)
+    with timed("simulated users"):
+        simulated = {name: runner.simulated(name) for name in EXPERIMENTS}
+    return BeyondResults(replays, frontier, distances, simulated)
+
+
+def _methods_and_sweeps(runner: Runner, name: str) -> tuple[Replays, Mapping[str, Replays]]:
+    """Return the scores of every method on one data set, and of every setting of each sweep."""
+    plan = runner.plan
+    swept = min(plan.frontier_splits, plan.splits)
+    splits = [
+        _method_scores(runner, name, split, (*METHODS, *(SWEPT_METHODS if split < swept else ())))
+        for split in range(plan.splits)
+    ]
+    replays = {method.key: [scores[method.key] for scores in splits] for method in METHODS}
+    frontier = {
+        method: {m.title: [scores[m.key] for scores in splits[:swept]] for m in settings}
+        for method, settings in SWEEPS.items()
+    }
+    return replays, frontier
+
+
+def _method_scores(
+    runner: Runner, name: str, split: int, methods: Sequence[Method]
+) -> dict[str, Scores]:
+    with_items: Mapping[str, Callable[[ReplayTask], ReplayTask]] = {
+        "plain": lambda task: task,
+        "popularity": ReplayTask.with_popularity,
+        "crowd": ReplayTask.with_collaborative_features,
+    }
+    found: dict[str, Scores] = {}
+    replay = runner.settings(name, split, "", runner.plan.k)
+    for items in get_args(Items):
+        chosen = {method.key: method for method in methods if method.items == items}
+
+        def prepare(
+            missing: Sequence[str], chosen: dict[str, Method] = chosen, items: str = items
+        ) -> tuple[ReplayTask, list[PolicyFactory]]:
+            task = with_items[items](runner.task(name, split))
+            return task, factories([chosen[key] for key in missing], task)
+
+        wanted = {key: method.settings(replay) for key, method in chosen.items()}
+        title = f"{name}, split {split + 1}, beyond the paper, {items} items"
+        found |= runner.scores(title, wanted, prepare)
     return found
+
+
+def _several_distances(runner: Runner) -> SeveralDistances | None:
+    """Measure our learner with each distance and with both, on MovieLens-100K."""
+    if SMALL_DATASET not in runner.plan.datasets:
+        return None
+    splits = range(min(runner.plan.frontier_splits, runner.plan.splits))
+    found = {
+        " and ".join(known): [_with_distances(runner, split, known) for split in splits]
+        for known in (*((name,) for name in DISTANCES), DISTANCES)
+    }
+    return SeveralDistances(
+        DISTANCES,
+        {known: [scores for scores, _ in each] for known, each in found.items()},
+        {known: np.concatenate([betas for _, betas in each]) for known, each in found.items()},
+        (PRIOR_OPTIONS["beta"], float(np.sqrt(PRIOR_OPTIONS["beta_variance"]))),
+    )
+
+
+def _with_distances(runner: Runner, split: int, known: Sequence[str]) -> tuple[Scores, FloatArray]:
+    """Return the scores on one split by every distance, and each user's beta at the end."""
+    policy, folder = with_defaults(OURS), runner.folder
+    settings = {
+        **runner.settings(SMALL_DATASET, split, str(policy), runner.plan.k),
+        "items": "crowd",
+        "prior": dict(PRIOR_OPTIONS),
+        "distances": list(known),
+        "measured by": list(DISTANCES),
+    }
+
+    def measure() -> FloatArray:
+        protocol = replace(PROTOCOLS.get(SMALL_DATASET, Protocol()), distances=DISTANCES)
+        whole = runner.task(SMALL_DATASET, split, protocol).with_collaborative_features()
+        items = whole.catalogue
+        kept = [h for h, name in zip(items.distances, DISTANCES, strict=True) if name in known]
+        catalogue = Catalogue(items.ids, items.features, kept, feature_names=items.feature_names)
+        task = replace(whole, catalogue=catalogue)
+        title = f"{SMALL_DATASET}, split {split + 1}: variety by {' and '.join(known)}"
+        trace, betas = _replay_with_betas(
+            runner, PriorPolicy(policy, task.fit_prior()), task, title
+        )
+        # Before the betas: where the betas are stored, the scores are too.
+        folder.save_scores(scores_of(trace, whole, settings))
+        return betas
+
+    betas = folder.array("betas", settings, measure)
+    scores = folder.load_scores(settings)
+    if scores is None:
+        raise DataError(f"{folder.path}: holds betas without their scores: delete it")
+    return scores, betas
+
+
+def _replay_with_betas(
+    runner: Runner, make: PriorPolicy, task: ReplayTask, title: str
+) -> tuple[Trace, FloatArray]:
+    """Replay every user; return what was shown, and each user's final beta, (users, m)."""
+    plan, betas, played = runner.plan, [], []
+    step = runner.counter(title, len(task.likes))
+    for user, likes in enumerate(task.likes):
+        policy = make(task.catalogue)
+        rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(user,)))
+        played.append(replay_user(policy, likes, rounds=plan.rounds, k=plan.k, rng=rng))
+        betas.append(policy.preferences.diversity)
+        step(1)
+    lists, clicks = zip(*played, strict=True)
+    return Trace("LMDP", np.array(lists), np.array(clicks)), np.array(betas)
 
 
 def _table_row(name: str, dataset: Dataset) -> TableRow:
@@ -133,19 +284,19 @@ def _table_row(name: str, dataset: Dataset) -> TableRow:
     )
 
 
-def _facts(plan: Plan, folder: ResultsFolder, seconds: Mapping[str, float]) -> dict[str, Any]:
+def _facts(plan: Plan, folder: ResultsFolder) -> dict[str, Any]:
     return {
         "plan": plan.as_facts(),
-        # The defaults of `Settings`, `Simulation` and `approximation_ratios` are 0.
+        # The defaults of `evaluate`, `Simulation` and `approximation_ratios` are 0.
         "seeds": {"splits": list(range(plan.splits)), "replay": 0, "simulation": 0, "ratios": 0},
-        "seconds": dict(seconds),
-        "users left out": folder.facts_about("users left out: "),
+        "seconds": dict(folder.seconds),
+        "users left out": folder.facts("users left out: "),
         "machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
         "versions": {name: _version(name) for name in ("variegate", "numpy", "scipy", "cornac")},
     }
 
 
-def _version(package: str) -> Any:
+def _version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:

@@ -1,19 +1,24 @@
-"""Measures what a plan asks for, and keeps it as it is measured."""
+"""Measures one result at a time, and stores it; what is stored is not measured again."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from math import sqrt
 from pathlib import Path
-from typing import Protocol as Interface
+from typing import Any, Final
 
 import numpy as np
 
-from experiments.folder import ResultsFolder
+from experiments.methods import OURS, with_defaults
 from experiments.plan import Plan
 from experiments.results import Regret
+from experiments.results_folder import ResultsFolder
+from experiments.simulated import EXPERIMENTS
+from experiments.simulated.world import Size
 from variegate.arrays import FloatArray
 from variegate.data.dataset import Dataset
 from variegate.evaluation.metrics import Scores
+from variegate.evaluation.progress import Progress
 from variegate.evaluation.replay import PolicyFactory, Protocol, ReplayTask, replay_task
 from variegate.evaluation.runner import evaluate
 from variegate.evaluation.simulation import Simulation, approximation_ratios, simulate_all
@@ -21,49 +26,34 @@ from variegate.model.gains import Normaliser
 from variegate.model.theory import regret_bound
 from variegate.policies import LMDH, parse_policy
 
-#: The searches whose lists are held against the best.
-SEARCHED = ("greedy", "non-oblivious", "local")
-
-
-class Watcher(Interface):
-    """Is told what is going on; the command line draws it."""
-
-    def stage(self, name: str, total: int) -> Callable[[int], None]:
-        """Begin a stage of `total` steps; what comes back is told of steps done."""
-
-
-class Unwatched:
-    """Nobody looks."""
-
-    def stage(self, name: str, total: int) -> Callable[[int], None]:  # noqa: ARG002
-        """Begin a stage."""
-        return lambda _steps: None
+#: The searches whose lists are compared with the best.
+SEARCHES: Final = ("greedy", "non-oblivious", "local")
 
 
 @dataclass(frozen=True)
 class Runner:
-    """Measures, unless it was measured before."""
+    """Measures what is not in the results folder."""
 
     plan: Plan
     folder: ResultsFolder
     data: Mapping[str, Dataset]
     workers: int
     cache: Path | None
-    watcher: Watcher
+    progress: Progress
 
     def replays(
         self, name: str, split: int, policies: Sequence[str], *, k: int | None = None
     ) -> dict[str, Scores]:
         """Return the scores of each policy on one split of a data set."""
         k = self.plan.k if k is None else k
-        return self.measured(
+        return self.scores(
             f"{name}, split {split + 1}, K = {k}",
             {policy: self.settings(name, split, policy, k) for policy in policies},
             lambda missing: (self.task(name, split), [parse_policy(text) for text in missing]),
             k=k,
         )
 
-    def measured(
+    def scores(
         self,
         title: str,
         wanted: Mapping[str, Mapping[str, object]],
@@ -71,29 +61,28 @@ class Runner:
         *,
         k: int | None = None,
     ) -> dict[str, Scores]:
-        """Return the scores kept under each of the settings, measuring what is not there.
+        """Return the scores stored under each of the settings, measuring what is missing.
 
         Parameters
         ----------
         title
-            What the watcher is told.
+            The stage that `progress` shows.
         wanted
-            By any name, the settings that its scores are kept under.
+            By any name, the settings that its scores are stored under.
         prepare
-            For the names that are missing, gives the task and what makes each one's policies.
+            From the missing names to the task and the factory of each one's policies.
         """
-        found = {name: self.folder.scores(settings) for name, settings in wanted.items()}
-        known = {name: scores for name, scores in found.items() if scores is not None}
-        missing = [name for name in wanted if name not in known]
+        stored = {name: self.folder.load_scores(settings) for name, settings in wanted.items()}
+        found = {name: scores for name, scores in stored.items() if scores is not None}
+        missing = [name for name in wanted if name not in found]
         if missing:
             task, factories = prepare(missing)
-            stage = self.watcher.stage(
-                f"{title}: {len(missing)} policies", len(missing) * len(task.likes)
-            )
+            stage = f"{title}: {len(missing)} policies"
+            self.progress(stage, 0, len(missing) * len(task.likes))
 
-            def keep(name: str, _split: int, scores: Scores) -> None:
-                known[name] = replace(scores, settings=wanted[name])
-                self.folder.keep_scores(known[name])
+            def save(name: str, _split: int, scores: Scores) -> None:
+                found[name] = replace(scores, settings=wanted[name])
+                self.folder.save_scores(found[name])
 
             evaluate(
                 dict(zip(missing, factories, strict=True)),
@@ -101,27 +90,26 @@ class Runner:
                 k=self.plan.k if k is None else k,
                 rounds=self.plan.rounds,
                 workers=self.workers,
-                progress=_steps(stage),
-                on_scores=keep,
+                progress=lambda _stage, done, total: self.progress(stage, done, total),
+                on_scores=save,
             )
-        return {name: known[name] for name in wanted}
+        return {name: found[name] for name in wanted}
 
     def regret(self, reading: Normaliser) -> Regret:
-        """Return the simulated experiment under a reading of the normaliser."""
+        """Return the paper's simulation under a reading of the normaliser."""
         rounds, runs = self.plan.simulated_rounds, self.plan.simulated_runs
-        settings = {"rounds": rounds, "runs": runs, "reading": reading}
         first = Simulation(rounds=1, runs=[0], normaliser=reading)
-
-        def measure() -> FloatArray:
-            return simulate_all(
+        regret = self.folder.array(
+            "regret",
+            {"rounds": rounds, "runs": runs, "reading": reading},
+            lambda: simulate_all(
                 runs=runs,
                 workers=self.workers,
-                progress=self.watcher.stage(f"simulation ({reading})", runs),
+                progress=self.counter(f"simulation ({reading})", runs),
                 rounds=rounds,
                 normaliser=reading,
-            )
-
-        regret = self.folder.array("regret", settings, measure)
+            ),
+        )
         return Regret(first.names, first.labels, regret, _bound(first, rounds, reading))
 
     def ratios(self, reading: Normaliser) -> dict[str, FloatArray]:
@@ -129,18 +117,39 @@ class Runner:
         users = self.plan.ratio_users
 
         def measure() -> FloatArray:
-            step = self.watcher.stage(f"approximation ratios ({reading})", users)
+            step = self.counter(f"approximation ratios ({reading})", users)
             measured = []
-            for ratios in approximation_ratios(SEARCHED, users=users, normaliser=reading):
+            for ratios in approximation_ratios(SEARCHES, users=users, normaliser=reading):
                 measured.append(ratios)
                 step(1)
             return np.array(measured)
 
         array = self.folder.array("ratios", {"reading": reading, "users": users}, measure)
-        return {search: array[:, row] for row, search in enumerate(SEARCHED)}
+        return {search: array[:, row] for row, search in enumerate(SEARCHES)}
+
+    def simulated(self, name: str) -> Any:
+        """Return the result of a simulated experiment beyond the paper."""
+        experiment = EXPERIMENTS[name]
+        size = experiment.sizes.quick if self.plan.quick else experiment.sizes.full
+        if self.plan.experiment_size is not None:
+            size = Size(*self.plan.experiment_size)
+        settings = {
+            "experiment": name,
+            "runs": size.runs,
+            "rounds": size.rounds,
+            "policy": str(with_defaults(OURS)),
+            "learners": experiment.learners,
+        }
+
+        def measure() -> dict[str, FloatArray]:
+            progress = self.counter(f"simulated users: {name}", size.runs)
+            result = experiment.play(size, workers=self.workers, progress=progress)
+            return {field.name: getattr(result, field.name) for field in fields(result)}
+
+        return experiment.result(**self.folder.arrays("experiment", settings, measure))
 
     def settings(self, name: str, split: int, policy: str, k: int) -> dict[str, object]:
-        """Return what the replay of a policy is kept under."""
+        """Return the settings that the replay of a policy is stored under."""
         return {
             "dataset": name,
             "split": split,
@@ -151,36 +160,29 @@ class Runner:
         }
 
     def task(self, name: str, split: int, protocol: Protocol | None = None) -> ReplayTask:
-        """Return the test users of one split of a data set, as the paper's protocol has them."""
-        steps: list[Callable[[int], None]] = []
-
-        def progress(_done: int, epochs: int) -> None:
-            if not steps:
-                steps.append(self.watcher.stage(f"{name}: embeddings of split {split + 1}", epochs))
-            steps[0](1)
-
+        """Return the test users of one split of a data set, by the paper's protocol."""
         task = replay_task(
             self.data[name],
             protocol,
             split=split,
             users=self.plan.users.get(name),
             cache=self.cache,
-            progress=progress,
+            progress=partial(self.progress, f"{name}: embeddings of split {split + 1}"),
         )
-        self.folder.fact(f"users left out: {name}, split {split + 1}", task.left_out)
+        self.folder.save_fact(f"users left out: {name}, split {split + 1}", task.left_out)
         return task
 
+    def counter(self, stage: str, total: int) -> Callable[[int], None]:
+        """Return a function that adds steps to those done of a stage, and shows the progress."""
+        done = 0
+        self.progress(stage, 0, total)
 
-def _steps(stage: Callable[[int], None]) -> Callable[[str, int, int], None]:
-    """Return a progress function for a stage that counts the steps since the last call."""
-    before = 0
+        def step(steps: int) -> None:
+            nonlocal done
+            done += steps
+            self.progress(stage, done, total)
 
-    def progress(_stage: str, done: int, _total: int) -> None:
-        nonlocal before
-        stage(done - before)
-        before = done
-
-    return progress
+        return step
 
 
 def _bound(first: Simulation, rounds: int, reading: Normaliser) -> FloatArray:

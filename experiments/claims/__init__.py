@@ -1,23 +1,18 @@
-"""The paper's claims, judged from the numbers.
-
-A claim of "better" counts a round if the paired 95% interval of the difference (users drawn
-anew 1000 times, the same ones for both methods) lies above 0; "comparable" counts it if the
-interval does not lie below 0. A claim of all rounds holds if every round counts, a claim of
-"usually" if three quarters do; with at least half of the rounds it holds in part, with fewer
-it does not hold. A claim over several data sets or settings holds if it does in each, does not
-hold if it does in none, and holds in part otherwise. Intervals are for one round at a time.
-"""
+"""The claims of the paper and ours, judged from the numbers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from experiments.claims.listed import CLAIMS, QUESTIONS
-from experiments.claims.questions import verdicts_by_reading
+from experiments.claims.beyond import BEYOND_CLAIMS
+from experiments.claims.paper import CLAIMS, QUESTIONS
 from experiments.claims.verdict import Claim, Evidence, Status, Verdict
+from experiments.methods import LMDH, OURS, READINGS
 from experiments.results import Results
 
 __all__ = [
+    "BEYOND_CLAIMS",
+    "BEYOND_RULE",
     "CLAIMS",
     "QUESTIONS",
     "RULE",
@@ -26,10 +21,11 @@ __all__ = [
     "Judgement",
     "Status",
     "Verdict",
-    "judged",
+    "judge",
+    "judge_beyond",
 ]
 
-#: How claims are judged, for people to read.
+#: How the paper's claims are judged, for the report.
 RULE: Final = (
     "Every verdict is worked out from the numbers. In a round, one method is ahead of another if "
     "the paired 95% interval of their difference lies above 0 (users are drawn anew 1000 times, "
@@ -42,11 +38,21 @@ RULE: Final = (
     "seem apart by chance; they are over users, and what the split and its embeddings add is told "
     "by the standard errors over splits in the tables."
 )
+#: How our claims are judged, for the report.
+BEYOND_RULE: Final = (
+    "Means are over users, then over splits. Intervals are paired: users are drawn anew 1000 "
+    "times within each split, the same ones for both methods, and F is worked out of each draw's "
+    "mean recall and diversity. A user who is tested in several splits counts in each as another. "
+    "A method that is ahead in the mean while the interval holds 0 makes a claim hold in part. "
+    "Recall and diversity of a mix of two settings lie on the straight line between them, so a "
+    "frontier is the concave hull of a method's settings; to the left of its best recall it goes "
+    "on level, and it ends at its largest diversity (0.005 more is no more)."
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Every verdict on what was measured."""
+    """The verdicts on the paper's experiments."""
 
     claims: Mapping[Claim, Verdict]
     #: What the paper does not ask
@@ -59,10 +65,19 @@ class Judgement:
         return sum(verdict.status is status for verdict in self.claims.values())
 
 
-def judged(results: Results) -> Judgement:
-    """Return the verdict on each claim of the paper, and on what stands beside them."""
+def judge(results: Results) -> Judgement:
+    """Return the verdict on each claim of the paper, and under each reading of the normaliser."""
     return Judgement(
-        {claim: claim.judge(results, "lmdh") for claim in CLAIMS},
-        {question: question.judge(results, "lmdh") for question in QUESTIONS},
-        verdicts_by_reading(results, CLAIMS),
+        {claim: claim.judge(results, LMDH) for claim in CLAIMS},
+        {question: question.judge(results, LMDH) for question in QUESTIONS},
+        {
+            claim: {reading: claim.judge(results, ours) for reading, ours in READINGS.items()}
+            for claim in CLAIMS
+            if claim.by_reading
+        },
     )
+
+
+def judge_beyond(results: Results) -> dict[Claim, Verdict]:
+    """Return the verdict on each of our claims."""
+    return {claim: claim.judge(results, OURS) for claim in BEYOND_CLAIMS}

@@ -1,4 +1,4 @@
-"""A claim, and what the numbers say of it."""
+"""A claim, its evidence, and the verdict on it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,19 @@ from experiments.results import Results
 
 
 class Status(StrEnum):
-    """What can come of a claim."""
+    """The possible verdicts."""
 
     HOLDS = "holds"
     IN_PART = "holds in part"
     FAILS = "does not hold"
     NOT_MEASURED = "not measured"
+
+    @classmethod
+    def of(cls, holds: bool, *, in_part: bool = False) -> "Status":
+        """Return the status of something that holds, or holds in part, or does not hold."""
+        if holds:
+            return cls.HOLDS
+        return cls.IN_PART if in_part else cls.FAILS
 
 
 @dataclass(frozen=True)
@@ -24,13 +31,18 @@ class Evidence:
     where: str
     status: Status
     finding: str
-    #: The numbers that the finding tells, as JSON can say them
+    #: The numbers of the finding, as JSON values
     numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
+def not_measured(where: str) -> Evidence:
+    """Return the evidence of what was not measured."""
+    return Evidence(where, Status.NOT_MEASURED, "not measured")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was measured of a claim, and whether it holds."""
+    """Whether a claim holds, and what was measured."""
 
     status: Status
     measured: str
@@ -44,11 +56,11 @@ class Verdict:
         holds in part otherwise.
         """
         evidence = tuple(parts)
-        told = "; ".join(f"{part.where}: {part.finding}" for part in evidence)
-        return cls(joined(part.status for part in evidence), told or "nothing", evidence)
+        text = "; ".join(f"{part.where}: {part.finding}" for part in evidence)
+        return cls(join_statuses(part.status for part in evidence), text or "nothing", evidence)
 
 
-def joined(statuses: Iterable[Status]) -> Status:
+def join_statuses(statuses: Iterable[Status]) -> Status:
     """Return the status of a claim whose parts have these."""
     measured = {status for status in statuses if status is not Status.NOT_MEASURED}
     if not measured:
@@ -56,20 +68,20 @@ def joined(statuses: Iterable[Status]) -> Status:
     return measured.pop() if len(measured) == 1 else Status.IN_PART
 
 
-#: From what was measured and the spec of our method to a verdict.
-Judge: TypeAlias = Callable[[Results, str], Verdict]
+#: From the results and the spec of the judged method to a verdict.
+Rule: TypeAlias = Callable[[Results, str], Verdict]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the paper says of its method, and how it is judged."""
+    """A claim about a method, and how it is judged."""
 
     name: str
     says: str
     #: Where the paper says it
     place: str
-    #: How it is judged
+    #: How it is judged, in words
     rule: str
-    judge: Judge
+    judge: Rule
     #: Whether the reading of the normaliser may change it
     by_reading: bool = False

@@ -1,34 +1,29 @@
-"""The report's figures: the paper's own, and what else helps to judge its claims."""
+"""The figures of the report: the paper's own, and those beyond the paper."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from experiments.figures.drawing import FORMATS, Picture
-from experiments.figures.replays import BESIDE, MEASURES
-from experiments.figures.settings import SETTINGS
-from experiments.figures.simulated import SIMULATED
+from experiments.figures.drawing import ReportFigure
+from experiments.figures.replays import BEYOND_REPLAYS, MORE_REPLAYS, PAPER_REPLAYS
+from experiments.figures.simulated import BEYOND_SIMULATIONS, PAPER_SIMULATIONS
 from experiments.results import Results
 from variegate.errors import DataError
 
-__all__ = ["PICTURES", "Picture", "save_figures"]
+__all__ = ["BEYOND_FIGURES", "FIGURES", "ReportFigure", "save_figures"]
 
-#: Every figure, in the order of the report.
-PICTURES: Final = (*MEASURES, *SETTINGS, *SIMULATED, *BESIDE)
+#: The figures of the paper's experiments, in the order of the report.
+FIGURES: Final = (*PAPER_REPLAYS, *PAPER_SIMULATIONS, *MORE_REPLAYS)
+#: The figures beyond the paper, in the order of the report.
+BEYOND_FIGURES: Final = (*BEYOND_REPLAYS, *BEYOND_SIMULATIONS)
 
 
-def save_figures(
-    results: Results,
-    folder: Path,
-    formats: Sequence[str] = FORMATS,
-    pictures: Sequence[Picture] = PICTURES,
-) -> list[Picture]:
-    """Draw every figure that there are numbers for, as PNG and SVG; return them."""
+def save_figures(results: Results, folder: Path, figures: Sequence[ReportFigure]) -> None:
+    """Draw every figure that there are numbers for, as PNG and SVG."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{folder}: cannot be made: {error.strerror}") from None
-    there = [picture for picture in pictures if picture.is_there(results)]
-    for picture in there:
-        picture.save(results, folder, formats)
-    return there
+    for figure in figures:
+        if figure.is_available(results):
+            figure.save(results, folder)

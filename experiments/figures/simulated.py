@@ -1,17 +1,29 @@
-"""Figure 6, the regret in the simulation, and the approximation ratios."""
+"""Figures of simulations: the paper's regret and ratios, and our simulated experiments."""
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from experiments.claims.simulated import READING, paired_interval
-from experiments.figures.drawing import WIDTH, Picture, legend_below, panels
-from experiments.names import method_title
+from experiments.claims.paper import PAPER_READING
+from experiments.figures.drawing import (
+    BEST_CLICKS,
+    WIDTH,
+    ReportFigure,
+    draw_intervals,
+    draw_runs,
+    legend_below,
+    panels,
+    zero_line,
+)
+from experiments.intervals import Interval, student_interval
+from experiments.methods import method_title
 from experiments.results import Regret, Results
+from experiments.simulated import cold_start, drift, examination, multi_distance
 from variegate.evaluation.plots import (
     Curve,
+    colour_of,
     draw_curves,
     draw_regret_panel,
     low_curves,
@@ -24,13 +36,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: The searches, which are no methods and so have colours of their own.
+#: Colours of searches and of learners with the right or the wrong model, which no method has.
 _SEARCH_COLOURS: Final = {"greedy": "#333333", "non-oblivious": "#b8860b", "local": "#6a5acd"}
+_RIGHT, _WRONG = "#111111", "#9d174d"
+_NOTE: Final[dict[str, Any]] = {
+    "xycoords": ("axes fraction", "data"),
+    "textcoords": "offset points",
+    "ha": "right",
+    "fontsize": 9,
+    "color": "#333333",
+}
 
 
 def draw_regret_figure(results: Results) -> "Figure":
     """Draw cumulative regret: all, closer up, and on a log scale under Theorem 2's bound."""
-    regret = results.regrets.get(READING) or next(iter(results.regrets.values()))
+    regret = results.regrets.get(PAPER_READING) or next(iter(results.regrets.values()))
     curves = _curves(regret)
     figure = new_figure(WIDTH, 5.4)
     grid = figure.subplots(2, 2)
@@ -38,7 +58,7 @@ def draw_regret_figure(results: Results) -> "Figure":
     grid[0, 0].set_ylabel("cumulative regret")
     draw_regret_panel(grid[0, 1], low_curves(curves) or curves, "closer up")
     _draw_with_bound(grid[1, 0], curves, regret)
-    _draw_a_round(grid[1, 1], regret)
+    _draw_by_stretch(grid[1, 1], regret)
     legend_below(figure)
     return figure
 
@@ -58,28 +78,15 @@ def draw_regret_by_reading(results: Results) -> "Figure":
 
 def draw_ratios(results: Results) -> "Figure":
     """Draw the mean ratio by length of list and search, with 95% intervals."""
-    figure, row = panels(
-        [f"normaliser {reading}" for reading in results.ratios],
-        ylabel="F(found) / F(best)",
-        share_y=True,
-    )
-    lengths = np.array(list(PAPER_RATIOS))
+    titles = [f"normaliser {reading}" for reading in results.ratios]
+    figure, row = panels(titles, ylabel="F(found) / F(best)", share_y=True)
+    lengths, paper = np.array(list(PAPER_RATIOS)), list(PAPER_RATIOS.values())
     for axes, by_search in zip(row, results.ratios.values(), strict=True):
         for place, (search, ratios) in enumerate(by_search.items()):
-            means, lows, highs = np.array([paired_interval(column) for column in ratios.T]).T
-            axes.errorbar(
-                lengths + 0.16 * (place - (len(by_search) - 1) / 2),
-                means,
-                yerr=[means - lows, highs - means],
-                fmt="o",
-                color=_SEARCH_COLOURS.get(search, "#000000"),
-                markersize=4.5,
-                capsize=2.5,
-                label=search,
-            )
-        axes.plot(
-            lengths, list(PAPER_RATIOS.values()), "x", color="#b00020", markersize=8, label="paper"
-        )
+            at = lengths + 0.16 * (place - (len(by_search) - 1) / 2)
+            colour = _SEARCH_COLOURS.get(search, "#000000")
+            draw_intervals(axes, at, student_interval(ratios), colour, label=search)
+        axes.plot(lengths, paper, "x", color="#b00020", markersize=8, label="paper")
         axes.set(xlabel="items in the list", xticks=lengths)
     legend_below(figure)
     return figure
@@ -103,12 +110,12 @@ def _draw_with_bound(axes: "Axes", curves: Sequence[Curve], regret: Regret) -> N
         va="top",
         fontsize=9,
     )
-    # Room for the words above the bound; from 0.01, since a first list may be the best.
+    # Room for the text above the bound; from 0.01, since a first list may be the best.
     axes.set_ylim(bottom=1e-2, top=float(regret.bound[-1]) * 12.0)
 
 
-def _draw_a_round(axes: "Axes", regret: Regret) -> None:
-    """Regret a round in ten stretches: whether it flattens."""
+def _draw_by_stretch(axes: "Axes", regret: Regret) -> None:
+    """Draw the regret of a list in ten stretches, to show whether it flattens."""
     rounds = regret.regret.shape[2]
     edges = np.linspace(0, rounds, min(10, rounds) + 1).astype(int)
     means = [regret.regret[:, :, a:b].mean(axis=(1, 2)) for a, b in pairwise(edges)]
@@ -126,8 +133,141 @@ def _draw_a_round(axes: "Axes", regret: Regret) -> None:
     axes.set_title("a list, in ten stretches", color="#555555")
 
 
-SIMULATED: Final = (
-    Picture(
+def draw_drift(results: Results) -> "Figure":
+    """Draw what forgetting adds where tastes stay, wander and jump, and how lists follow."""
+    found: drift.Drift = results.beyond.simulated["drift"]
+    kinds, factors = list(drift.KINDS.values()), found.forgetting
+    figure, grid = panels(kinds, rows=2, height=5.4)
+    gains, places = found.gains(), np.arange(float(len(factors)))
+    # LMDP that forgets nothing, a little and more.
+    styles = {1.0: ("-", "#999999"), 0.98: ("-", "#111111"), 0.95: ("--", "#0072b2")}
+    for kind, (above, below) in enumerate(zip(grid[: len(kinds)], grid[len(kinds) :], strict=True)):
+        for row, learner in enumerate(drift.LEARNERS):
+            draw_intervals(
+                above,
+                places + 0.16 * (row - 0.5),
+                Interval(*(100 * part[kind, row] for part in gains)),
+                colour_of(learner),
+                fmt="o-",
+                linewidth=1.2,
+                label=method_title(learner),
+            )
+        zero_line(above)
+        above.set_xticks(places, [f"{f:g}" for f in factors])
+        above.set_xlabel("forgetting")
+        for place, f in enumerate(factors):
+            if f in styles:
+                relative = found.earned[:, kind, -1, place] / found.best[:, kind]
+                label = "LMDP, forgets nothing" if f == 1.0 else f"LMDP, {f:g}"
+                draw_runs(below, relative, label, styles[f][1], styles[f][0], every=15)
+        below.set_xlabel("lists shown")
+    grid[0].set_ylabel("clicks won, in % of the best")
+    grid[len(kinds)].set_ylabel(BEST_CLICKS)
+    _share_height(grid[: len(kinds)])
+    _share_height(grid[len(kinds) :])
+    legend_below(figure, columns=5, first=tuple(map(method_title, drift.LEARNERS)))
+    return figure
+
+
+def _share_height(row: "Sequence[Axes]") -> None:
+    limits = np.array([axes.get_ylim() for axes in row])
+    for axes in row:
+        axes.set_ylim(limits[:, 0].min(), limits[:, 1].max())
+        if axes is not row[0]:
+            axes.tick_params(labelleft=False)
+
+
+def draw_examination(results: Results) -> "Figure":
+    """Draw the error of eta and its bias, for learners that model what users examine or not."""
+    found: examination.Examination = results.beyond.simulated["examination"]
+    users = ["stop at the first click", "look here and there"]
+    figure, (*above, left, right) = panels([f"users {u}" for u in users], rows=2, height=5.2)
+    errors, bias, shares = found.relative_errors(), found.bias(), student_interval(found.shares())
+    learners = {"knows where users look": _RIGHT, "takes all as seen": _WRONG}
+    for learner, (label, shade) in enumerate(learners.items()):
+        for user, axes in enumerate(above):
+            draw_runs(axes, errors[:, user, learner], label, shade, "-", every=1)
+        at = np.arange(4.0) + 0.16 * (learner - 0.5)
+        draw_intervals(left, at, Interval(*(a[:, learner].ravel() for a in bias)), shade)
+        draw_intervals(right, at[:2], Interval(*(a[:, learner] for a in shares)), shade)
+    for axes in above:
+        axes.set(xlabel="random lists shown", ylim=(0.0, 1.5), ylabel="|η̂ − η| / |η|")
+    zero_line(left)
+    left.set_xticks(range(4), ["θ, stop", "β, stop", "θ, here\nand there", "β, here\nand there"])
+    left.set_ylabel("mean of η̂ − η at the end")
+    left.set_title("bias, from random lists")
+    right.set_xticks(range(2), [user.replace(" at", "\nat") for user in users])
+    right.set(ylabel=BEST_CLICKS, xlim=(-0.6, 1.6))
+    right.set_title("lists of its own")
+    legend_below(figure)
+    return figure
+
+
+def draw_multi_distance(results: Results) -> "Figure":
+    """Draw whether the distance that a user values is found, and what it is worth."""
+    found: multi_distance.MultiDistance = results.beyond.simulated["multi_distance"]
+    learners = {
+        "all": ("all three distances", _RIGHT, "-"),
+        "average": ("their average", "#0072b2", "-"),
+        "told": ("only the right one", "#009e73", "--"),
+        "none": ("no distance", "#777777", ":"),
+    }
+    figure, (share, weights, clicks) = panels(
+        ["the right one is ahead", "how much it weighs (β̂)", "clicks"]
+    )
+    draw_runs(share, found.right(), *learners["all"], every=5)
+    share.axhline(1 / 3, color="#333333", linewidth=0.8, linestyle=":")
+    share.annotate("by chance", (1.0, 1 / 3), (0, 3), **_NOTE)
+    share.set(ylim=(0.0, 1.0), ylabel="share of users")
+    truths = ((_RIGHT, "the one cared for", multi_distance.BETA), (_WRONG, "the others", 0.0))
+    for column, (shade, label, truth) in enumerate(truths):
+        draw_runs(weights, found.right_and_wrong()[:, :, column], None, shade, "-", every=1)
+        weights.axhline(truth, color=shade, linewidth=0.8, linestyle=":")
+        weights.annotate(label, (1.0, truth), (0, 3), **{**_NOTE, "color": shade})
+    weights.set(ylim=(-0.15, 0.55), ylabel="weight, truth dotted")
+    relative = found.earned / found.best[:, None, None]
+    for row, learner in enumerate(multi_distance.LEARNERS):
+        draw_runs(clicks, relative[:, row], *learners[learner], every=10)
+    clicks.set_ylabel(BEST_CLICKS)
+    for axes in (share, weights, clicks):
+        axes.set_xlabel("lists shown")
+    legend_below(figure)
+    return figure
+
+
+def draw_cold_start(results: Results) -> "Figure":
+    """Draw the clicks of learners that start from nothing, a guess, a fit and the truth."""
+    found: cold_start.ColdStart = results.beyond.simulated["cold_start"]
+    learners = {
+        "lmdh": ("LMDH, from zero", colour_of("lmdh"), "-"),
+        "lmdh tuned": ("LMDH, its best λ", colour_of("lmdh-greedy"), "--"),
+        "lmdp guessed": ("LMDP, from a guess", "#56b4e9", "-"),
+        "lmdp fitted": ("LMDP, fitted to others", _RIGHT, "-"),
+        "lmdp true": ("LMDP, from the truth", "#009e73", "--"),
+        "lmdt fitted": ("LMDT, fitted to others", colour_of("lmdt"), "-."),
+    }
+    figure, (axes, first) = panels(["all lists", "the first ten"], ylabel=BEST_CLICKS, share_y=True)
+    shares = found.shares()
+    for row, learner in enumerate(cold_start.LEARNERS):
+        draw_runs(axes, shares[:, row], *learners[learner], every=5)
+        draw_runs(first, shares[:, row, :10], *learners[learner], every=1)
+    for panel in (axes, first):
+        panel.set_xlabel("lists shown")
+    legend_below(figure, columns=3)
+    return figure
+
+
+def _simulated(name: str, title: str, caption: str, draw: Any, experiment: str) -> ReportFigure:
+    return ReportFigure(
+        name, title, caption, draw, lambda results: experiment in results.beyond.simulated
+    )
+
+
+_BANDS: Final = "Bands: two standard errors over simulated users."
+
+#: The paper's figures of its simulation.
+PAPER_SIMULATIONS: Final = (
+    ReportFigure(
         "figure-6-regret",
         "Figure 6. Regret in the simulation",
         "How far the lists fall short of the best list (the paper's Figure 5), with the "
@@ -136,19 +276,56 @@ SIMULATED: Final = (
         draw_regret_figure,
         lambda results: bool(results.regrets),
     ),
-    Picture(
+    ReportFigure(
         "regret-by-reading",
         "Regret under the three readings of the normaliser",
         "The lower curves only. The simulated users scale distances as LMDH does.",
         draw_regret_by_reading,
         lambda results: len(results.regrets) > 1,
     ),
-    Picture(
+    ReportFigure(
         "ratios",
         "How near greedy lists come to the best",
         "Mean of F(found) / F(best) over simulated users with 95% intervals, by search and length "
         "of the list; the crosses are the paper's numbers for greedy.",
         draw_ratios,
         lambda results: bool(results.ratios),
+    ),
+)
+#: Figures of the simulated experiments beyond the paper.
+BEYOND_SIMULATIONS: Final = (
+    _simulated(
+        "beyond-drift",
+        "Tastes that change",
+        "Above: what forgetting wins over the same learner that forgets nothing, in percent of "
+        "the clicks of one who knows the taste, with paired 95% intervals. Below: LMDP over "
+        f"time. {_BANDS}",
+        draw_drift,
+        "drift",
+    ),
+    _simulated(
+        "beyond-attention",
+        "Users who do not look at all of a list",
+        "Users who stop at their first click, and users who look at position i in one of i "
+        "lists. Above: the error of what was learnt from random lists. Below: its bias, and the "
+        "clicks that a learner's own lists would get if all were looked at, with 95% intervals.",
+        draw_examination,
+        "examination",
+    ),
+    _simulated(
+        "beyond-several-distances",
+        "Three distances, users who care for one",
+        "How often the largest weight is the right one, the weights themselves, and what they "
+        f"are worth beside LMDH with fewer distances. {_BANDS}",
+        draw_multi_distance,
+        "multi_distance",
+    ),
+    _simulated(
+        "beyond-beginnings",
+        "What is known of others",
+        "Users of three populations, met by learners that begin with nothing, with a guess, with a "
+        f"prior fitted to what other users taught, and with the true one. {_BANDS}",
+        draw_cold_start,
+        "cold_start",
     ),
 )

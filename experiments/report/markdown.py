@@ -1,87 +1,254 @@
-"""The report as Markdown, for the documentation."""
+"""The report as Markdown."""
 
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from inspect import signature
+from typing import Any, Final
 
-from experiments.claims import RULE, Judgement, Status, judged
-from experiments.figures import PICTURES
-from experiments.names import READINGS, dataset_title
-from experiments.report import tables
-from experiments.report.marked import (
-    claims_table,
-    figure,
-    number_table,
-    rows_table,
+from experiments import tables
+from experiments.claims import (
+    BEYOND_RULE,
+    RULE,
+    Claim,
+    Judgement,
+    Status,
+    Verdict,
+    judge,
+    judge_beyond,
 )
-from experiments.report.open_points import OPEN_POINTS
+from experiments.figures import BEYOND_FIGURES, FIGURES, ReportFigure
+from experiments.methods import OURS, PRIOR_OPTIONS, READINGS, with_defaults
 from experiments.results import Results
+from experiments.tables import Cell, Table
+from variegate.policies import LMDH
 
-#: Where figures stand, seen from the page.
-PICTURE_FOLDER: Final = "pictures/reproduction"
+TITLE: Final = "The paper's experiments, run again"
+BEYOND_TITLE: Final = "Beyond the paper"
+#: The folders of the figures, relative to the pages.
+FIGURE_FOLDER: Final = "pictures/reproduction"
+BEYOND_FIGURE_FOLDER: Final = "pictures/beyond"
+
+QUICK: Final = "**A quick run: few users, wide intervals.**"
+#: What the paper leaves open, and our reading of it; docs/paper.md has all of them, with reasons.
+OPEN_POINTS: Final[Mapping[str, str]] = {
+    "The normaliser of the distance": "The factor 2 / (|A|(|A| - 1)) has no meaning for one item "
+    "and changes while a list grows. Three readings are measured: by the pairs of the list so far "
+    "(growing, the default on real data), of the whole list (fixed), and no factor (none, the "
+    "default in the simulation, since only it gives the paper's approximation ratios).",
+    "DC2B": "Only its abstract could be read, so it is a reconstruction, and its label names the "
+    "choices. The variant with an intercept is stronger on real data and stands beside it.",
+    "C2UCB's exploration": "Not given; 1 is used, as for the other upper-bound learners.",
+    "The embeddings": "BPR's settings are not given. Here it has no item bias, so that popularity "
+    "is in the factors; all numbers are then divided by the largest, to lie in [-1, 1].",
+    "The evaluation": "The paper calls it unbiased, but every item that a user did not rate counts "
+    "as refused. It is called replay here, and its numbers compare methods; they do not tell what "
+    "people would click.",
+    "Likes outside the candidates": "An item that no training user liked has no embedding and "
+    "cannot be shown. Recall leaves such items out of its denominator, and users who like no "
+    "candidate at all are left out and counted.",
+    "Splits, seeds, the simulation's horizon": "Not given. How many were used stands under the "
+    "settings.",
+}
 
 
-def write_markdown(results: Results, judgement: Judgement | None = None) -> str:
-    """Return the body of the page on the reproduction, for figures in `PICTURE_FOLDER`."""
-    found = judgement or judged(results)
-    pictures = [picture for picture in PICTURES if picture.is_there(results)]
-    parts = [
-        _opening(results, found),
+def paper_markdown(results: Results, judgement: Judgement | None = None) -> str:
+    """Return the body of the page on the paper's experiments."""
+    found = judgement or judge(results)
+    return _join(
+        _paper_opening(results, found),
         "## The paper's claims",
         RULE,
         claims_table("the paper says", found.claims),
         "## Beside the paper",
         claims_table("question", found.questions),
         "The same claims under each reading of the normaliser:",
-        _readings(found),
+        rows_table(
+            ("claim", *READINGS),
+            [
+                (claim.says, *(verdicts[reading].status.value for reading in READINGS))
+                for claim, verdicts in found.by_reading.items()
+            ],
+        ),
         "## Figures",
-        *(figure(picture, PICTURE_FOLDER) for picture in pictures),
+        *_figures(results, FIGURES, FIGURE_FOLDER),
         "## Tables",
-        *_tables(results),
+        *_paper_tables(results),
         "## Settings",
-        settings(results),
+        settings_markdown(results),
         "## What the paper leaves open",
-        "\n".join(f"- **{what}.** {how}" for what, how in OPEN_POINTS),
+        "\n".join(f"- **{what}.** {how}" for what, how in OPEN_POINTS.items()),
+    )
+
+
+def beyond_markdown(results: Results, *, settings: bool = True) -> str:
+    """Return the body of the page on the experiments beyond the paper."""
+    datasets = ", ".join(map(results.dataset_title, results.beyond.replays)) or "no data set"
+    parts = [
+        "LMDP is LMDH from a prior that was fitted to the training users, over items with one "
+        "more feature, their popularity among the training users, twenty more for the tastes that "
+        "run through their likes, and with a floor under the "
+        f"weight of variety. Measured on {datasets}, on the same test users as LMDH and the "
+        "paper's baselines.",
+        learner_settings(),
+        *([QUICK] if results.quick else []),
+        "## What was asked",
+        BEYOND_RULE,
+        claims_table("Asked of LMDP", judge_beyond(results)),
+        "## Figures",
+        *_figures(results, BEYOND_FIGURES, BEYOND_FIGURE_FOLDER),
+        "## Tables",
     ]
-    return "\n\n".join(parts) + "\n"
+    for heading, found in beyond_tables(results):
+        parts += [f"### {heading}", *map(number_table, found)]
+    return _join(*parts, *(["## Settings", settings_markdown(results)] if settings else []))
 
 
-def _opening(results: Results, judgement: Judgement) -> str:
+def learner_settings() -> str:
+    """Return the settings of our learner, and where they come from."""
+    options, papers = with_defaults(OURS).options, signature(LMDH).parameters
+    prior = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in PRIOR_OPTIONS.items())
+    first, last, half = options["floor"]
+    return (
+        f"One set of settings for all data sets: exploration α = {options['exploration']:g}, floor "
+        f"{first:g} in the first list, rising to {last:g} (half of the way after {half:g} items "
+        f"seen); the prior was fitted with {prior}. They were chosen on training users alone, by "
+        f"`variegate tune`. LMDH has the paper's: λ = {papers['ridge'].default:g}, α = "
+        f"{papers['exploration'].default:g}, no floor."
+    )
+
+
+def beyond_tables(results: Results) -> Iterator[tuple[str, list[Table]]]:
+    """Yield the tables beyond the paper under their headings."""
+    beyond = results.beyond
+    for dataset, replays in beyond.replays.items():
+        found = [*tables.relative_tables(replays), tables.ablation_table(replays)]
+        found += tables.frontier_tables(beyond.frontier.get(dataset, {}))
+        yield results.dataset_title(dataset), found
+    if beyond.distances is not None:
+        yield "Several distances", [tables.distances_table(beyond.distances)]
+    if beyond.simulated:
+        yield "Simulated users", list(tables.simulated_tables(beyond.simulated))
+
+
+def settings_markdown(results: Results) -> str:
+    """Return how it was measured, and how long that took."""
+    facts = {name: value for name, value in results.facts.items() if name != "seconds"}
+    seconds = results.facts.get("seconds", {})
+    return "\n\n".join(
+        [
+            _users_measured(results),
+            "\n".join(f"- {name}: {value}" for name, value in flat_facts(facts)),
+            *([number_table(tables.seconds_table(seconds))] if seconds else []),
+        ]
+    )
+
+
+def flat_facts(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each fact as a name and its value as text, nested ones included."""
+    for name, value in facts.items():
+        if isinstance(value, Mapping) and value:
+            yield from flat_facts(value, f"{prefix}{name}: ")
+        else:
+            yield f"{prefix}{name}".replace("_", " "), _fact_text(value)
+
+
+def claims_table(head: str, claims: Mapping[Claim, Verdict]) -> str:
+    """Return claims with their verdicts and what was measured."""
+    rows = [
+        (f"{claim.says} ({claim.place})", f"**{verdict.status}**", _evidence(verdict))
+        for claim, verdict in claims.items()
+    ]
+    return rows_table((head, "verdict", "measured"), rows)
+
+
+def number_table(table: Table) -> str:
+    """Return a table of numbers under its title."""
+    rows = [(name, *map(_cell, cells)) for name, cells in table.rows]
+    note = f"\n\n{table.note}" if table.note else ""
+    return f"{table.title}:\n\n{rows_table(table.heads, rows, numbers=True)}{note}"
+
+
+def rows_table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False
+) -> str:
+    """Return a table; with `numbers`, all but its first column are aligned right."""
+    rule = ["---", *("---:" if numbers else "---" for _ in heads[1:])]
+    # A bar inside a cell would end it.
+    lines = [[cell.replace("|", "\\|") for cell in row] for row in (heads, *rows)]
+    lines.insert(1, rule)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _paper_opening(results: Results, judgement: Judgement) -> str:
     counts = ", ".join(
         f"{status.value}: {judgement.count(status)}" for status in Status if judgement.count(status)
     )
-    datasets = ", ".join(dataset_title(results, name) for name in results.replays)
-    quick = "\n\n**A quick run: few users, wide intervals.**" if results.quick else ""
+    datasets = ", ".join(map(results.dataset_title, results.replays)) or "no data set"
+    quick = f"\n\n{QUICK}" if results.quick else ""
     return (
-        f"Measured on {datasets or 'no data set'} and in simulation. Of the paper's "
+        f"Measured on {datasets} and in simulation. Of the paper's "
         f"{len(judgement.claims)} claims, {counts}.{quick}"
     )
 
 
-def _readings(judgement: Judgement) -> str:
-    rows = [
-        (claim.says, *(verdicts[reading].status.value for reading in READINGS))
-        for claim, verdicts in judgement.by_reading.items()
-    ]
-    return rows_table(("claim", *READINGS), rows)
-
-
-def _tables(results: Results) -> list[str]:
-    parts = [number_table(tables.table_1(results))]
-    for dataset in results.replays:
-        title = dataset_title(results, dataset)
-        parts.append(f"### {title}")
-        parts += [number_table(found) for found in tables.measure_tables(results, dataset)]
-        parts.append(number_table(tables.beyond_table(results, dataset)))
+def _paper_tables(results: Results) -> Iterator[str]:
+    yield number_table(tables.table_1(results))
+    for dataset, replays in results.replays.items():
+        title = results.dataset_title(dataset)
+        yield f"### {title}"
+        yield from map(number_table, tables.measure_tables(replays))
+        yield number_table(tables.catalogue_table(title, replays))
     if results.regrets:
-        parts.append(number_table(tables.regret_table(results)))
+        yield number_table(tables.regret_table(results))
     if results.ratios:
-        parts.append(number_table(tables.ratio_table(results)))
-    return parts
+        yield number_table(tables.ratio_table(results))
 
 
-def settings(results: Results) -> str:
-    """Return how it was measured, and how long that took."""
-    seconds = results.facts.get("seconds", {})
-    facts = {name: value for name, value in results.facts.items() if name != "seconds"}
-    listed = "\n".join(f"- {name}: {value}" for name, value in tables.flat_facts(facts))
-    told = f"{tables.users_in_words(results)}\n\n{listed}"
-    return f"{told}\n\n{number_table(tables.seconds_table(seconds))}" if seconds else told
+def _figures(results: Results, figures: Sequence[ReportFigure], folder: str) -> Iterator[str]:
+    for figure in figures:
+        if figure.is_available(results):
+            yield (
+                f"![{figure.title}]({folder}/{figure.name}.png)\n\n"
+                f"**{figure.title}.** {figure.caption}"
+            )
+
+
+def _users_measured(results: Results) -> str:
+    counts = [
+        f"{results.dataset_title(dataset)} "
+        + " + ".join(f"{len(scores.recall):,}" for scores in next(iter(replays.values())))
+        for dataset, replays in (results.replays or results.beyond.replays).items()
+        if replays
+    ]
+    left_out = results.facts.get("users left out", {})
+    return (
+        f"Test users measured, split by split: {'; '.join(counts) or 'none'}. Left out, because "
+        f"they like none of the candidates: {sum(left_out.values()):,}."
+    )
+
+
+def _evidence(verdict: Verdict) -> str:
+    """Return the parts of a verdict, each with its own status where they differ."""
+    measured = [part for part in verdict.evidence if part.status is not Status.NOT_MEASURED]
+    differ = len({part.status for part in measured}) > 1
+    return "<br>".join(
+        f"{part.where}: {part.finding}"
+        + (f" (*{part.status}*)" if differ and part in measured else "")
+        for part in verdict.evidence
+    )
+
+
+def _cell(cell: Cell) -> str:
+    text = f"**{cell.text}**" if cell.best else cell.text
+    return f"{text} ± {cell.error}" if cell.error else text
+
+
+def _fact_text(value: Any) -> str:
+    if value is None or value == {}:
+        return "all"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _join(*parts: str) -> str:
+    return "\n\n".join(parts) + "\n"

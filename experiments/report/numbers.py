@@ -1,4 +1,4 @@
-"""All numbers and verdicts of a report, for machines."""
+"""All numbers and verdicts of a report, as JSON values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -6,25 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from experiments.beyond.claims import judged_beyond
-from experiments.claims import Claim, Judgement, Verdict
-from experiments.claims.simulated import paired_interval
-from experiments.results import Regret, Results
-from experiments.summary import beyond, summary_of
+from experiments.claims import Claim, Judgement, Verdict, judge_beyond
+from experiments.intervals import student_interval
+from experiments.results import Regret, Replays, Results
+from experiments.tables import catalogue_measures, summarise
 from variegate.arrays import FloatArray
 from variegate.evaluation.bootstrap import MEASURES
 from variegate.evaluation.metrics import Scores
 
 
-def numbers_of(results: Results, judgement: Judgement) -> dict[str, Any]:
-    """Return everything that the report tells, as JSON can say it; what is not known is null."""
+def paper_numbers(results: Results, judgement: Judgement) -> dict[str, Any]:
+    """Return everything in the report; what is not known is null."""
     numbers: dict[str, Any] = jsonable(
         {
             "quick": results.quick,
             "facts": results.facts,
-            "claims": [told_of(claim, verdict) for claim, verdict in judgement.claims.items()],
+            "claims": [_claim(claim, verdict) for claim, verdict in judgement.claims.items()],
             "beside the paper": [
-                told_of(claim, verdict) for claim, verdict in judgement.questions.items()
+                _claim(claim, verdict) for claim, verdict in judgement.questions.items()
             ],
             "claims by reading of the normaliser": {
                 claim.name: {
@@ -34,18 +33,12 @@ def numbers_of(results: Results, judgement: Judgement) -> dict[str, Any]:
                 for claim, verdicts in judgement.by_reading.items()
             },
             "table 1": [asdict(row) for row in results.table1],
-            "replays": {
-                dataset: {policy: _policy(splits) for policy, splits in replays.items()}
-                for dataset, replays in results.replays.items()
-            },
+            "replays": _replays(results.replays),
             "sensitivity": {
                 option: {f"{value:g}": _policy(splits) for value, splits in by_value.items()}
                 for option, by_value in results.sensitivity.items()
             },
-            "lengths": {
-                str(length): {policy: _policy(splits) for policy, splits in replays.items()}
-                for length, replays in results.lengths.items()
-            },
+            "lengths": _replays(results.lengths),
             "regret": {reading: _regret(regret) for reading, regret in results.regrets.items()},
             "ratios": {
                 reading: {search: _ratios(array) for search, array in by_search.items()}
@@ -53,22 +46,18 @@ def numbers_of(results: Results, judgement: Judgement) -> dict[str, Any]:
             },
         }
     )
-    return numbers if results.beyond is None else {**numbers, "beyond": beyond_numbers(results)}
+    beyond = {"beyond": beyond_numbers(results)} if results.beyond.is_measured else {}
+    return {**numbers, **beyond}
 
 
 def beyond_numbers(results: Results) -> dict[str, Any]:
-    """Return what the chapter beyond the paper tells, as JSON can say it."""
-    chapter = results.beyond
-    found = {} if chapter is None else chapter.replays
+    """Return everything in the report on the experiments beyond the paper."""
     numbers: dict[str, Any] = jsonable(
         {
             "quick": results.quick,
             "facts": results.facts,
-            "claims": [told_of(*judged) for judged in judged_beyond(results).items()],
-            "replays": {
-                dataset: {method: _policy(splits) for method, splits in replays.items()}
-                for dataset, replays in found.items()
-            },
+            "claims": [_claim(*judged) for judged in judge_beyond(results).items()],
+            "replays": _replays(results.beyond.replays),
         }
     )
     return numbers
@@ -89,8 +78,7 @@ def jsonable(value: Any) -> Any:
     return value if isinstance(value, (bool, int, str)) or value is None else str(value)
 
 
-def told_of(claim: Claim, verdict: Verdict) -> dict[str, Any]:
-    """Return a claim and its verdict."""
+def _claim(claim: Claim, verdict: Verdict) -> dict[str, Any]:
     return {
         "name": claim.name,
         "says": claim.says,
@@ -102,8 +90,15 @@ def told_of(claim: Claim, verdict: Verdict) -> dict[str, Any]:
     }
 
 
+def _replays(groups: Mapping[Any, Replays]) -> dict[str, Any]:
+    return {
+        str(group): {method: _policy(splits) for method, splits in replays.items()}
+        for group, replays in groups.items()
+    }
+
+
 def _policy(splits: Sequence[Scores]) -> dict[str, Any]:
-    measures = {measure: summary_of(splits, measure) for measure in MEASURES}
+    measures = {measure: summarise(splits, measure) for measure in MEASURES}
     return {
         "label": splits[0].label,
         "users": [len(scores.recall) for scores in splits],
@@ -120,7 +115,7 @@ def _policy(splits: Sequence[Scores]) -> dict[str, Any]:
             for row, name in enumerate(splits[0].distances)
         },
         "hits by position": np.mean([scores.hits for scores in splits], axis=0),
-        **asdict(beyond(splits)),
+        **catalogue_measures(splits),
     }
 
 
@@ -145,7 +140,6 @@ def _regret(regret: Regret) -> dict[str, Any]:
     }
 
 
-def _ratios(array: FloatArray) -> list[dict[str, float]]:
+def _ratios(array: FloatArray) -> list[dict[str, Any]]:
     """From K = 2 on."""
-    intervals = [paired_interval(column) for column in array.T]
-    return [dict(zip(("mean", "low", "high"), found, strict=True)) for found in intervals]
+    return [student_interval(column)._asdict() for column in array.T]

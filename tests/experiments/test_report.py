@@ -1,4 +1,4 @@
-"""The report: one page that needs nothing else, and the same numbers for machines."""
+"""The report: Markdown, one page without outside resources, and the same numbers as JSON."""
 
 import json
 import re
@@ -9,32 +9,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.claims import CLAIMS, Judgement, Status, judged
-from experiments.figures import PICTURES
-from experiments.report import write_docs, write_markdown, write_report
-from experiments.report.markup import badge, table
-from experiments.report.numbers import jsonable
-from experiments.report.page import QUICK, page
-from experiments.report.tables import (
-    beyond_table,
+from experiments.claims import BEYOND_CLAIMS, CLAIMS, Judgement, judge
+from experiments.figures import BEYOND_FIGURES, FIGURES
+from experiments.report import write_docs, write_report
+from experiments.report.html import render_page
+from experiments.report.markdown import (
+    QUICK,
+    beyond_markdown,
     flat_facts,
-    measure_tables,
-    regret_table,
-    seconds_table,
-    table_1,
+    learner_settings,
+    paper_markdown,
+    settings_markdown,
 )
-from experiments.results import Results
-from tests.experiments.making import made_replays, made_results
+from experiments.report.numbers import jsonable
+from experiments.results import BeyondResults, Results
+from tests.experiments.conftest import TinyRun
+from tests.experiments.making import beyond_results, made_beyond, made_results
 from variegate.errors import DataError
 
 pytest.importorskip("matplotlib")
 
-#: Elements that never have an end.
+#: Elements without an end tag.
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 
 
 class Outline(HTMLParser):
-    """Reads a page: elements left open, what it would fetch, its headings."""
+    """Reads a page: elements left open, what it would fetch, its elements."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -52,6 +52,14 @@ class Outline(HTMLParser):
         assert self.open.pop() == tag
 
 
+def one_dataset(beyond: BeyondResults) -> BeyondResults:
+    return replace(
+        beyond,
+        replays={"ml-1m": beyond.replays["ml-1m"]},
+        frontier={"ml-1m": beyond.frontier["ml-1m"]},
+    )
+
+
 @pytest.fixture(scope="module")
 def results() -> Results:
     return made_results()
@@ -59,186 +67,165 @@ def results() -> Results:
 
 @pytest.fixture(scope="module")
 def judgement(results: Results) -> Judgement:
-    return judged(results)
+    return judge(results)
 
 
 @pytest.fixture(scope="module")
-def written(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_report(results, tmp_path_factory.mktemp("report"))
+def markdown(results: Results, judgement: Judgement) -> str:
+    return paper_markdown(results, judgement)
 
 
 @pytest.fixture(scope="module")
-def text(written: Path) -> str:
-    return written.read_text()
+def beyond() -> str:
+    return beyond_markdown(beyond_results(one_dataset(made_beyond())))
 
 
-def test_page_figures_and_numbers_are_written(written: Path) -> None:
-    folder = written.parent
-
-    assert written.name == "report.html"
-    assert {path.name for path in folder.iterdir()} == {"report.html", "results.json", "figures"}
-    assert len(list((folder / "figures").iterdir())) == 2 * len(PICTURES)
+@pytest.fixture(scope="module")
+def page(tiny_run: TinyRun) -> str:
+    return (tiny_run.out / "report.html").read_text()
 
 
-def test_every_element_of_the_page_is_closed(text: str) -> None:
-    assert Outline(text).open == []
+def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not draw: the shared run does."""
+    monkeypatch.setattr("experiments.report.save_figures", lambda *_args: None)
+    monkeypatch.setattr("experiments.report.html._embed_figures", lambda *_args: None)
 
 
-def test_the_page_asks_nothing_of_the_network_and_runs_nothing(text: str) -> None:
-    outline = Outline(text)
+def test_page_is_well_formed_and_needs_no_network(page: str) -> None:
+    outline = Outline(page)
 
-    assert [place[:5] for place in outline.fetched if not place.startswith("#")] == ["data:"] * len(
-        PICTURES
-    )
+    assert outline.open == []
+    fetched = [place for place in outline.fetched if not place.startswith("#")]
+    assert len(fetched) > 20
+    assert all(place.startswith("data:image/svg+xml;base64,") for place in fetched)
     assert not {"script", "link", "iframe"} & set(outline.tags)
-    assert not re.search(r"@import|url\(", text)
+    assert not re.search(r"@import|url\(", page)
 
 
-def test_links_inside_the_page_lead_somewhere(text: str) -> None:
-    targets = [place[1:] for place in Outline(text).fetched if place.startswith("#")]
+def test_links_inside_the_page_lead_somewhere(page: str) -> None:
+    targets = [place[1:] for place in Outline(page).fetched if place.startswith("#")]
 
-    assert targets
-    assert all(f'id="{target}"' in text for target in targets)
+    assert len(targets) == len(set(targets)) > 8
+    assert all(f'id="{target}"' in page for target in targets)
+    assert ">Beyond the paper</a>" in page
 
 
-def test_the_page_opens_with_the_claims(text: str) -> None:
-    first_table = text[text.index("<table") : text.index("</table>")]
+def test_verdicts_are_in_words_and_colour(markdown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_figures(monkeypatch)
+    page = render_page(f"# Made\n\n{markdown}", Path())
 
+    first_table = page[page.index("<table") : page.index("</table>")]
+    assert first_table.count('<td class="verdict holds"><strong>holds</strong></td>') == len(CLAIMS)
     assert all(claim.place in first_table for claim in CLAIMS)
-    assert first_table.count('class="verdict holds">holds<') >= len(CLAIMS)
+    assert '<td class="verdict fails">does not hold</td>' in page
 
 
-def test_the_page_says_how_many_claims_hold(text: str) -> None:
-    assert f"{len(CLAIMS)} hold<" in text
-
-
-def test_dc2b_is_never_in_a_table_without_saying_that_it_is_a_reconstruction(
-    results: Results,
-) -> None:
-    names = [
-        name
-        for found in (
-            *measure_tables(results, "ml-100k"),
-            beyond_table(results, "ml-100k"),
-            regret_table(results),
-        )
-        for name, _cells in found.rows
-        if "DC2B" in name
-    ]
-
-    assert len(names) == 11
-    assert all("reconstructed: " in name for name in names)
-
-
-def test_a_quick_run_says_so(results: Results, judgement: Judgement, tmp_path: Path) -> None:
-    assert QUICK in page(replace(results, quick=True), judgement, [], tmp_path)
-    assert QUICK not in page(results, judgement, [], tmp_path)
-
-
-def test_users_left_out_are_told(results: Results, judgement: Judgement, tmp_path: Path) -> None:
-    facts = {**results.facts, "users left out": {"anime, split 1": 10, "anime, split 2": 3}}
-
-    told = page(replace(results, facts=facts), judgement, [], tmp_path)
-
-    assert "like none of the candidates: 13." in told
-
-
-def test_what_comes_from_outside_is_escaped(
-    results: Results, judgement: Judgement, tmp_path: Path
-) -> None:
+def test_text_from_outside_is_escaped(results: Results) -> None:
     facts = {"machine": "<script>alert(1)</script>"}
 
-    told = page(replace(results, facts=facts), judgement, [], tmp_path)
+    page = render_page(f"# Made\n\n{settings_markdown(replace(results, facts=facts))}", Path())
 
-    assert "<script>" not in told
-    assert "&lt;script&gt;alert(1)" in told
-
-
-def test_verdicts_are_in_words_and_colour() -> None:
-    assert badge(Status.FAILS) == '<span class="verdict fails">does not hold</span>'
-
-
-def test_heads_and_caption_of_a_table_are_escaped() -> None:
-    found = table(["a < b"], [["<b>1</b>"]], caption="x & y")
-
-    assert "a &lt; b" in found
-    assert "x &amp; y" in found
-    assert "<b>1</b>" in found
-
-
-def test_numbers_for_machines_hold_verdicts_and_tables(written: Path) -> None:
-    numbers = json.loads((written.parent / "results.json").read_text())
-
-    assert [claim["name"] for claim in numbers["claims"]] == [claim.name for claim in CLAIMS]
-    assert {claim["status"] for claim in numbers["claims"]} == {"holds"}
-    recall = numbers["replays"]["ml-1m"]["lmdh"]["measures"]["recall"]
-    assert len(recall["mean"]) == len(recall["standard error over splits"]) == 30
-    assert numbers["regret"]["none"]["policies"]["lmdh"]["cumulative"][-1] == pytest.approx(
-        numbers["claims"][11]["evidence"][0]["numbers"]["lmdh"]
-    )
+    assert "<script>" not in page
+    assert "&lt;script&gt;alert(1)" in page
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("pages", "made"),
+    [
+        ({"report.html", "results.json"}, {"paper": True}),
+        ({"beyond.html", "beyond.json"}, {"paper": False}),
+    ],
+    ids=["both", "beyond alone"],
+)
+def test_numbers_are_written_beside_the_page(
+    pages: set[str], made: dict[str, bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_figures(monkeypatch)
+
+    results = beyond_results(one_dataset(made_beyond()), **made)
+    replays = {name: results.replays[name] for name in results.replays if name == "ml-1m"}
+    written = write_report(replace(results, replays=replays), tmp_path)
+
+    assert {path.name for path in tmp_path.iterdir()} == pages
+    assert written.suffix == ".html"
+    (numbers,) = [json.loads(path.read_text()) for path in tmp_path.glob("*.json")]
+    ours = numbers["beyond"] if made["paper"] else numbers
+    assert [claim["name"] for claim in ours["claims"]] == [claim.name for claim in BEYOND_CLAIMS]
+    assert len(ours["replays"]["ml-1m"]["lmdp"]["measures"]["F1"]["mean"]) == 30
+    if made["paper"]:
+        recall = numbers["replays"]["ml-1m"]["lmdh"]["measures"]["recall"]
+        assert len(recall["mean"]) == len(recall["standard error over splits"]) == 30
+        assert numbers["regret"]["none"]["policies"]["lmdh"]["cumulative"][-1] == pytest.approx(
+            numbers["claims"][11]["evidence"][0]["numbers"]["lmdh"]
+        )
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
     [
         (np.array([1.5, np.nan, np.inf]), [1.5, None, None]),
         ({1: (np.int64(2), True, None)}, {"1": [2, True, None]}),
         (Path("a"), "a"),
     ],
 )
-def test_everything_can_be_told_in_json(value: object, told: object) -> None:
-    assert jsonable(value) == told
+def test_everything_becomes_json(value: object, expected: object) -> None:
+    assert jsonable(value) == expected
 
 
-def test_best_of_each_column_stands_out(results: Results) -> None:
-    (recall, *_others) = measure_tables(results, "ml-100k")
-
-    best = {name for name, cells in recall.rows if cells[0].best}
-
-    # LMDH with the fixed normaliser was made the same as LMDH.
-    assert best == {"LMDH", "LMDH, fixed"}
-    assert recall.heads == ("method", "t = 1", "t = 5", "t = 10", "t = 30", "s.e. over splits")
+def test_markdown_has_every_claim_and_every_figure(markdown: str) -> None:
+    assert f"Of the paper's {len(CLAIMS)} claims, holds: {len(CLAIMS)}." in markdown
+    rows = [line for line in markdown.splitlines() if "| **holds** |" in line]
+    assert all(any(claim.says in row and claim.place in row for row in rows) for claim in CLAIMS)
+    assert all(f"(pictures/reproduction/{figure.name}.png)" in markdown for figure in FIGURES)
 
 
-def test_a_single_split_has_no_error_over_splits(results: Results) -> None:
-    one = {name: splits[:1] for name, splits in results.replays["ml-100k"].items()}
+def test_markdown_beyond_has_every_claim_every_figure_and_the_settings(beyond: str) -> None:
+    made = beyond_results(one_dataset(made_beyond()))
+    figures = [figure for figure in BEYOND_FIGURES if figure.is_available(made)]
+    rows = [line for line in beyond.splitlines() if "| **holds** |" in line]
 
-    (recall, *_others) = measure_tables(replace(results, replays={"ml-100k": one}), "ml-100k")
-
-    assert recall.heads[-1] == "t = 30"
-
-
-def test_novelty_that_is_not_known_is_said_so(results: Results) -> None:
-    (scores,) = made_replays({"lmdh": 0.2})["lmdh"][:1]
-    unknown = replace(scores, novelty=np.full_like(scores.novelty, np.nan))
-
-    found = beyond_table(replace(results, replays={"ml-1m": {"lmdh": [unknown]}}), "ml-1m")
-
-    assert [cell.text for cell in found.rows[0][1]] == ["0.500", "0.400", "not known"]
+    assert all(
+        any(claim.says in row and claim.place in row for row in rows) for claim in BEYOND_CLAIMS
+    )
+    assert len(figures) == 5
+    assert all(f"(pictures/beyond/{figure.name}.png)" in beyond for figure in figures)
+    assert learner_settings() in beyond
 
 
-def test_table_1_stands_beside_the_papers(results: Results) -> None:
-    found = table_1(results)
-
-    assert [name for name, _cells in found.rows] == [
-        "MovieLens-100K",
-        "in the paper",
-        "MovieLens-1M",
-        "in the paper",
-        "Anime (sample)",
-        "in the paper",
-    ]
-    assert [cell.text for cell in found.rows[0][1]] == ["942", "1,447", "55,375", "18", "4.06%"]
+def test_rows_of_a_table_have_as_many_cells_as_its_head(markdown: str, beyond: str) -> None:
+    for block in re.findall(r"(?:^\|.*\|\n)+", markdown + beyond, flags=re.MULTILINE):
+        # A bar that is escaped is text.
+        widths = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
+        assert len(widths) == 1, block
 
 
-def test_times_add_up() -> None:
-    found = seconds_table({"replay": 65.0, "simulation": 5.25})
+def test_verdicts_that_differ_are_given_part_by_part() -> None:
+    good, bad = made_beyond(), made_beyond({"lmdp": np.full(30, 0.1)})
+    mixed = replace(
+        good, replays={"anime": bad.replays["anime"], "ml-1m": good.replays["ml-1m"]}, frontier={}
+    )
 
-    told = [(name, cells[0].text) for name, cells in found.rows]
-    assert told == [("replay", "1 min 05 s"), ("simulation", "5.2 s"), ("in all", "1 min 10 s")]
+    text = beyond_markdown(beyond_results(mixed))
+
+    assert "(*does not hold*)" in text
+    assert "(*holds*)" in text
 
 
-def test_settings_within_settings_are_told_one_by_one() -> None:
+def test_quick_run_is_marked(results: Results, judgement: Judgement, markdown: str) -> None:
+    assert QUICK in paper_markdown(replace(results, quick=True), judgement)
+    assert QUICK in beyond_markdown(Results(quick=True))
+    assert QUICK not in markdown
+
+
+def test_users_left_out_are_counted(results: Results) -> None:
+    facts = {**results.facts, "users left out": {"anime, split 1": 10, "anime, split 2": 3}}
+
+    text = settings_markdown(replace(results, facts=facts))
+
+    assert "like none of the candidates: 13." in text
+
+
+def test_nested_settings_are_listed_one_by_one() -> None:
     facts = {"plan": {"lengths": [5, 10], "quick": False, "users": {}}, "left out": {"a": 0}}
 
     assert list(flat_facts(facts)) == [
@@ -249,44 +236,20 @@ def test_settings_within_settings_are_told_one_by_one() -> None:
     ]
 
 
-def test_markdown_has_every_claim_and_every_figure(results: Results, judgement: Judgement) -> None:
-    told = write_markdown(results, judgement)
+def test_docs_of_one_chapter_leave_the_other_alone(tmp_path: Path) -> None:
+    (paper,) = write_docs(
+        Results(facts={"command": "a command"}), tmp_path, figures=tmp_path / "none"
+    )
 
-    assert all(f"| {claim.says} ({claim.place}) | **holds** |" in told for claim in CLAIMS)
-    assert all(f"(pictures/reproduction/{picture.name}.png)" in told for picture in PICTURES)
-
-
-def test_rows_of_a_markdown_table_have_as_many_cells_as_its_head(
-    results: Results, judgement: Judgement
-) -> None:
-    told = write_markdown(results, judgement)
-
-    for block in re.findall(r"(?:^\|.*\|\n)+", told, flags=re.MULTILINE):
-        # A bar that is escaped is text.
-        widths = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
-        assert len(widths) == 1, block
+    assert paper.read_text().startswith("# The paper's experiments, run again\n\nMade by `a comm")
+    assert f"claims, not measured: {len(CLAIMS)}." in paper.read_text()
+    nothing = made_beyond(replays={}, frontier={"ml-1m": {}}, distances=None)
+    (beyond,) = write_docs(beyond_results(nothing), tmp_path, figures=tmp_path / "none")
+    assert beyond.name == "beyond-figures.md"
 
 
-def test_docs_get_the_page_and_its_pictures(results: Results, tmp_path: Path) -> None:
-    facts = {**results.facts, "command": "variegate reproduce"}
-
-    (written,) = write_docs(replace(results, facts=facts), tmp_path)
-
-    told = written.read_text()
-    assert told.startswith("# The paper's experiments, run again\n\nMade by `variegate reproduce`.")
-    pictures = re.findall(r"\]\((pictures/[^)]*)\)", told)
-    assert len(pictures) == len(PICTURES)
-    assert all((tmp_path / picture).exists() for picture in pictures)
-
-
-def test_nothing_measured_makes_a_report_too(tmp_path: Path) -> None:
-    written = write_report(Results(False, {}, [], {}, {}, {}, {}, {}), tmp_path)
-
-    assert f"{len(CLAIMS)} not measured<" in written.read_text()
-
-
-def test_a_place_that_cannot_be_written_to_is_an_error(tmp_path: Path, results: Results) -> None:
+def test_place_that_cannot_be_written_to_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
 
     with pytest.raises(DataError, match="cannot be made"):
-        write_report(results, tmp_path / "file")
+        write_report(Results(), tmp_path / "file")
