@@ -127,8 +127,8 @@ def test_inspect_tells_a_prior_in_words(here: Path) -> None:
     beside = run("inspect", "prior.npz", "--catalogue", "prior-catalogue.npz")
 
     assert alone.startswith("prior.npz: a prior over ")
-    assert "features without names: a catalogue gives examples" in alone
-    assert "they differ most between: item" in beside
+    assert "unnamed features: pass a catalogue for examples" in alone
+    assert "users differ most between: item" in beside
     assert fail("inspect", "prior.npz", "--catalogue", "none.npz") == "no catalogue at none.npz"
 
 

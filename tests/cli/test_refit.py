@@ -28,7 +28,7 @@ def test_it_is_fitted_kept_and_told(flags: list[str], tmp_path: Path) -> None:
     printed = run("fit-prior", *flags, "--out", file)
 
     assert "lmdp: version 1 of its prior" in printed
-    assert "fitted on 45 users" in printed
+    assert "fitted to 45 users" in printed
     assert "most users like: sweet" in printed
     with Store.open(flags[1]) as store:
         view = kiosk_shop(store).engine.priors.view("lmdp")

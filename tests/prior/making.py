@@ -1,21 +1,13 @@
-"""Users drawn from a population that is known, and what their learners sum up."""
+"""Users sampled from a known population, and the sums of their rewards."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from variegate import Catalogue
 from variegate.arrays import FloatArray, IndexArray
 from variegate.prior import Prior
-
-
-class Population(NamedTuple):
-    """Where users' weights come from."""
-
-    mean: FloatArray
-    covariance: FloatArray
-    noise: float
+from variegate.prior.fit import Population
 
 
 def population(size: int, *, seed: int = 0) -> Population:

@@ -68,7 +68,7 @@ def test_films_that_most_like_are_told_first(fitted: Fitted) -> None:
 
     lines = prior.describe(films)
 
-    assert lines[0] == f"fitted on {prior.users} users"
+    assert lines[0] == f"fitted to {prior.users} users"
     assert "most users like: popularity" in lines
     assert any("Star Wars (1977)" in line for line in lines)
 

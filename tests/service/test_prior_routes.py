@@ -31,7 +31,7 @@ def test_it_is_told_in_words_and_numbers(caller: Caller) -> None:
     told = caller.get("GET", PATH)
 
     assert (told["policy"], told["version"], told["fitted"], told["users"]) == ("lmdp", 0, None, 0)
-    assert told["words"][0] == "made by hand"
+    assert told["words"][0] == "not fitted"
     assert [one["name"] for one in told["diversity"]] == ["cosine", "kinds", "colour", "price"]
     assert [one["mean"] for one in told["diversity"]] == pytest.approx([0.35 / 4] * 4)
     assert len(told["relevance"]) == 3
@@ -43,7 +43,7 @@ def test_it_is_fitted_and_given_up(caller: Caller) -> None:
 
     fitted = caller.get("POST", PATH)
     assert (fitted["version"], fitted["users"]) == (1, 10)
-    assert fitted["words"][0] == "fitted on 10 users"
+    assert fitted["words"][0] == "fitted to 10 users"
     assert caller.get("GET", PATH) == fitted
     assert caller.get("DELETE", PATH) == {**before, "version": 2}
 

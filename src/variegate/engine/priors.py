@@ -204,7 +204,7 @@ def refit(
             f"user is revealed, and policy {name!r} has {users}: wait for more, or set "
             "`prior_min_users`"
         )
-    found = fit_prior_from_sums(prior, sums, least_users=min_users)
+    found = fit_prior_from_sums(prior, sums, min_users=min_users)
     with store.batch() as batch:
         batch.save_prior(before._replace(data=found.to_bytes(), users=found.users, fitted=now))
     return before._replace(version=before.version + 1, users=found.users, fitted=now)

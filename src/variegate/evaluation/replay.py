@@ -23,7 +23,7 @@ from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import Policy
 from variegate.prior import (
-    TASTES,
+    N_COMPONENTS,
     Prior,
     add_collaborative_features,
     add_popularity_feature,
@@ -71,13 +71,15 @@ class ReplayTask:
             )
         return replace(self, catalogue=add_popularity_feature(self.catalogue, self.popularity))
 
-    def with_collaborative_features(self, *, tastes: int = TASTES) -> "ReplayTask":
+    def with_collaborative_features(self, *, n_components: int = N_COMPONENTS) -> "ReplayTask":
         """Return the task with features from the training likes: popularity and SVD factors.
 
-        `tastes` is the number of SVD factors.
+        `n_components` is the number of SVD features.
         """
         self._check_training_likes()
-        catalogue = add_collaborative_features(self.catalogue, self.training_likes, tastes=tastes)
+        catalogue = add_collaborative_features(
+            self.catalogue, self.training_likes, n_components=n_components
+        )
         return replace(self, catalogue=catalogue)
 
     def fit_prior(self, **options: Any) -> Prior:

@@ -1,7 +1,7 @@
-"""What is believed of a user before the first list: fitted, saved, told in words."""
+"""Population priors: what is known about a user before the first list."""
 
 from variegate.prior.features import (
-    TASTES,
+    N_COMPONENTS,
     add_collaborative_features,
     add_popularity_feature,
     add_svd_features,
@@ -11,7 +11,7 @@ from variegate.prior.prior import Prior
 from variegate.prior.refit import UserSums, fit_prior_from_sums, marginal_likelihood
 
 __all__ = [
-    "TASTES",
+    "N_COMPONENTS",
     "Prior",
     "UserSums",
     "add_collaborative_features",

@@ -1,4 +1,4 @@
-"""A prior from the likes of training users."""
+"""A prior fitted to the likes of training users, by expectation maximisation."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,23 +12,23 @@ from variegate.model.catalogue import Catalogue
 from variegate.prior.features import POPULARITY, liked_rows
 from variegate.prior.prior import Prior
 
-#: EM takes at most so many steps. Each costs as much for one user as for a million.
-ITERATIONS: Final = 500
-#: How many pseudo-users hold the mean at 0.
-HELD_MEAN: Final = 1.0
-#: The share of the rewards' variance that tastes explain, as the pseudo-users have it.
+#: Maximum number of EM steps. A step costs the same for one user as for a million.
+MAX_ITERATIONS: Final = 500
+#: EM ends when a step raises the evidence by less than this per user.
+MIN_GAIN: Final = 1e-6
+#: Number of pseudo-users that keep the mean at 0.
+PSEUDO_USERS_OF_MEAN: Final = 1.0
+#: Share of the variance of rewards that theta explains for the pseudo-users.
 EXPLAINED: Final = 0.15
-#: A feature smaller than the others by this factor counts as if it were not there.
-LEAST_SIZE: Final = 1e-6
-#: Chosen on training users alone, by `variegate tune`; docs/beyond.md tells how.
+#: A feature smaller than the others by this factor is treated as absent.
+MIN_SIZE: Final = 1e-6
+#: Chosen on training users only, by `variegate tune`; see docs/beyond.md.
 NOISE_FACTOR: Final = 6.0
 BETA: Final = 0.5
 BETA_VARIANCE: Final = 0.05
-#: What `default_prior` believes of variety, and of the weight of popularity.
-GUESSED_BETA: Final = 0.35
-POPULAR: Final = 0.1
-#: EM ends when a step raises the evidence by less than this for each user.
-LEAST_GAIN: Final = 1e-6
+#: Means of beta and of the weight of popularity in `default_prior`.
+DEFAULT_BETA: Final = 0.35
+DEFAULT_POPULARITY: Final = 0.1
 
 
 def fit_prior(
@@ -40,26 +40,26 @@ def fit_prior(
     beta: ArrayLike | None = None,
     beta_variance: ArrayLike = BETA_VARIANCE,
 ) -> Prior:
-    """Return the prior under which the likes of training users are likeliest.
+    """Return the prior that maximises the marginal likelihood of training users' likes.
 
     Every item that a user does not like counts as a reward of 0. The mean and the covariance of
-    theta and the noise maximise the likelihood with theta integrated out (by expectation
-    maximisation), given a few pseudo-users with small, independent tastes.
+    theta and the noise maximise the likelihood with theta integrated out, by expectation
+    maximisation, with a few pseudo-users of small, independent weights as regularisation.
 
     Parameters
     ----------
     likes
-        For each training user the rows of the items liked, or a mask of them. A user without
-        likes says nothing and is left out.
+        For each training user the rows of the items liked, or a mask of them. Users without
+        likes are ignored.
     shrinkage
-        How many pseudo-users there are. They decide where users are few or a feature is rare.
-        3 was best or near it on held-out training users, for five of them and more.
+        The number of pseudo-users. They matter if users are few or a feature is rare. 3 was
+        best or close to it on held-out training users, with five users and more.
     noise_factor
-        The noise is multiplied by it: most items are easily told to be unliked, and lists show
-        the others.
+        Multiplies the noise: most items are easily predicted to be unliked, and lists show the
+        others.
     beta, beta_variance
-        The belief in beta, of which likes without lists say nothing; see `Prior.with_beta`. By
-        default the distances share 0.5.
+        Mean and variance of beta, about which likes without lists say nothing; see
+        `Prior.with_beta`. By default the distances share a mean of 0.5.
 
     Examples
     --------
@@ -67,19 +67,19 @@ def fit_prior(
     ...                  feature_names=["mild", "strong"])
     >>> prior = fit_prior(shop, [[1, 2], [1], [0, 1, 2], [2]])
     >>> prior
-    Prior(2 features, 1 distances, of 4 users)
+    Prior(2 features, 1 distances, fitted to 4 users)
     >>> bool(prior.mean[1] > prior.mean[0])
     True
     """
     check_positive(shrinkage=shrinkage, noise_factor=noise_factor)
-    # In units of their own size: what the pseudo-users think does not hang on the units.
-    scales = _sizes(catalogue.features)
+    # In units of their own size: the regularisation does not depend on the units of features.
+    scales = _feature_sizes(catalogue.features)
     sums = like_sums(catalogue.features / scales, likes)
-    found = fitted(sums, shrinkage=shrinkage).belief
+    population = fit_population(sums, shrinkage=shrinkage).population
     theta = Prior(
-        np.append(found.mean / scales, np.zeros(catalogue.m)),
-        _block(found.covariance / scales[:, None] / scales, catalogue.m),
-        noise_factor * found.noise,
+        np.append(population.mean / scales, np.zeros(catalogue.m)),
+        _with_unit_block(population.covariance / scales[:, None] / scales, catalogue.m),
+        noise_factor * population.noise,
         catalogue.feature_names,
         tuple(h.name for h in catalogue.distances),
         sums.users,
@@ -100,49 +100,51 @@ def default_prior(
     Parameters
     ----------
     variance
-        Of each feature's weight. Their means are 0, but a feature "popularity" is liked a bit.
+        Variance of each feature's weight. The means are 0, except 0.1 for a feature named
+        "popularity".
     noise
-        The variance of a reward around what the model says; that of a tossed coin is 0.25.
+        The variance of a reward around the model's estimate; 0.25 is that of a coin toss.
     beta, beta_variance
-        As for `fit_prior`, but the distances share 0.35.
+        As for `fit_prior`, but the distances share a mean of 0.35.
     """
     check_positive(variance=variance, noise=noise)
-    mean = [POPULAR if name == POPULARITY else 0.0 for name in catalogue.feature_names]
+    names = catalogue.feature_names
+    mean = [DEFAULT_POPULARITY if name == POPULARITY else 0.0 for name in names]
     theta = Prior(
         np.append(mean, np.zeros(catalogue.m)),
-        _block(variance * np.eye(catalogue.d), catalogue.m),
+        _with_unit_block(variance * np.eye(catalogue.d), catalogue.m),
         noise,
-        catalogue.feature_names,
+        names,
         tuple(h.name for h in catalogue.distances),
     )
-    return theta.with_beta(_shared(beta, catalogue.m, GUESSED_BETA), beta_variance)
+    return theta.with_beta(_shared(beta, catalogue.m, DEFAULT_BETA), beta_variance)
 
 
-def _shared(beta: ArrayLike | None, m: int, whole: float) -> ArrayLike:
-    return whole / max(m, 1) if beta is None else beta
+def _shared(beta: ArrayLike | None, m: int, total: float) -> ArrayLike:
+    return total / max(m, 1) if beta is None else beta
 
 
-def _sizes(features: FloatArray) -> FloatArray:
+def _feature_sizes(features: FloatArray) -> FloatArray:
     """Return the root mean square of each feature over the items that have it, (d,)."""
     largest = np.abs(features).max(axis=0)
-    shrunk = features / np.where(largest > 0, largest, 1.0)  # squares that floats can hold
+    scaled = features / np.where(largest > 0, largest, 1.0)  # whose squares are finite
     having = np.maximum(np.count_nonzero(features, axis=0), 1)
-    sizes = largest * np.sqrt((shrunk**2).sum(axis=0) / having)
-    # A feature that no item has is as large as the others are.
-    usual = float(np.median(sizes[sizes > 0])) if sizes.any() else 1.0
-    return np.maximum(np.where(sizes > 0, sizes, usual), LEAST_SIZE * usual)
+    sizes = largest * np.sqrt((scaled**2).sum(axis=0) / having)
+    # A feature that no item has gets the median size.
+    median = float(np.median(sizes[sizes > 0])) if sizes.any() else 1.0
+    return np.maximum(np.where(sizes > 0, sizes, median), MIN_SIZE * median)
 
 
-def _block(theta: FloatArray, m: int) -> FloatArray:
-    """Return theta's covariance with room for `m` independent weights after it."""
+def _with_unit_block(theta: FloatArray, m: int) -> FloatArray:
+    """Return theta's covariance extended by `m` independent weights of variance 1."""
     size = len(theta)
     covariance = np.eye(size + m)
     covariance[:size, :size] = theta
     return covariance
 
 
-class Belief(NamedTuple):
-    """Users' weights ~ N(mean, covariance), and the variance of a reward around them."""
+class Population(NamedTuple):
+    """Users' weights ~ N(mean, covariance), and the variance of a reward around the model."""
 
     mean: FloatArray
     covariance: FloatArray
@@ -150,40 +152,40 @@ class Belief(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """What the users' data say under a belief, summed over users."""
+    """Expected sufficient statistics of the users' data under a population, summed over users."""
 
     #: The log of the data's marginal likelihood
     evidence: float
     users: int
-    #: Of the users' weights less the belief's mean, (p,), and of their squares, (p, p)
+    #: Of the users' weights minus the population's mean, (p,), and of their squares, (p, p)
     first: FloatArray
     second: FloatArray
-    #: Squared errors of the rewards, and how many rewards they are of
+    #: Squared errors of the rewards, and the number of rewards
     residual: float
     rewards: float
 
 
 class Fit(NamedTuple):
-    """Where EM ended, and the penalised evidence before each step and at the end."""
+    """The result of EM, and the penalised evidence before each step and at the end."""
 
-    belief: Belief
+    population: Population
     evidence: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Shrinkage:
-    """Pseudo-users who stand for what is believed without data, as conjugate priors do."""
+    """Regularisation towards a target by pseudo-users, as by a conjugate prior."""
 
-    target: Belief
-    #: How many pseudo-users speak for the target's mean, for its covariance, and how many
+    target: Population
+    #: Number of pseudo-users for the target's mean and for its covariance, and number of
     #: pseudo-rewards for its noise
     of_mean: float
     of_covariance: float
     of_noise: float
 
-    def updated(self, belief: Belief, moments: Moments) -> Belief:
-        """Return the belief that maximises the expected log likelihood and the penalty."""
-        apart = self.target.mean - belief.mean
+    def updated(self, population: Population, moments: Moments) -> Population:
+        """Return the population that maximises the penalised expected log likelihood."""
+        apart = self.target.mean - population.mean
         shift = (moments.first + self.of_mean * apart) / (moments.users + self.of_mean)
         cross = np.outer(moments.first, shift)
         scatter = moments.second - cross - cross.T + moments.users * np.outer(shift, shift)
@@ -192,45 +194,45 @@ class Shrinkage:
         covariance = (scatter + pulled + held) / (moments.users + self.of_covariance)
         errors = moments.residual + self.of_noise * self.target.noise
         counted = moments.rewards + self.of_noise
-        noise = errors / counted if counted > 0 else belief.noise
-        return Belief(belief.mean + shift, (covariance + covariance.T) / 2, float(noise))
+        noise = errors / counted if counted > 0 else population.noise
+        return Population(population.mean + shift, (covariance + covariance.T) / 2, float(noise))
 
-    def penalty(self, belief: Belief) -> float:
-        """Return the log density of a belief under the pseudo-users, up to a constant."""
-        _, volume = np.linalg.slogdet(belief.covariance)
-        apart = belief.mean - self.target.mean
+    def penalty(self, population: Population) -> float:
+        """Return the log density of a population under the pseudo-users, up to a constant."""
+        _, volume = np.linalg.slogdet(population.covariance)
+        apart = population.mean - self.target.mean
         spread = self.of_covariance * self.target.covariance + self.of_mean * np.outer(apart, apart)
-        far = float(np.trace(np.linalg.solve(belief.covariance, spread)))
-        noisy = np.log(belief.noise) + self.target.noise / belief.noise
+        far = float(np.trace(np.linalg.solve(population.covariance, spread)))
+        noisy = np.log(population.noise) + self.target.noise / population.noise
         return -0.5 * float(self.of_covariance * volume + far + self.of_noise * noisy)
 
 
-def maximised(
-    start: Belief,
-    expectation: Callable[[Belief], Moments],
+def maximise_evidence(
+    start: Population,
+    expectation: Callable[[Population], Moments],
     shrinkage: Shrinkage,
     *,
-    iterations: int,
+    max_iterations: int,
 ) -> Fit:
-    """Return the belief that EM climbs to from `start`: each step raises the evidence."""
-    belief, history = start, list[float]()
-    for _ in range(iterations):
-        moments = expectation(belief)
-        history.append(moments.evidence + shrinkage.penalty(belief))
-        if len(history) > 1 and history[-1] - history[-2] < LEAST_GAIN * moments.users:
-            return Fit(belief, tuple(history))
-        belief = shrinkage.updated(belief, moments)
-    history.append(expectation(belief).evidence + shrinkage.penalty(belief))
-    return Fit(belief, tuple(history))
+    """Return the population that EM reaches from `start`: each step raises the evidence."""
+    population, history = start, list[float]()
+    for _ in range(max_iterations):
+        moments = expectation(population)
+        history.append(moments.evidence + shrinkage.penalty(population))
+        if len(history) > 1 and history[-1] - history[-2] < MIN_GAIN * moments.users:
+            return Fit(population, tuple(history))
+        population = shrinkage.updated(population, moments)
+    history.append(expectation(population).evidence + shrinkage.penalty(population))
+    return Fit(population, tuple(history))
 
 
 @dataclass(frozen=True, eq=False)
 class LikeSums:
-    """All that EM needs of users who each judged every item."""
+    """The sums that EM needs over users, each of whom judged every item."""
 
     users: int
     items: int
-    #: How many likes all users have
+    #: Number of likes of all users
     likes: float
     #: Sum of z z' over the items, the same for every user, (d, d)
     gram: FloatArray
@@ -238,9 +240,9 @@ class LikeSums:
     response: FloatArray
     scatter: FloatArray
 
-    def moments(self, belief: Belief) -> Moments:
-        """Return what the users' likes say under a belief about theta."""
-        mean, covariance, noise = belief
+    def moments(self, population: Population) -> Moments:
+        """Return the expected moments of the likes under a population of theta."""
+        mean, covariance, noise = population
         precision = np.linalg.inv(covariance)
         posterior = np.linalg.inv(self.gram / noise + precision)
         gain = posterior / noise
@@ -266,7 +268,7 @@ class LikeSums:
 
 
 def like_sums(features: FloatArray, likes: Iterable[ArrayLike]) -> LikeSums:
-    """Return the sums over users of what they like, or raise InputError."""
+    """Return the sums over users of the features that they like, or raise InputError."""
     rows = liked_rows(likes, len(features))
     responses = np.array([features[liked].sum(axis=0) for liked in rows])
     response = responses.mean(axis=0)
@@ -281,12 +283,14 @@ def like_sums(features: FloatArray, likes: Iterable[ArrayLike]) -> LikeSums:
     )
 
 
-def fitted(sums: LikeSums, *, shrinkage: float, iterations: int = ITERATIONS) -> Fit:
-    """Return the fit of theta's spread to the likes, in the units of `sums`."""
+def fit_population(
+    sums: LikeSums, *, shrinkage: float, max_iterations: int = MAX_ITERATIONS
+) -> Fit:
+    """Return the distribution of theta fitted to the likes, in the units of `sums`."""
     d = len(sums.response)
     share = sums.likes / (sums.users * sums.items)
-    # Where everything is liked by all, rewards have no variance to start from.
+    # If all users like everything, the rewards have no variance to start from.
     noise = max(share * (1 - share), share / 1000)
-    target = Belief(np.zeros(d), EXPLAINED * noise / d * np.eye(d), noise)
-    held = Shrinkage(target, HELD_MEAN, shrinkage, shrinkage * sums.items)
-    return maximised(target, sums.moments, held, iterations=iterations)
+    target = Population(np.zeros(d), EXPLAINED * noise / d * np.eye(d), noise)
+    held = Shrinkage(target, PSEUDO_USERS_OF_MEAN, shrinkage, shrinkage * sums.items)
+    return maximise_evidence(target, sums.moments, held, max_iterations=max_iterations)

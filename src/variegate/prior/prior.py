@@ -1,4 +1,4 @@
-"""What is believed of a user before the first list."""
+"""The population prior: distribution of users' weights, its checks and its file format."""
 
 import io
 import json
@@ -23,29 +23,29 @@ from variegate.arrays import (
 from variegate.errors import DataError, InputError
 from variegate.files import atomic_write, open_npz
 from variegate.model.catalogue import Catalogue
-from variegate.prior.text import described
+from variegate.prior.text import describe
 
 FORMAT: Final = "variegate prior"
 VERSION: Final = 1
-#: What a prior's numbers are at most and at least. Within these bounds every estimate is finite:
-#: features may be as large as a catalogue takes (1e100), and their weights as small.
-LARGEST_MEAN: Final = 1e30
-LEAST_VARIANCE, LARGEST_VARIANCE = 1e-220, 1e120
-LEAST_NOISE, LARGEST_NOISE = 1e-30, 1e30
+#: Bounds of a prior's numbers. Within them every estimate is finite: features may be as large as
+#: a catalogue accepts (1e100), and their weights as small.
+MAX_MEAN: Final = 1e30
+MIN_VARIANCE, MAX_VARIANCE = 1e-220, 1e120
+MIN_NOISE, MAX_NOISE = 1e-30, 1e30
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """How the weights eta = (theta, beta) are spread over users: N(mean, covariance).
+    """The distribution of the weights eta = (theta, beta) over users: N(mean, covariance).
 
-    A learner that starts from it and has seen the sums `gram` of zeta zeta' and `response` of
-    w zeta believes in (gram + precision)^-1 (response + precision mean).
+    A policy that starts from it and has observed the sums `gram` of zeta zeta' and `response` of
+    w zeta estimates (gram + precision)^-1 (response + precision mean).
 
     Examples
     --------
     >>> prior = Prior([0.5, 0.3], [[0.25, 0.0], [0.0, 0.25]], 0.125, ("popularity",), ("cosine",))
     >>> prior
-    Prior(1 features, 1 distances, made by hand)
+    Prior(1 features, 1 distances, not fitted)
     >>> np.diag(prior.precision).tolist()
     [0.5, 0.5]
     """
@@ -54,32 +54,32 @@ class Prior:
     mean: FloatArray
     #: Their covariance over users, symmetric and positive definite, (d + m, d + m)
     covariance: FloatArray
-    #: The variance of a reward around what the model says of it
+    #: The variance of a reward around the model's estimate
     noise: float
-    #: What theta weighs, (d,)
+    #: Names of the features that theta weights, (d,)
     feature_names: tuple[str, ...]
-    #: The names of the distances that beta weighs, (m,)
+    #: Names of the distances that beta weights, (m,)
     distances: tuple[str, ...]
-    #: How many users it was fitted on; 0 if it was made by hand
+    #: Number of users that it was fitted to; 0 if it was not fitted
     users: int = 0
 
     def __post_init__(self) -> None:
-        check_range("noise", self.noise, LEAST_NOISE, LARGEST_NOISE)
+        check_range("noise", self.noise, MIN_NOISE, MAX_NOISE)
         names, distances = tuple(map(str, self.feature_names)), tuple(map(str, self.distances))
         size = len(names) + len(distances)
         if size == 0:
             raise InputError("`feature_names` must name at least one feature, got none")
-        # The one place where a frozen object may still be written to.
+        # The only place where a frozen object is written to.
         put = object.__setattr__
-        put(self, "mean", checked_mean(self.mean, size))
-        put(self, "covariance", checked_covariance(self.covariance, size))
+        put(self, "mean", _checked_mean(self.mean, size))
+        put(self, "covariance", _checked_covariance(self.covariance, size))
         put(self, "noise", float(self.noise))
         put(self, "feature_names", names)
         put(self, "distances", distances)
-        put(self, "users", checked_users(self.users))
+        put(self, "users", _checked_users(self.users))
 
     def __repr__(self) -> str:
-        origin = f"of {self.users} users" if self.users else "made by hand"
+        origin = f"fitted to {self.users} users" if self.users else "not fitted"
         return f"Prior({self.d} features, {self.m} distances, {origin})"
 
     @property
@@ -94,24 +94,27 @@ class Prior:
 
     @cached_property
     def precision(self) -> FloatArray:
-        """What a learner adds to its Gram matrix: noise covariance^-1, (d + m, d + m)."""
+        """What a policy adds to its Gram matrix: noise covariance^-1, (d + m, d + m)."""
         deviations = np.sqrt(np.diag(self.covariance))
         inverse = np.linalg.inv(self.covariance / deviations[:, None] / deviations)
         precision = self.noise * inverse / deviations[:, None] / deviations
         return set_read_only((precision + precision.T) / 2)
 
     def check(self, catalogue: Catalogue) -> None:
-        """Raise InputError unless the prior is of this catalogue's features and distances."""
+        """Raise InputError unless the prior has this catalogue's features and distances."""
         names = [h.name for h in catalogue.distances]
-        check_names("features", self.feature_names, catalogue, catalogue.feature_names)
-        check_names("distances", self.distances, catalogue, names)
+        _check_names("features", self.feature_names, catalogue, catalogue.feature_names)
+        _check_names("distances", self.distances, catalogue, names)
 
     def with_beta(self, mean: ArrayLike, variance: ArrayLike) -> "Prior":
-        """Return the same belief in theta with another, independent one in beta.
+        """Return the same distribution of theta with another, independent one of beta.
 
-        Both are one number for all distances or one for each.
+        Both arguments are one number for all distances or one for each.
         """
-        means, variances = checked_beta(mean, variance, self.m)
+        means = _per_distance("beta", mean, self.m)
+        variances = _per_distance("beta_variance", variance, self.m)
+        for number in variances:
+            check_positive(beta_variance=float(number))
         covariance = np.zeros_like(self.covariance)
         covariance[: self.d, : self.d] = self.covariance[: self.d, : self.d]
         covariance[self.d :, self.d :] = np.diag(variances)
@@ -120,42 +123,61 @@ class Prior:
         )
 
     def of_relevance(self) -> "Prior":
-        """Return the belief in theta alone, for policies that know no distances."""
+        """Return the distribution of theta only, for policies without distances."""
         d = self.d
         return replace(self, mean=self.mean[:d], covariance=self.covariance[:d, :d], distances=())
 
     def describe(self, catalogue: Catalogue | None = None) -> tuple[str, ...]:
-        """Return what it says, in lines of words.
+        """Return a description in text, one line per fact.
 
-        Features without names of their own are told by examples from `catalogue`, if given.
+        Features without names are described by examples from `catalogue`, if given.
         """
         if catalogue is not None:
             self.check(catalogue)
-        return described(self, catalogue)
+        return describe(self, catalogue)
 
     def save(self, path: str | Path) -> None:
-        """Write the prior to `path`, whole or not at all: arrays and JSON, no pickle."""
-        write_whole(path, self.to_bytes())
+        """Write the prior to `path`, atomically: an .npz file without pickle."""
+        data = self.to_bytes()
+        with atomic_write(path) as file:
+            file.write(data)
 
     @classmethod
     def load(cls, path: str | Path) -> "Prior":
         """Read a prior that `save` wrote, or raise DataError."""
-        return cls.from_bytes(read_whole(path), where=path)
+        try:
+            data = Path(path).read_bytes()
+        except FileNotFoundError:
+            raise DataError(f"no prior at {path}") from None
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+        return cls.from_bytes(data, where=path)
 
     def to_bytes(self) -> bytes:
-        """Return the prior as the bytes of its file."""
+        """Return the contents of the prior's file."""
         header = {
+            "format": FORMAT,
+            "version": VERSION,
             "noise": self.noise,
             "feature_names": self.feature_names,
             "distances": self.distances,
             "users": self.users,
         }
-        return packed_prior(header, {"mean": self.mean, "covariance": self.covariance})
+        text = json.dumps(header, allow_nan=False)
+        file = io.BytesIO()
+        np.savez(
+            file,
+            allow_pickle=False,
+            header=np.frombuffer(text.encode(), dtype=np.uint8),
+            mean=self.mean,
+            covariance=self.covariance,
+        )
+        return file.getvalue()
 
     @classmethod
     def from_bytes(cls, data: bytes, *, where: str | Path = "prior") -> "Prior":
-        """Return the prior that `to_bytes` wrote; `where` it came from is for the error's words."""
-        header, arrays = unpacked_prior(data, where)
+        """Return the prior that `to_bytes` wrote; `where` names its source in errors."""
+        header, arrays = _read(data, where)
         try:
             return cls(
                 arrays["mean"],
@@ -171,50 +193,63 @@ class Prior:
             raise DataError(f"{where}: not a complete prior file: {error}") from None
 
 
-def checked_mean(mean: ArrayLike, size: int) -> FloatArray:
-    """Return the mean, a number for each of `size` weights, for reading only."""
+def _read(data: bytes, where: str | Path) -> tuple[Mapping[str, Any], Mapping[str, FloatArray]]:
+    """Return the header and the arrays of a prior's file, or raise DataError."""
+    with open_npz(data, "prior", where) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+        header = json.loads(arrays.pop("header").tobytes())
+        is_prior, version = header.get("format") == FORMAT, header.get("version")
+    if not is_prior:
+        raise DataError(f"{where}: not a prior of variegate")
+    if version != VERSION:
+        raise DataError(
+            f"{where}: version {version} of the prior format, and this variegate reads version "
+            f"{VERSION}: fit it again or use the variegate that wrote it"
+        )
+    return header, arrays
+
+
+def _checked_mean(mean: ArrayLike, size: int) -> FloatArray:
     array = check_numbers("mean", mean, ndim=1)
     if array.shape != (size,):
         raise InputError(
             f"`mean` must have shape ({size},), one for each feature and distance, "
             f"got {array.shape}"
         )
-    if not (np.abs(array) <= LARGEST_MEAN).all():
+    if not (np.abs(array) <= MAX_MEAN).all():
         raise InputError(
-            f"`mean` must be at most {LARGEST_MEAN:g} in size, got {np.abs(array).max():g}"
+            f"`mean` must be at most {MAX_MEAN:g} in size, got {np.abs(array).max():g}"
         )
     return read_only_copy(array)
 
 
-def checked_covariance(covariance: ArrayLike, size: int) -> FloatArray:
-    """Return the covariance, symmetric and positive definite, for reading only."""
+def _checked_covariance(covariance: ArrayLike, size: int) -> FloatArray:
     array = check_numbers("covariance", covariance, ndim=2)
     if array.shape != (size, size):
         raise InputError(f"`covariance` must have shape ({size}, {size}), got {array.shape}")
     variances = np.diag(array)
-    fits = (variances >= LEAST_VARIANCE) & (variances <= LARGEST_VARIANCE)
-    if not fits.all():
-        row = int(np.argmin(fits))
+    in_range = (variances >= MIN_VARIANCE) & (variances <= MAX_VARIANCE)
+    if not in_range.all():
+        row = int(np.argmin(in_range))
         raise InputError(
-            f"`covariance` must have variances from {LEAST_VARIANCE:g} to {LARGEST_VARIANCE:g}, "
+            f"`covariance` must have variances from {MIN_VARIANCE:g} to {MAX_VARIANCE:g}, "
             f"got {variances[row]} at {row}"
         )
-    # In units of their own deviations: weights of very different sizes are no harm.
+    # As correlations: weights of very different sizes are allowed.
     deviations = np.sqrt(variances)
     correlations = array / deviations[:, None] / deviations
     if not np.allclose(correlations, correlations.T, rtol=0.0, atol=1e-8):
         raise InputError("`covariance` must be symmetric, got one that is not")
-    least = float(np.linalg.eigvalsh((correlations + correlations.T) / 2).min(initial=1.0))
-    if least <= size * np.finfo(np.float64).eps:
+    smallest = float(np.linalg.eigvalsh((correlations + correlations.T) / 2).min(initial=1.0))
+    if smallest <= size * np.finfo(np.float64).eps:
         raise InputError(
             "`covariance` must be positive definite, got one whose correlations have an "
-            f"eigenvalue of {least:.2g}"
+            f"eigenvalue of {smallest:.2g}"
         )
     return read_only_copy((array + array.T) / 2)
 
 
-def checked_users(users: int) -> int:
-    """Return a count of users, which may be 0."""
+def _checked_users(users: int) -> int:
     try:
         count = operator.index(users)
     except TypeError:
@@ -224,7 +259,7 @@ def checked_users(users: int) -> int:
     return count
 
 
-def per_distance(name: str, values: ArrayLike, m: int) -> FloatArray:
+def _per_distance(name: str, values: ArrayLike, m: int) -> FloatArray:
     """Return one number for each of `m` distances, from so many or from one for all."""
     array = np.asarray(values)
     if array.ndim == 0:
@@ -237,69 +272,16 @@ def per_distance(name: str, values: ArrayLike, m: int) -> FloatArray:
     return array
 
 
-def checked_beta(mean: ArrayLike, variance: ArrayLike, m: int) -> tuple[FloatArray, FloatArray]:
-    """Return a mean and a variance of beta for each of `m` distances."""
-    means, variances = per_distance("beta", mean, m), per_distance("beta_variance", variance, m)
-    for number in variances:
-        check_positive(beta_variance=float(number))
-    return means, variances
-
-
-def check_names(
-    what: str, fitted: Sequence[str], catalogue: Catalogue, theirs: Sequence[str]
+def _check_names(
+    what: str, fitted: Sequence[str], catalogue: Catalogue, expected: Sequence[str]
 ) -> None:
-    """Raise InputError unless the prior's names are those of the catalogue."""
-    if len(fitted) != len(theirs):
+    if len(fitted) != len(expected):
         raise InputError(
-            f"`prior` must be of the {len(theirs)} {what} of {catalogue}, got one of {len(fitted)}"
+            f"`prior` must have the {len(expected)} {what} of {catalogue}, got one of {len(fitted)}"
         )
-    for place, (ours, other) in enumerate(zip(fitted, theirs, strict=True)):
+    for place, (ours, other) in enumerate(zip(fitted, expected, strict=True)):
         if ours != other:
             raise InputError(
-                f"`prior` must be of the {what} of {catalogue}, got {ours!r} in place of "
+                f"`prior` must have the {what} of {catalogue}, got {ours!r} in place of "
                 f"{other!r} at {place}"
             )
-
-
-def packed_prior(header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> bytes:
-    """Return the header and the arrays as the bytes of a file."""
-    text = json.dumps({"format": FORMAT, "version": VERSION, **header}, allow_nan=False)
-    file = io.BytesIO()
-    np.savez(
-        file, allow_pickle=False, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays
-    )
-    return file.getvalue()
-
-
-def unpacked_prior(
-    data: bytes, where: str | Path
-) -> tuple[Mapping[str, Any], Mapping[str, FloatArray]]:
-    """Return what `packed_prior` packed, or raise DataError with `where` it came from."""
-    with open_npz(data, "prior", where) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-        header = json.loads(arrays.pop("header").tobytes())
-        is_ours, version = header.get("format") == FORMAT, header.get("version")
-    if not is_ours:
-        raise DataError(f"{where}: not a prior of variegate")
-    if version != VERSION:
-        raise DataError(
-            f"{where}: version {version} of the prior format, and this variegate reads version "
-            f"{VERSION}: fit it anew or use the variegate that wrote it"
-        )
-    return header, arrays
-
-
-def write_whole(path: str | Path, data: bytes) -> None:
-    """Write `data` to `path`, whole or not at all."""
-    with atomic_write(path) as file:
-        file.write(data)
-
-
-def read_whole(path: str | Path) -> bytes:
-    """Return all of the file at `path`, or raise DataError."""
-    try:
-        return Path(path).read_bytes()
-    except FileNotFoundError:
-        raise DataError(f"no prior at {path}") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None

@@ -1,4 +1,4 @@
-"""A prior from what the users of a running service have taught their learners."""
+"""A prior fitted to the sums that the policies of a running service have learnt."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -19,19 +19,18 @@ from variegate.arrays import (
     set_read_only,
 )
 from variegate.errors import InputError
-from variegate.prior.fit import Belief, Fit, Moments, Shrinkage, maximised
+from variegate.prior.fit import Fit, Moments, Population, Shrinkage, maximise_evidence
 from variegate.prior.prior import Prior
 
-#: Fewer users than this are not told of in aggregate.
-LEAST_USERS: Final = 50
-#: One user's sum of zeta zeta', of w zeta, number of rewards and, where kept, sum of w w.
+#: Aggregates of fewer users than this are not released.
+MIN_USERS: Final = 50
+#: One user's sum of zeta zeta', sum of w zeta, number of rewards and, if stored, sum of w w.
 OneUser: TypeAlias = (
     tuple[ArrayLike, ArrayLike, float] | tuple[ArrayLike, ArrayLike, float, float | None]
 )
-
-#: Users whose matrices are whole in memory at once, and their numbers; the fewer counts.
-TOGETHER: Final = 1024
-TOGETHER_NUMBERS: Final = 2**21
+#: Maximum number of users whose full matrices are in memory at once, and of their entries.
+BATCH_USERS: Final = 1024
+BATCH_NUMBERS: Final = 2**21
 
 
 class Batch(NamedTuple):
@@ -41,9 +40,9 @@ class Batch(NamedTuple):
     triangles: FloatArray
     #: (n, p)
     responses: FloatArray
-    #: How many rewards each user gave, (n,)
+    #: Number of rewards of each user, (n,)
     rewards: FloatArray
-    #: The sums of their squares, NaN where they are not known, (n,)
+    #: The sums of their squares, NaN if unknown, (n,)
     squares: FloatArray
 
     def grams(self) -> FloatArray:
@@ -57,16 +56,16 @@ class Batch(NamedTuple):
 
 
 class UserSums:
-    """The sums of all users who gave a reward: half as large as their matrices.
+    """The sums of all users with a reward, stored as triangles: half the size of the matrices.
 
     Parameters
     ----------
     size
         Number of weights p (d + m for LMDH).
     users
-        One after another, the sum of zeta zeta' (p, p), the sum of w zeta (p,), how many rewards
-        they are of and, if known, the sum of the rewards' squares. Users without any reward are
-        left out. It is gone through once.
+        For each user the sum of zeta zeta' (p, p), the sum of w zeta (p,), the number of rewards
+        and, if known, the sum of the rewards' squares. Users without rewards are ignored. It is
+        iterated once.
     """
 
     def __init__(self, size: int, users: Iterable[OneUser]) -> None:
@@ -80,7 +79,7 @@ class UserSums:
 
     @property
     def rewards(self) -> float:
-        """How many rewards all users gave."""
+        """The number of rewards of all users."""
         return float(sum(batch.rewards.sum() for batch in self.batches))
 
 
@@ -88,73 +87,77 @@ def fit_prior_from_sums(
     prior: Prior,
     sums: UserSums | Iterable[OneUser],
     *,
-    least_users: int = LEAST_USERS,
+    min_users: int = MIN_USERS,
     shrinkage: float = 20.0,
-    iterations: int = 50,
+    max_iterations: int = 50,
 ) -> Prior:
-    """Return a prior fitted anew to the sums that users' learners keep.
+    """Return a prior fitted to the sums that users' policies store.
 
-    The sums do not hang on the prior that the learners started from, so the new one can take its
-    place while they go on. The noise is estimated if the squares of every user's rewards are
-    known, and stays as it is if not.
+    The sums do not depend on the prior that the policies started from, so the new prior can
+    replace it while they continue. The noise is estimated if the squares of every user's rewards
+    are known, and kept otherwise.
 
     Parameters
     ----------
     prior
-        Where the fit starts, and what it is drawn to where users are few.
+        Where the fit starts, and what it is shrunk to if users are few.
     sums
         For each user ``(gram, response, rewards)`` or ``(gram, response, rewards, squares)``, as
-        `UserSums` takes them. Users without a reward do not count.
-    least_users
-        With fewer users there is no fit, so that no one is shown.
+        `UserSums` takes them. Users without rewards do not count.
+    min_users
+        With fewer users it raises InputError, so that no individual can be inferred.
     shrinkage
-        How many pseudo-users speak for `prior`.
-    iterations
-        Steps of expectation maximisation, at most.
+        The number of pseudo-users that represent `prior`.
+    max_iterations
+        Maximum number of EM steps.
     """
     check_positive(shrinkage=shrinkage)
-    check_count(least_users, 10**9, name="least_users", of="users")
-    check_count(iterations, 10**6, name="iterations", of="steps")
+    check_count(min_users, 10**9, name="min_users", of="users")
+    check_count(max_iterations, 10**6, name="max_iterations", of="steps")
     users = _user_sums(prior, sums)
-    if len(users) < least_users:
+    if len(users) < min_users:
         raise InputError(
-            f"`sums` must be of at least {least_users} users with a reward, so that no one is "
-            f"shown, got {len(users)}"
+            f"`sums` must be of at least {min_users} users with a reward, so that no individual "
+            f"can be inferred, got {len(users)}"
         )
-    found = refitted(prior, users, shrinkage=shrinkage, iterations=iterations).belief
+    fit = refit_population(prior, users, shrinkage=shrinkage, max_iterations=max_iterations)
     return replace(
         prior,
-        mean=set_read_only(found.mean),
-        covariance=set_read_only(found.covariance),
-        noise=found.noise,
+        mean=set_read_only(fit.population.mean),
+        covariance=set_read_only(fit.population.covariance),
+        noise=fit.population.noise,
         users=len(users),
     )
 
 
 def marginal_likelihood(prior: Prior, sums: UserSums | Iterable[OneUser]) -> float:
-    """Return the log of the likelihood of the rewards, eta integrated out, for a mean user.
+    """Return the log marginal likelihood of the rewards, as the mean over users.
 
-    The squares of the rewards must be known of every user.
+    The squares of every user's rewards must be known.
     """
     users = _user_sums(prior, sums)
     if not len(users):
         raise InputError("`sums` must be of at least one user with a reward, got none")
     if not users.has_squares:
         raise InputError("`sums` must hold the squares of the rewards of every user")
-    return expected(users, _belief(prior)).evidence / len(users)
+    return expected_moments(users, _population(prior)).evidence / len(users)
 
 
-def refitted(prior: Prior, users: UserSums, *, shrinkage: float, iterations: int) -> Fit:
-    """Return the fit of eta's spread to the users' sums."""
-    belief = _belief(prior)
+def refit_population(
+    prior: Prior, users: UserSums, *, shrinkage: float, max_iterations: int
+) -> Fit:
+    """Return the distribution of eta fitted to the users' sums."""
+    start = _population(prior)
     of_noise = shrinkage * users.rewards / len(users) if users.has_squares else 0.0
-    held = Shrinkage(belief, shrinkage, shrinkage, of_noise)
-    return maximised(belief, lambda now: expected(users, now), held, iterations=iterations)
+    held = Shrinkage(start, shrinkage, shrinkage, of_noise)
+    return maximise_evidence(
+        start, lambda now: expected_moments(users, now), held, max_iterations=max_iterations
+    )
 
 
-def expected(users: UserSums, belief: Belief) -> Moments:
-    """Return what the users' sums say under a belief; nothing of the noise without squares."""
-    parts = [_of_batch(batch, belief) for batch in users.batches]
+def expected_moments(users: UserSums, population: Population) -> Moments:
+    """Return the expected moments under a population; without squares none of the noise."""
+    parts = [_moments_of(batch, population) for batch in users.batches]
     return Moments(
         sum(part.evidence for part in parts),
         len(users),
@@ -165,14 +168,14 @@ def expected(users: UserSums, belief: Belief) -> Moments:
     )
 
 
-def _of_batch(batch: Batch, belief: Belief) -> Moments:
-    mean, covariance, noise = belief
+def _moments_of(batch: Batch, population: Population) -> Moments:
+    mean, covariance, noise = population
     grams = batch.grams()
     errors = batch.responses - grams @ mean
     posteriors = np.linalg.inv(grams / noise + np.linalg.inv(covariance))
     apart = (posteriors @ errors[:, :, None])[:, :, 0] / noise
     explained = np.sum(apart * errors, axis=1)
-    # Unknown squares shift the evidence by as much under every belief with the same noise.
+    # Unknown squares shift the evidence equally under every population with the same noise.
     before = np.nan_to_num(batch.squares) - (batch.responses + errors) @ mean
     after = np.sum(apart * (grams @ apart[:, :, None])[:, :, 0], axis=1)
     uncertain = np.sum(grams * posteriors, axis=(1, 2))
@@ -184,7 +187,7 @@ def _of_batch(batch: Batch, belief: Belief) -> Moments:
         len(errors),
         apart.sum(axis=0),
         apart.T @ apart + posteriors.sum(axis=0),
-        # Rounding may take what is left of a perfect fit below 0.
+        # Rounding can take the residual of a perfect fit below 0.
         float(np.sum(np.maximum(before - 2 * explained + after, 0.0) + uncertain)),
         float(batch.rewards.sum()),
     )
@@ -198,33 +201,34 @@ def _user_sums(prior: Prior, sums: UserSums | Iterable[OneUser]) -> UserSums:
     return sums
 
 
-def _belief(prior: Prior) -> Belief:
-    return Belief(prior.mean, prior.covariance, prior.noise)
+def _population(prior: Prior) -> Population:
+    return Population(prior.mean, prior.covariance, prior.noise)
 
 
 def _batches(size: int, users: Iterator[OneUser]) -> Iterator[Batch]:
-    place, together = 0, max(1, min(TOGETHER, TOGETHER_NUMBERS // size**2))
-    while some := list(islice(users, together)):
-        checked = [_checked(place + number, one, size) for number, one in enumerate(some)]
-        place += len(some)
-        kept = [one for one in checked if one[2] > 0]
-        if kept:
-            yield Batch(*(np.array(column, dtype=np.float64) for column in zip(*kept, strict=True)))
+    start, length = 0, max(1, min(BATCH_USERS, BATCH_NUMBERS // size**2))
+    while some := list(islice(users, length)):
+        checked = [_checked(start + number, one, size) for number, one in enumerate(some)]
+        start += len(some)
+        with_rewards = [one for one in checked if one[2] > 0]
+        if with_rewards:
+            columns = zip(*with_rewards, strict=True)
+            yield Batch(*(np.array(column, dtype=np.float64) for column in columns))
 
 
-def _checked(place: int, one: Any, size: int) -> tuple[FloatArray, FloatArray, float, float]:
-    """Return a user's sums, the Gram matrix as its triangle, or raise InputError."""
+def _checked(number: int, one: Any, size: int) -> tuple[FloatArray, FloatArray, float, float]:
+    """Return a user's sums, with the triangle of the Gram matrix, or raise InputError."""
     if not isinstance(one, tuple) or len(one) not in (3, 4):
         raise InputError(
             f"`sums` must hold (gram, response, rewards) or (gram, response, rewards, squares) "
-            f"of each user, got {type(one).__name__} for user {place}"
+            f"of each user, got {type(one).__name__} for user {number}"
         )
-    gram = check_numbers(f"sums[{place}].gram", one[0], ndim=2)
-    response = check_numbers(f"sums[{place}].response", one[1], ndim=1)
+    gram = check_numbers(f"sums[{number}].gram", one[0], ndim=2)
+    response = check_numbers(f"sums[{number}].response", one[1], ndim=1)
     if gram.shape != (size, size) or response.shape != (size,):
         raise InputError(
             f"`sums` must be of {size} weights, as the prior is, got a gram of shape {gram.shape} "
-            f"and a response of shape {response.shape} for user {place}"
+            f"and a response of shape {response.shape} for user {number}"
         )
     squares = one[3] if len(one) == 4 else None
     check_not_negative(rewards=one[2], squares=0.0 if squares is None else squares)

@@ -1,4 +1,4 @@
-"""What a prior fitted to likes must be, and that it is sound whatever the likes are."""
+"""A prior fitted to likes: against direct formulas, and sound whatever the likes are."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from tests.prior.making import made_catalogue, made_likes
+from tests.prior.making import made_catalogue, made_likes, population
 from variegate import Catalogue
 from variegate.arrays import FloatArray, IndexArray
 from variegate.errors import InputError
 from variegate.model.distances import cosine, difference
 from variegate.prior import Prior, default_prior, fit_prior
-from variegate.prior.fit import Belief, fitted, like_sums
+from variegate.prior.fit import Moments, Population, Shrinkage, fit_population, like_sums
 
 
 def is_sound(prior: Prior) -> bool:
@@ -59,7 +59,7 @@ def test_a_known_population_is_found_again() -> None:
 def test_the_evidence_is_the_density_of_the_likes() -> None:
     features = np.random.default_rng(1).normal(size=(5, 2))
     likes = [[0, 1], [4], [0, 2, 3]]
-    belief = Belief(np.array([0.3, -0.2]), np.array([[0.5, 0.1], [0.1, 0.2]]), 0.3)
+    belief = Population(np.array([0.3, -0.2]), np.array([[0.5, 0.1], [0.1, 0.2]]), 0.3)
     rewards = np.array([[float(item in liked) for item in range(5)] for liked in likes])
 
     evidence = like_sums(features, likes).moments(belief).evidence
@@ -76,7 +76,7 @@ def test_no_step_lowers_the_evidence(seed: int, users: int, shrinkage: float) ->
     likes = made_likes(catalogue, users, seed=seed)
     likes[0] = np.arange(2)
 
-    history = fitted(like_sums(catalogue.features, likes), shrinkage=shrinkage).evidence
+    history = fit_population(like_sums(catalogue.features, likes), shrinkage=shrinkage).evidence
 
     steps = np.diff(history)
     assert (steps >= -1e-9 * np.abs(history).max()).all()
@@ -85,16 +85,16 @@ def test_no_step_lowers_the_evidence(seed: int, users: int, shrinkage: float) ->
 def test_the_fit_ends_where_no_step_gains() -> None:
     catalogue = made_catalogue()
     sums = like_sums(catalogue.features, made_likes(catalogue, 60))
-    ended, longer = (fitted(sums, shrinkage=3.0, iterations=n) for n in (500, 2000))
+    ended, longer = (fit_population(sums, shrinkage=3.0, max_iterations=n) for n in (500, 2000))
 
     assert 3 < len(ended.evidence) < 500
-    np.testing.assert_array_equal(ended.belief.mean, longer.belief.mean)
+    np.testing.assert_array_equal(ended.population.mean, longer.population.mean)
 
 
 def test_the_likes_are_likelier_than_under_a_neighbouring_belief() -> None:
     catalogue = made_catalogue()
     sums = like_sums(catalogue.features, made_likes(catalogue, 200))
-    best = fitted(sums, shrinkage=1e-6).belief
+    best = fit_population(sums, shrinkage=1e-6).population
     evidence = sums.moments(best).evidence
     others = [
         best._replace(noise=1.02 * best.noise),
@@ -265,3 +265,31 @@ def test_a_vague_prior_asks_for_variances(name: str) -> None:
     options: dict[str, Any] = {name: 0.0}
     with pytest.raises(InputError, match=f"`{name}` must be a number greater than 0"):
         default_prior(made_catalogue(), **options)
+
+
+def test_a_step_is_the_mean_over_users_and_pseudo_users() -> None:
+    rng = np.random.default_rng(0)
+    users, posterior = rng.normal(size=(7, 3)), 0.1 * np.eye(3)
+    old, target = Population(*population(3)), Population(*population(3, seed=1))
+    apart = users - old.mean
+    moments = Moments(
+        0.0, 7, apart.sum(axis=0), apart.T @ apart + 7 * posterior, residual=5.0, rewards=40.0
+    )
+
+    new = Shrinkage(target, of_mean=2.0, of_covariance=3.0, of_noise=10.0).updated(old, moments)
+
+    mean = (users.sum(axis=0) + 2 * target.mean) / 9
+    centred, pulled = users - mean, target.mean - mean
+    scatter = centred.T @ centred + 7 * posterior + 2 * np.outer(pulled, pulled)
+    np.testing.assert_allclose(new.mean, mean, rtol=1e-12)
+    np.testing.assert_allclose(
+        new.covariance, (scatter + 3 * target.covariance) / 10, rtol=1e-12, atol=1e-14
+    )
+    assert new.noise == pytest.approx((5.0 + 10 * target.noise) / 50, rel=1e-12)
+
+
+def test_without_rewards_or_pseudo_rewards_the_noise_stays() -> None:
+    belief = Population(np.zeros(1), np.eye(1), 0.3)
+    moments = Moments(0.0, 2, np.ones(1), np.eye(1), residual=0.0, rewards=0.0)
+
+    assert Shrinkage(belief, 1.0, 1.0, of_noise=0.0).updated(belief, moments).noise == 0.3

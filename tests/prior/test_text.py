@@ -22,12 +22,12 @@ def named() -> Prior:
 
 def test_features_are_told_by_their_names() -> None:
     assert named().describe() == (
-        "fitted on 754 users",
+        "fitted to 754 users",
         "most users like: popularity",
-        "most users pass by: horror",
-        "they differ most in: black and white, popularity, horror",
-        "variety: beta of cosine 0.35 ± 0.14",
-        "a reward is 0.30 off what the model says",
+        "most users avoid: horror",
+        "users differ most in: black and white, popularity, horror",
+        "diversity: beta of cosine 0.35 ± 0.14",
+        "residual standard deviation 0.30",
     )
 
 
@@ -35,7 +35,9 @@ def test_what_items_do_not_differ_in_comes_last() -> None:
     features = [[0.0, 0.0, 0.5], [1.0, 1.0, 0.5], [0.5, 0.5, 0.5]]
     catalogue = Catalogue(["a", "b", "c"], features, "cosine", feature_names=named().feature_names)
 
-    assert "they differ most in: popularity, horror, black and white" in named().describe(catalogue)
+    assert "users differ most in: popularity, horror, black and white" in named().describe(
+        catalogue
+    )
 
 
 def test_features_without_names_are_told_by_examples() -> None:
@@ -46,7 +48,7 @@ def test_features_without_names_are_told_by_examples() -> None:
     lines = prior.describe(catalogue)
 
     assert lines[1] == "most users like: Up, Left; rather than: Down, Right"
-    assert lines[2].startswith("they differ most between: Left, Up; and: Right, Down (9")
+    assert lines[2].startswith("users differ most between: Left, Up; and: Right, Down (9")
 
 
 def names(catalogue: Catalogue) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -55,9 +57,9 @@ def names(catalogue: Catalogue) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def test_without_names_or_a_catalogue_little_is_told() -> None:
     assert plain_prior(3, 0, noise=0.25).describe() == (
-        "made by hand",
-        "features without names: a catalogue gives examples",
-        "a reward is 0.50 off what the model says",
+        "not fitted",
+        "unnamed features: pass a catalogue for examples",
+        "residual standard deviation 0.50",
     )
 
 
@@ -65,18 +67,18 @@ def test_a_belief_without_a_direction_tells_none() -> None:
     catalogue = Catalogue(["a", "b"], [[1.0], [1.0]], "cosine")
 
     assert plain_prior(1).describe(catalogue) == (
-        "made by hand",
-        "variety: beta of cosine 0.00 ± 0.71",
-        "a reward is 0.71 off what the model says",
+        "not fitted",
+        "diversity: beta of cosine 0.00 ± 0.71",
+        "residual standard deviation 0.71",
     )
 
 
 def test_every_distance_has_its_line() -> None:
     lines = plain_prior(1, 3).describe()
 
-    assert sum(line.startswith("variety: beta of ") for line in lines) == 3
+    assert sum(line.startswith("diversity: beta of ") for line in lines) == 3
 
 
 def test_another_catalogue_is_refused() -> None:
-    with pytest.raises(InputError, match="`prior` must be of the 1 features"):
+    with pytest.raises(InputError, match="`prior` must have the 1 features"):
         named().describe(Catalogue(["a"], [[1.0]], "cosine"))

@@ -18,8 +18,8 @@ from tests.prior.making import (
 )
 from variegate.errors import InputError
 from variegate.prior import Prior, UserSums, fit_prior_from_sums, marginal_likelihood
-from variegate.prior.fit import Belief, like_sums
-from variegate.prior.refit import TOGETHER, expected, refitted
+from variegate.prior.fit import Population, like_sums
+from variegate.prior.refit import BATCH_USERS, expected_moments, refit_population
 
 
 def test_a_known_population_is_found_again() -> None:
@@ -40,7 +40,7 @@ def test_users_with_a_reward_or_two_still_tell_the_population() -> None:
     truth = population(3)
 
     found = fit_prior_from_sums(
-        plain_prior(2), drawn_users(truth, 4000, rewards=2), shrinkage=1.0, iterations=300
+        plain_prior(2), drawn_users(truth, 4000, rewards=2), shrinkage=1.0, max_iterations=300
     )
 
     assert np.abs(found.mean - truth.mean).max() < 0.06
@@ -64,7 +64,9 @@ def test_the_marginal_likelihood_is_the_density_of_the_rewards() -> None:
 def test_no_step_lowers_the_evidence(seed: int, users: int, rewards: int, shrinkage: float) -> None:
     sums = UserSums(3, drawn_users(population(3, seed=seed), users, rewards=rewards, seed=seed))
 
-    history = refitted(plain_prior(2), sums, shrinkage=shrinkage, iterations=20).evidence
+    history = refit_population(
+        plain_prior(2), sums, shrinkage=shrinkage, max_iterations=20
+    ).evidence
 
     assert (np.diff(history) >= -1e-9 * np.abs(history).max()).all()
 
@@ -75,7 +77,7 @@ def test_without_squares_too_no_step_lowers_the_evidence(seed: int) -> None:
     truth = population(3, seed=seed)
     sums = UserSums(3, (one[:3] for one in drawn_users(truth, 30, rewards=5, seed=seed)))
 
-    history = refitted(plain_prior(2), sums, shrinkage=1.0, iterations=20).evidence
+    history = refit_population(plain_prior(2), sums, shrinkage=1.0, max_iterations=20).evidence
 
     assert (np.diff(history) >= -1e-9 * np.abs(history).max()).all()
 
@@ -92,14 +94,14 @@ def test_likes_of_all_items_say_the_same_as_each_users_own_sums() -> None:
     catalogue = made_catalogue()
     likes, gram = made_likes(catalogue, 30), catalogue.features.T @ catalogue.features
     likes = [liked for liked in likes if len(liked)]
-    belief = Belief(np.full(4, 0.1), 0.3 * np.eye(4) + 0.05, 0.2)
+    belief = Population(np.full(4, 0.1), 0.3 * np.eye(4) + 0.05, 0.2)
     own = [
         (gram, catalogue.features[liked].sum(axis=0), float(len(catalogue)), float(len(liked)))
         for liked in likes
     ]
 
     together = like_sums(catalogue.features, likes).moments(belief)
-    apart = expected(UserSums(4, own), belief)
+    apart = expected_moments(UserSums(4, own), belief)
 
     for name in together._fields:
         one, other = getattr(together, name), getattr(apart, name)
@@ -119,7 +121,7 @@ def test_the_noise_stays_where_squares_are_not_known_of_all() -> None:
     assert np.array_equal(without.mean, with_some.mean)
 
 
-@pytest.mark.parametrize("users", [50, TOGETHER + 50])
+@pytest.mark.parametrize("users", [50, BATCH_USERS + 50])
 def test_the_order_of_users_changes_nothing(users: int) -> None:
     sums = list(drawn_users(population(3), users, rewards=6))
     order = np.random.default_rng(0).permutation(users)
@@ -176,13 +178,13 @@ def test_users_without_a_reward_do_not_count() -> None:
 
 
 def test_sums_are_kept_as_they_came() -> None:
-    users = list(drawn_users(population(5), TOGETHER + 7, rewards=3))
+    users = list(drawn_users(population(5), BATCH_USERS + 7, rewards=3))
 
     sums = UserSums(5, iter(users))
 
-    assert len(sums) == TOGETHER + 7
-    assert [len(batch.responses) for batch in sums.batches] == [TOGETHER, 7]
-    np.testing.assert_array_equal(sums.batches[1].grams(), [one[0] for one in users[TOGETHER:]])
+    assert len(sums) == BATCH_USERS + 7
+    assert [len(batch.responses) for batch in sums.batches] == [BATCH_USERS, 7]
+    np.testing.assert_array_equal(sums.batches[1].grams(), [one[0] for one in users[BATCH_USERS:]])
 
 
 GRAM, RESPONSE = np.eye(3), np.zeros(3)
@@ -191,8 +193,8 @@ GRAM, RESPONSE = np.eye(3), np.zeros(3)
 @pytest.mark.parametrize(
     ("sums", "options", "words"),
     [
-        ([], {}, "at least 50 users with a reward, so that no one is shown, got 0"),
-        ([(GRAM, RESPONSE, 1.0)] * 3, {"least_users": 4}, "at least 4 users .*, got 3"),
+        ([], {}, "at least 50 users with a reward, so that no individual can be inferred, got 0"),
+        ([(GRAM, RESPONSE, 1.0)] * 3, {"min_users": 4}, "at least 4 users .*, got 3"),
         ([GRAM], {}, "`sums` must hold .* of each user, got ndarray for user 0"),
         ([(GRAM, RESPONSE)], {}, "`sums` must hold .* of each user, got tuple for user 0"),
         ([(np.eye(2), RESPONSE, 1.0)], {}, r"of 3 weights, .* gram of shape \(2, 2\)"),
@@ -201,8 +203,8 @@ GRAM, RESPONSE = np.eye(3), np.zeros(3)
         ([(GRAM, RESPONSE, -1.0)], {}, "`rewards` must be a number of at least 0, got -1"),
         ([(GRAM, RESPONSE, 1.0, -2.0)], {}, "`squares` must be a number of at least 0, got -2"),
         ([], {"shrinkage": 0.0}, "`shrinkage` must be a number greater than 0"),
-        ([], {"least_users": 0}, "`least_users` must be from 1"),
-        ([], {"iterations": 0}, "`iterations` must be from 1"),
+        ([], {"min_users": 0}, "`min_users` must be from 1"),
+        ([], {"max_iterations": 0}, "`max_iterations` must be from 1"),
         (UserSums(2, []), {}, "`sums` must be of 3 weights, got 2"),
     ],
 )
