@@ -31,7 +31,7 @@ def test_a_clock_that_stands_still_ends_the_closing(store: Store) -> None:
         shop.give(f"u{number}", k=1)
     shop.engine.close_due()
     with store.reading() as reader:
-        assert reader.due(shop.clock.now, 1) == []
+        assert reader.due_slates(shop.clock.now, 1) == []
 
 
 def test_what_another_process_closed_is_left_alone(store: Store) -> None:

@@ -101,7 +101,7 @@ def test_a_killed_process_of_this_machine_is_in_nobodys_way(store: Store) -> Non
         with store.batch() as batch:
             (row,) = batch.replicas()
             batch.save_replica(row._replace(id="killed", pid=pid))
-            batch.drop_replicas(row.id, 0.0)
+            batch.delete_replicas(row.id, 0.0)
 
     member(Shop(store)).join(no_sleep)
 

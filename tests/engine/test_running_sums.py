@@ -46,7 +46,7 @@ def assert_sums_are_those_of_the_history(shop: Shop) -> None:
         assert found["per_minute"] == scan.per_minute(now, minutes)
         assert near(found["by_policy"], scan.by_policy(now, minutes))
     with shop.store.reading() as reader:
-        assert reader.wrong_sums(now) == 0
+        assert reader.count_wrong_sums(now) == 0
 
 
 class Traffic:

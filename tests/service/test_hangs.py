@@ -42,7 +42,7 @@ def serving(
 
 def engine_of(pid: int) -> int:
     """Return the id of a service's engine process."""
-    (found,) = (one for one in family_of(pid) if b"engine_main" in command_of(one))
+    (found,) = (one for one in family_of(pid) if b"process_main" in command_of(one))
     return found
 
 

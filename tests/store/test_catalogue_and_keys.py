@@ -29,7 +29,7 @@ def test_items_come_by_their_row(store: Store) -> None:
 def test_changed_item_is_kept(store: Store) -> None:
     with store.batch() as batch:
         batch.add_items([item(0, "m1"), item(1, "m2", data=DATA)])
-        batch.change_items([item(1, "m2", retired=True, data=None)])
+        batch.update_items([item(1, "m2", retired=True, data=None)])
 
     with store.reading() as reader:
         assert reader.items() == [item(0, "m1"), item(1, "m2", retired=True)]
@@ -53,20 +53,20 @@ def test_change_of_an_item_that_is_not_there_is_a_conflict(store: Store, unknown
         batch.add_items([item(0, "m1")])
 
     with pytest.raises(ConflictError, match=r"^1 of 1 items do not exist"), store.batch() as batch:
-        batch.change_items([unknown])
+        batch.update_items([unknown])
 
 
 def test_every_change_of_items_is_counted(store: Store) -> None:
     with store.batch() as batch:
         batch.add_items([])
-        batch.change_items([])
+        batch.update_items([])
     assert revision(store, ITEMS_REVISION) == 0
 
     with store.batch() as batch:
         batch.add_items([item(0, "m1"), item(1, "m2")])
     after_adding = revision(store, ITEMS_REVISION)
     with store.batch() as batch:
-        batch.change_items([item(0, "m1", retired=True)])
+        batch.update_items([item(0, "m1", retired=True)])
 
     assert 0 < after_adding < revision(store, ITEMS_REVISION)
 
@@ -77,10 +77,10 @@ def test_items_of_every_revision_can_be_had(store: Store) -> None:
     with store.batch() as batch:
         batch.save_prior(PriorRow("lmdp"))  # counts up too
     with store.batch() as batch:
-        batch.change_items([item(5, "m2", retired=True, data=DATA)])
+        batch.update_items([item(5, "m2", retired=True, data=DATA)])
         batch.add_items([item(6, "m3")])
     with store.batch() as batch:
-        batch.change_items([item(5, "m2", data={"title": "new"})])
+        batch.update_items([item(5, "m2", data={"title": "new"})])
 
     with store.reading() as reader:
         at = {revision: reader.items_at(revision) for revision in range(7)}
@@ -108,7 +108,7 @@ def test_change_that_is_taken_back_leaves_no_history(store: Store) -> None:
     def fail() -> None:
         with store.batch() as batch:
             batch.add_items([item(0, "m1")])
-            batch.change_items([item(1, "m2")])
+            batch.update_items([item(1, "m2")])
 
     with pytest.raises(ConflictError):
         fail()

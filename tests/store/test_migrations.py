@@ -229,7 +229,7 @@ def test_store_without_terms_keeps_acknowledged_feedback(url: str) -> None:
 
     with Store.open(url) as store, store.reading() as reader:
         found = reader.slates([row[0] for row in rows])
-        due = reader.due(9.0, 9)
+        due = reader.due_slates(9.0, 9)
     new = {name: (row.terms, row.due, row.request) for name, row in found.items()}
     blank = {name for name, columns in new.items() if columns == ({}, None, None)}
     assert blank == {"first", "silent", "closed"}

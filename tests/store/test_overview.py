@@ -92,12 +92,12 @@ def test_old_minutes_are_dropped_and_the_sums_of_all_time_stay(store: Store) -> 
     day = 86_400.0
     with store.batch() as batch:
         batch.add_slates([slate("01A"), slate("01B", created=START + 6 * day)])
-        batch.drop_old_minutes(START + 9 * day)
+        batch.delete_old_sums(START + 9 * day)
 
     assert recent(store).lists == {MINUTE + 6 * 24 * 60: 1}
     with store.reading() as reader:
         assert reader.counts()["slates"] == 2
-        assert reader.wrong_sums(START + 9 * day) == 0
+        assert reader.count_wrong_sums(START + 9 * day) == 0
 
 
 def test_the_users_of_the_last_events_come_latest_first(store: Store) -> None:
@@ -106,14 +106,14 @@ def test_the_users_of_the_last_events_come_latest_first(store: Store) -> None:
         batch.add_events([event(name) for name in ("ada", "bob", "cyd", "ada")])
 
     with store.reading() as reader:
-        assert reader.last_users(10) == ["ada", "cyd", "bob"]
-        assert reader.last_users(2) == ["ada", "cyd"]
+        assert reader.recent_users(10) == ["ada", "cyd", "bob"]
+        assert reader.recent_users(2) == ["ada", "cyd"]
 
 
 def test_an_empty_store_has_nothing_to_tell(store: Store) -> None:
     assert recent(store) == Recent(Counter(), Counter(), [])
     with store.reading() as reader:
-        assert reader.last_users(5) == []
+        assert reader.recent_users(5) == []
 
 
 def test_parts_add_up_whoever_wrote_what(store: Store) -> None:
@@ -124,9 +124,9 @@ def test_parts_add_up_whoever_wrote_what(store: Store) -> None:
             batch = Batch(transaction, part)
             if not part:
                 batch.add_slates([given])
-            batch.change_slates([answered(given, rewards)])
-            batch.settle()
+            batch.update_slates([answered(given, rewards)])
+            batch.write_sums()
 
     assert recent(store).rewards == [PeriodSums("lmdh", MINUTE, 1, 3, 1.75, {"x": 0.5})]
     with store.reading() as reader:
-        assert reader.wrong_sums(START) == 0
+        assert reader.count_wrong_sums(START) == 0

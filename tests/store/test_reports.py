@@ -18,7 +18,7 @@ NOW = 1_700_000_600.0
 
 def sums_of(store: Store) -> dict[str, PolicySums]:
     with store.reading() as reader:
-        assert reader.wrong_sums(NOW) == 0
+        assert reader.count_wrong_sums(NOW) == 0
         return {one.policy: one for one in reader.policy_sums()}
 
 
@@ -32,7 +32,7 @@ def test_counts_tell_what_there_is(store: Store) -> None:
     add_users(store, "bob")
     with store.batch() as batch:
         batch.add_slates([slate("01A"), slate("01B"), slate("01C")])
-        batch.change_slates([answered(slate("01B"), [1.0, None, None])])
+        batch.update_slates([answered(slate("01B"), [1.0, None, None])])
         batch.add_events([event()] * 4)
 
     with store.reading() as reader:
@@ -72,7 +72,7 @@ def test_a_list_that_changes_is_counted_as_it_is_by_now(store: Store) -> None:
         batch.add_slates([given])
     for rewards in ([1.0, None, None], [1.0, 0.25, None], [1.0, 0.25, 0.5]):
         with store.batch() as batch:
-            batch.change_slates([answered(given, rewards)])
+            batch.update_slates([answered(given, rewards)])
 
     assert sums_of(store)["lmdh"] == PolicySums(
         "lmdh", 1, 1, moments(int(1.75 * UNIT) // 3 / UNIT), {"cosine": moments(0.5)}
@@ -83,8 +83,8 @@ def test_a_list_that_is_given_and_answered_in_one_batch_counts_once(store: Store
     given = slate("01A", diversity={})
     with store.batch() as batch:
         batch.add_slates([given])
-        batch.change_slates([answered(given, [1.0, None, None])])
-        batch.change_slates([answered(given, [1.0, 0.5, None])])
+        batch.update_slates([answered(given, [1.0, None, None])])
+        batch.update_slates([answered(given, [1.0, 0.5, None])])
 
     assert sums_of(store)["lmdh"] == PolicySums("lmdh", 1, 1, moments(0.75), {})
 
@@ -99,7 +99,7 @@ def test_who_is_forgotten_leaves_the_sums_as_they_were(store: Store) -> None:
     add_users(store, "bob")
     with store.batch() as batch:
         batch.add_slates([slate("02A", "bob", diversity={"huge": 1e308})])
-        batch.change_slates([answered(slate("02A", "bob", diversity={"huge": 1e308}), [0.7] * 3)])
+        batch.update_slates([answered(slate("02A", "bob", diversity={"huge": 1e308}), [0.7] * 3)])
         batch.add_events([event("bob", "feedback"), event("bob", "close")])
     assert sums_of(store) != before
     with store.batch() as batch:
@@ -115,7 +115,7 @@ def test_who_is_replaced_in_one_batch_counts_as_what_they_became(store: Store) -
         batch.ensure_users([user("ada")])
         batch.add_slates([answered(slate("01A", "ada"), [0.3, None, 0.1])])
     with store.batch() as batch:
-        batch.change_slates([answered(slate("01A", "ada"), [0.3, 0.9, 0.1])])
+        batch.update_slates([answered(slate("01A", "ada"), [0.3, 0.9, 0.1])])
         batch.forget_user("ada")
         batch.ensure_users([user("ada")])
         batch.add_slates([answered(slate("01B", "ada", diversity={}), [0.5, None, None])])
@@ -161,7 +161,7 @@ def test_many_writers_at_once_lose_nothing(url: str) -> None:
                         batch.ensure_users([user(name)])
                     row = slate(f"{number}-{turn}", name, created=NOW)
                     batch.add_slates([row])
-                    batch.change_slates([answered(row, [0.5, None, None])])
+                    batch.update_slates([answered(row, [0.5, None, None])])
                 if turn % 4 == 3:
                     with mine.batch() as batch:
                         batch.forget_user(name)
@@ -170,7 +170,7 @@ def test_many_writers_at_once_lose_nothing(url: str) -> None:
         for done in [start(partial(write, number)) for number in range(4)]:
             done.result()
     with Store.open(url) as store, store.reading() as reader:
-        assert reader.wrong_sums(NOW) == 0
+        assert reader.count_wrong_sums(NOW) == 0
         assert reader.counts()["users"] == len(reader.all_users(None, 9))
 
 
@@ -182,9 +182,9 @@ def test_sums_that_are_wrong_are_found_and_put_right(store: Store) -> None:
         transaction.change("UPDATE sums SET sums = '{\"lists\":7}'")
         transaction.change("DELETE FROM user_sums")
     with store.reading() as reader:
-        assert reader.wrong_sums(NOW) == 3
+        assert reader.count_wrong_sums(NOW) == 3
     with store.batch() as batch:
-        batch.recount_sums(NOW)
+        batch.recompute_sums(NOW)
 
     assert sums_of(store) == before
 

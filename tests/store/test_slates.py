@@ -37,7 +37,7 @@ def test_change_keeps_what_can_change(store: Store) -> None:
     changed = answered(slate("01A"), [1.0, None, 0.5])._replace(closed=True)
 
     with store.batch() as batch:
-        batch.change_slates([changed._replace(policy="other", items=("x",), features=b"y", k=9)])
+        batch.update_slates([changed._replace(policy="other", items=("x",), features=b"y", k=9)])
 
     with store.reading() as reader:
         assert reader.slates(["01A", "01B"]) == {"01A": changed, "01B": slate("01B")}
@@ -49,7 +49,7 @@ def test_change_of_a_slate_that_is_gone_is_a_conflict(store: Store) -> None:
 
     gone = [answered(slate("01A"), [1.0]), slate("01B")]
     with pytest.raises(ConflictError, match=r"^1 of 2 slates do not exist: read them again$"):
-        in_one_batch(store, lambda batch: batch.change_slates(gone))
+        in_one_batch(store, lambda batch: batch.update_slates(gone))
 
     with store.reading() as reader:
         assert reader.slates(["01A"]) == {"01A": slate("01A")}
@@ -87,7 +87,7 @@ def test_owners_are_told_for_slates_that_there_are(store: Store) -> None:
     with store.batch() as batch:
         batch.add_slates([slate("01A", "ada"), slate("01B", "bob")])
 
-        assert batch.owners(["01B", "01A", "01X", "01A"]) == {"01A": "ada", "01B": "bob"}
+        assert batch.slate_owners(["01B", "01A", "01X", "01A"]) == {"01A": "ada", "01B": "bob"}
 
 
 def test_due_are_open_slates_whose_time_has_come(store: Store) -> None:
@@ -102,9 +102,9 @@ def test_due_are_open_slates_whose_time_has_come(store: Store) -> None:
             ]
         )
 
-        assert batch.due(20.5, 9) == [("01B", "bob"), ("01E", "ada")]
-        assert batch.due(1e12, 1) == [("01B", "bob")]
-        assert batch.due(9.9, 9) == []
+        assert batch.due_slates(20.5, 9) == [("01B", "bob"), ("01E", "ada")]
+        assert batch.due_slates(1e12, 1) == [("01B", "bob")]
+        assert batch.due_slates(9.9, 9) == []
 
-        batch.change_slates([slate("01B", closed=True)])
-        assert batch.due(25.0, 9) == [("01E", "ada")]
+        batch.update_slates([slate("01B", closed=True)])
+        assert batch.due_slates(25.0, 9) == [("01E", "ada")]

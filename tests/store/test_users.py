@@ -38,9 +38,9 @@ def test_any_text_is_an_id(store: Store, name: str) -> None:
         batch.add_events([event(name)])
 
     with store.batch() as batch:
-        assert batch.known_users([name, "nobody", name]) == {name}
+        assert batch.existing_users([name, "nobody", name]) == {name}
         assert list(batch.lock_users([name])) == [name]
-        assert batch.owners(["01A"]) == {"01A": name}
+        assert batch.slate_owners(["01A"]) == {"01A": name}
         assert [row.id for row in batch.history(name, 5)] == ["01A"]
         assert [row.user_id for row in batch.events(name, limit=5)] == [name]
         assert batch.forget_user(name)
@@ -58,8 +58,8 @@ def test_user_who_is_there_stays_as_they_are(store: Store) -> None:
 
 def test_asking_for_nobody_gives_nobody(store: Store) -> None:
     with store.batch() as batch:
-        assert (batch.users([]), batch.lock_users([]), batch.known_users([])) == ({}, {}, set())
-        assert (batch.slates([]), batch.owners([])) == ({}, {})
+        assert (batch.users([]), batch.lock_users([]), batch.existing_users([])) == ({}, {}, set())
+        assert (batch.slates([]), batch.slate_owners([])) == ({}, {})
 
 
 def test_many_users_are_found_at_once(store: Store) -> None:
@@ -110,7 +110,7 @@ def test_what_a_list_changes_is_saved_without_what_was_learnt(store: Store) -> N
     given = user(policy="mmr", state=None, shown=b"\x03", slates=4, created=1.0, changed=2.5)
 
     with store.batch() as batch:
-        batch.save_shown([given])
+        batch.save_seen_items([given])
 
     with store.reading() as reader:
         expected = user(shown=b"\x03", slates=4, version=1, changed=2.5)
@@ -121,7 +121,9 @@ def test_list_for_a_user_who_changed_meanwhile_is_a_conflict(store: Store) -> No
     add_users(store, "ada", "bob")
 
     with pytest.raises(ConflictError, match=r"^1 of 2 users changed since they were read: read"):
-        in_one_batch(store, lambda batch: batch.save_shown([user("bob"), user("ada", version=1)]))
+        in_one_batch(
+            store, lambda batch: batch.save_seen_items([user("bob"), user("ada", version=1)])
+        )
 
     with store.reading() as reader:
         assert reader.users(["ada", "bob"]) == {"ada": user("ada"), "bob": user("bob")}
@@ -130,7 +132,7 @@ def test_list_for_a_user_who_changed_meanwhile_is_a_conflict(store: Store) -> No
 def test_saving_nobody_changes_nothing(store: Store) -> None:
     with store.batch() as batch:
         batch.save_users([])
-        batch.save_shown([])
+        batch.save_seen_items([])
         batch.ensure_users([])
         assert batch.counts()["users"] == 0
 

@@ -94,7 +94,7 @@ def _wait_for_closing(database: Database) -> None:
     with Store.open(database.url, create=False) as store:
         while monotonic() < end:
             with store.reading() as reader:
-                if not reader.due(reader.head().now + 6.0, 1):
+                if not reader.due_slates(reader.head().now + 6.0, 1):
                     return
 
 

@@ -59,7 +59,7 @@ def _bucket(row: PeriodSums) -> dict[str, Any]:
 def _wishes(reader: Reader, snapshot: CatalogueSnapshot, experiment: Experiment) -> dict[str, Any]:
     """Return how the learnt weights of variety lie over users, by policy and distance."""
     learnt: dict[str, list[FloatArray]] = defaultdict(list)
-    for user in reader.users(reader.last_users(MOST_USERS)).values():
+    for user in reader.users(reader.recent_users(MOST_USERS)).values():
         if user.policy not in experiment.specs or user.state is None:
             continue
         try:

@@ -92,7 +92,7 @@ class Executor:
         if self._replica is not None:
             self._replica.beat()
         with self.store.reading() as reader:
-            due = reader.due(self.now(reader), MAX_BATCH)
+            due = reader.due_slates(self.now(reader), MAX_BATCH)
         outcomes = self([CloseSlate(slate) for slate, _user in due]) if due else []
         closed = sum(isinstance(one, dict) and one["closed"] for one in outcomes)
         return closed == MAX_BATCH
@@ -104,7 +104,7 @@ class Executor:
     def _drop_old_minutes(self, batch: Batch, now: float) -> None:
         """Drop old sums per minute, once an hour."""
         if now - self._minutes_dropped > _HOUR:
-            batch.drop_old_minutes(now)
+            batch.delete_old_sums(now)
             self._minutes_dropped = now
 
     def _check(self, head: Head) -> None:

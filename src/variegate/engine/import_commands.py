@@ -287,7 +287,7 @@ class ImportUsers:
         firsts = {name: self._first(entry) for name, entry in entries.items()}
         rows = {name: self._row(target, entries[name], line) for name, line in firsts.items()}
         # New users first, as every batch does: two that wait for each other would stand still.
-        new = rows.keys() - batch.known_users(rows)
+        new = rows.keys() - batch.existing_users(rows)
         batch.ensure_users([rows[name] for name in new])
         locked = batch.lock_users(rows)
         # Once users are locked nobody can give them an item that came a moment ago.
@@ -344,7 +344,7 @@ class ImportUsers:
             with self.file.located(number):
                 slates = [target.slate(one, user.id) for one in line.lists]
                 events = _events(line, user.id)
-                taken = sorted(batch.owners([row.id for row in slates]))
+                taken = sorted(batch.slate_owners([row.id for row in slates]))
                 if taken:
                     raise ConflictError(f"list {taken[0]!r} is here already, of another user")
             batch.add_slates(slates)
@@ -436,7 +436,7 @@ class ImportItems:
                 if known is not None and not self.replace:
                     raise ConflictError(f"item {line.id!r} is here already with other data")
             if known is not None:
-                batch.change_items([new])
+                batch.update_items([new])
             else:
                 batch.add_items([new])
                 size += row is None

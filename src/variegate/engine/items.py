@@ -57,7 +57,7 @@ class UpsertItems:
                 row, size = size, size + 1
             (changed if item in stored else added)[item] = ItemRow(row, item, False, data)
         batch.add_items(list(added.values()))
-        batch.change_items(list(changed.values()))
+        batch.update_items(list(changed.values()))
         later = new_snapshot(batch, executor)
         ids = [str(request["id"]) for request in self.items]
         return CommandResult({"items": ids}, partial(executor.live.install, later))
@@ -82,7 +82,7 @@ class RetireItem:
         if known is None:
             batch.add_items([ItemRow(row, self.item, True, None)])
         elif not known.retired:
-            batch.change_items([known._replace(retired=True)])
+            batch.update_items([known._replace(retired=True)])
         return CommandResult({"id": self.item, "retired": True})
 
 

@@ -136,7 +136,7 @@ class Priors:
         if now - row.turn < self._rules.prior_every_hours * HOUR:
             return False
         with self._store.batch() as batch:
-            return batch.take_turn(row.policy, row.turn, now)
+            return batch.claim_fit(row.policy, row.turn, now)
 
     def _now(self) -> float:
         if self._clock is not None:
@@ -254,7 +254,7 @@ def _iter_sums(store: Store, name: str, policy: Policy) -> Iterator[_Sums]:
     blank, after = policy.state(), ""
     while True:
         with store.reading() as reader:
-            page = reader.states(name, after, PAGE)
+            page = reader.user_states(name, after, PAGE)
         for _, data in page:
             sums = _parse_sums(data, blank)
             if sums is not None and sums.seen > 0:

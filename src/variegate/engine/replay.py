@@ -60,7 +60,7 @@ def iter_users(reader: Reader) -> Iterator[UserRow]:
 def iter_slates(reader: Reader, user: str) -> Iterator[SlateRow]:
     """Yield every list of a user, the oldest first."""
     after = ""
-    while page := reader.lists(user, after, _SLATE_PAGE):
+    while page := reader.user_slates(user, after, _SLATE_PAGE):
         yield from page
         after = page[-1].id
 
@@ -168,7 +168,7 @@ def check_states(
                 wrong.append(row.id)
             count += 1
             progress(count)
-        wrong_sums = reader.wrong_sums(time.time() if now is None else now)
+        wrong_sums = reader.count_wrong_sums(time.time() if now is None else now)
     return StateCheck(count, tuple(wrong), largest, wrong_sums)
 
 
@@ -236,7 +236,7 @@ class RecountSums:
 
     def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
         """Replace them all; no other transaction can write meanwhile."""
-        batch.recount_sums(executor.now(batch))
+        batch.recompute_sums(executor.now(batch))
         return CommandResult({})
 
 
@@ -285,7 +285,7 @@ def relearn(
         progress(done.users)
     with store.batch() as batch:
         batch.set_meta(RELEARNING, "")
-        batch.count_change()
+        batch.increment_items_revision()
     return done
 
 
@@ -313,7 +313,7 @@ def accept(store: Store, catalogue: Catalogue) -> bool:
         later = StoreCatalogue(base, catalogue.fingerprint)
         batch.set_meta(CATALOGUE, later.to_json())
         add_file_items(batch, catalogue, later)
-        batch.count_change()
+        batch.increment_items_revision()
         # Earlier lists were chosen from items with other data.
         batch.restart_item_history()
     return True
@@ -362,11 +362,11 @@ def _relearn_user(
     """
     ids: dict[int, str] = {}
     lists, dropped, after = done.lists, done.dropped, ""
-    while page := batch.lists(user.id, after, _RELEARN_SLATES):
+    while page := batch.user_slates(user.id, after, _RELEARN_SLATES):
         remade = [_remake_slate(row, makers.get(row.policy, policy)) for row in page]
         for row in page:
             ids |= zip(slate_rows(row).tolist(), row.items, strict=True)
-        batch.remake_slates([row for row, _ in remade])
+        batch.update_features([row for row, _ in remade])
         whole = sum(is_whole for _, is_whole in remade)
         lists, dropped, after = lists + whole, dropped + len(page) - whole, page[-1].id
     state = replay_user(batch, user.id, policy).state().to_bytes()

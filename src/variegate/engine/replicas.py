@@ -159,13 +159,13 @@ class Replica:
     def leave(self) -> None:
         """Remove this process and those that ended long ago."""
         with self._store.batch() as batch:
-            batch.drop_replicas(self._id, batch.head().now - 60 * EXPIRY_SECONDS)
+            batch.delete_replicas(self._id, batch.head().now - 60 * EXPIRY_SECONDS)
 
     def _joined(self) -> ReplicaRow | None:
         """Register this process, or return one that is in its way."""
         with self._store.batch() as batch:
             # Writing the entry first makes those who join at once wait for each other.
-            known = batch.exchange_meta(CONFIGURATION, self._configuration)
+            known = batch.swap_meta(CONFIGURATION, self._configuration)
             head = batch.head()
             if known is not None and known != self._configuration and not self._replace:
                 other = self._live_other(batch, head.now)

@@ -169,14 +169,14 @@ class UnitOfWork:
         if self._added:
             batch.add_slates(self._added)
         if self._changed_slates:
-            batch.change_slates([self._slates[slate] for slate in sorted(self._changed_slates)])
+            batch.update_slates([self._slates[slate] for slate in sorted(self._changed_slates)])
         if self._changed_terms:
-            batch.change_terms([self._slates[slate] for slate in sorted(self._changed_terms)])
+            batch.update_terms([self._slates[slate] for slate in sorted(self._changed_terms)])
         if self._events:
             batch.add_events(self._events)
         changed = [self._users[user] for user in sorted(self._changed_users)]
         batch.save_users([row for row in changed if self._is_more_than_shown(row)])
-        batch.save_shown([row for row in changed if not self._is_more_than_shown(row)])
+        batch.save_seen_items([row for row in changed if not self._is_more_than_shown(row)])
 
     def update_cache(self) -> None:
         """Cache the policies; call this after the commit."""
@@ -196,13 +196,13 @@ class UnitOfWork:
     ) -> tuple[dict[str, UserRow], set[str], dict[str, SlateRow]]:
         """Return all users, created where unknown, the ids of those created, and the slates."""
         batch, blanks, slates = self._batch, dict[str, UserRow](), dict[str, SlateRow]()
-        if batch.locks_all:
+        if batch.is_exclusive:
             slates = batch.slates(wanted, requests)
             owners = {row.user_id for row in slates.values()}
         else:
-            owners = set(batch.owners(wanted).values())
+            owners = set(batch.slate_owners(wanted).values())
             # New users first: otherwise two batches could deadlock on each other's.
-            blanks = self._create(named - batch.known_users(named))
+            blanks = self._create(named - batch.existing_users(named))
         users = batch.lock_users(named | owners)
         while absent := named - users.keys():  # another process forgot them in between
             blanks |= self._create(absent)
@@ -210,7 +210,7 @@ class UnitOfWork:
         # Another process may have created them first, and given them something.
         new = {user for user, blank in blanks.items() if users[user] == blank}
         # With other writers, a slate may still change until its user is locked.
-        return users, new, slates if batch.locks_all else batch.slates(wanted, requests)
+        return users, new, slates if batch.is_exclusive else batch.slates(wanted, requests)
 
     def _is_more_than_shown(self, row: UserRow) -> bool:
         """Whether more of a user changed than what a slate changes."""

@@ -45,8 +45,8 @@ class Batch(Reader):
     `ensure_users` and then `lock_users` once each, with all users that it will change; both go in
     the order of the ids.
 
-    Changes of slates, users and events update the running sums, which `settle` writes; queries of
-    the sums before that do not include the changes of this batch.
+    Changes of slates, users and events change the running sums, which `write_sums` writes. Queries
+    of the sums before that do not include the changes of this batch.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Batch(Reader):
         self._known_slates: dict[str, SlateRow] = {}
 
     @property
-    def locks_all(self) -> bool:
+    def is_exclusive(self) -> bool:
         """Whether nobody else can change anything during the batch, as in a file."""
         return not self._sql.has_parts
 
@@ -72,7 +72,7 @@ class Batch(Reader):
         ordered = sorted(rows, key=attrgetter("id"))
         self._sums.add_users(self._transaction.change_each(self._sql.add_user, ordered))
 
-    def known_users(self, ids: Iterable[str]) -> set[str]:
+    def existing_users(self, ids: Iterable[str]) -> set[str]:
         """Return which of the users exist, without reading their data."""
         wanted = self._ids("user", ids)
         if not wanted:
@@ -94,7 +94,7 @@ class Batch(Reader):
             self._sql.save_user, map(user_update, rows), rows, "users changed since they were read"
         )
 
-    def save_shown(self, rows: Sequence[UserRow]) -> None:
+    def save_seen_items(self, rows: Sequence[UserRow]) -> None:
         """Store what a new slate changes of users, whose states are as they were read.
 
         As `save_users`, but without writing the state, by far the largest part.
@@ -127,7 +127,7 @@ class Batch(Reader):
         self._known_slates |= found
         return found
 
-    def owners(self, slates: Iterable[str]) -> dict[str, str]:
+    def slate_owners(self, slates: Iterable[str]) -> dict[str, str]:
         """Return the users of the slates that exist, by the id of the slate."""
         wanted = self._ids("slate", slates)
         if not wanted:
@@ -145,7 +145,7 @@ class Batch(Reader):
         self._sums.add_slates(rows)
         self._known_slates.update((row.id, row) for row in rows)
 
-    def change_slates(self, rows: Sequence[SlateRow]) -> None:
+    def update_slates(self, rows: Sequence[SlateRow]) -> None:
         """Store the columns of slates that feedback and time can change.
 
         Raises ConflictError if any does not exist (any more).
@@ -157,13 +157,13 @@ class Batch(Reader):
             self._sums.change_slate(self._known_slates[row.id], row)
             self._known_slates[row.id] = row
 
-    def remake_slates(self, rows: Sequence[SlateRow]) -> None:
+    def update_features(self, rows: Sequence[SlateRow]) -> None:
         """Store what another catalogue changes of slates: `closed`, `features`, `propensities`."""
         check_ids("slate", [row.id for row in rows])
         values = map(features_update, rows)
         self._update(self._sql.update_features, values, rows, "slates do not exist")
 
-    def change_terms(self, rows: Sequence[SlateRow]) -> None:
+    def update_terms(self, rows: Sequence[SlateRow]) -> None:
         """Store the terms of slates; raises ConflictError if any does not exist."""
         check_ids("slate", [row.id for row in rows])
         values = ((to_json(row.terms), row.id) for row in rows)
@@ -177,18 +177,18 @@ class Batch(Reader):
         self._transaction.change_each(self._sql.add_event, map(pack_event, rows))
         self._sums.add_events(rows)
 
-    def drop_old_minutes(self, now: float) -> None:
+    def delete_old_sums(self, now: float) -> None:
         """Delete the running sums of single minutes that are too old to be queried at `now`."""
         self._sums.delete_before(now - MINUTES_KEPT)
 
-    def recount_sums(self, now: float) -> None:
+    def recompute_sums(self, now: float) -> None:
         """Recompute the running sums from the history; nobody else can write meanwhile.
 
         Single minutes are included as far back as they are kept at the time `now`.
         """
         recompute_sums(self._transaction, now)
 
-    def settle(self) -> None:
+    def write_sums(self) -> None:
         """Write the running sums; `Store.batch` calls this last."""
         self._sums.write()
 
@@ -198,7 +198,7 @@ class Batch(Reader):
         self._transaction.change_each(self._sql.add_item, map(pack_item, rows))
         self._record(rows)
 
-    def change_items(self, rows: Sequence[ItemRow]) -> None:
+    def update_items(self, rows: Sequence[ItemRow]) -> None:
         """Store changed items; raises ConflictError if a row with its id does not exist."""
         check_ids("item", [row.id for row in rows])
         self._update(self._sql.update_item, map(item_update, rows), rows, "items do not exist")
@@ -209,7 +209,7 @@ class Batch(Reader):
         check_ids("item", [row.id for row in rows])
         self._transaction.change(self._sql.delete_items)
         self._transaction.change_each(self._sql.add_item, map(pack_item, rows))
-        self.count_change()
+        self.increment_items_revision()
         self.restart_item_history()
 
     def restore_items(self, changes: Sequence[ItemChange], first: int) -> None:
@@ -232,7 +232,7 @@ class Batch(Reader):
         self._transaction.change(self._sql.delete_item_changes)
         self.set_meta(ITEMS_HISTORY, self._add_item_changes(self.items()))
 
-    def count_change(self) -> None:
+    def increment_items_revision(self) -> None:
         """Increment the revision of items, so that every process reads items and catalogue."""
         self._transaction.change(self._sql.increment_meta, ITEMS_REVISION)
 
@@ -242,7 +242,7 @@ class Batch(Reader):
         check_text("value", value)
         self._transaction.change(self._sql.set_meta, key, value)
 
-    def exchange_meta(self, key: str, value: str) -> str | None:
+    def swap_meta(self, key: str, value: str) -> str | None:
         """Set the entry `key` of the table `meta` and return its old value.
 
         Other batches that do so with the same key wait until this one ends.
@@ -261,7 +261,7 @@ class Batch(Reader):
         check_text("host", row.host)
         self._transaction.change(self._sql.save_replica, *row)
 
-    def drop_replicas(self, replica: str, before: float) -> None:
+    def delete_replicas(self, replica: str, before: float) -> None:
         """Delete a process that ends, and those whose last heartbeat is before a time."""
         self._transaction.change(self._sql.delete_replicas, replica, before)
 
@@ -289,9 +289,9 @@ class Batch(Reader):
         self._ensure_prior(row.policy)
         values = (row.version + 1, row.data, row.users, row.fitted, row.policy, row.version)
         self._update(self._sql.save_prior, [values], [row], "priors changed since they were read")
-        self.count_change()
+        self.increment_items_revision()
 
-    def take_turn(self, policy: str, last: float, now: float) -> bool:
+    def claim_fit(self, policy: str, last: float, now: float) -> bool:
         """Claim the scheduled fit of a prior; return False if another process did since `last`."""
         self._ensure_prior(policy)
         return self._transaction.change(self._sql.claim_fit, now, policy, last) > 0
@@ -303,7 +303,7 @@ class Batch(Reader):
     def _record(self, rows: Sequence[ItemRow]) -> None:
         """Increment the revision of items, and add the changed ones to the history under it."""
         if rows:
-            self.count_change()
+            self.increment_items_revision()
             self._add_item_changes(rows)
 
     def _add_item_changes(self, rows: Sequence[ItemRow]) -> str:

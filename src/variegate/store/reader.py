@@ -28,7 +28,7 @@ from variegate.store.rows import (
 from variegate.store.summaries import PolicySums, Recent, policy_sums, recent
 from variegate.store.sums import ALL_TIME, NO_POLICY, count_wrong_sums, minute_of, read_sums
 
-#: Maximum number of events that `last_users` looks at
+#: Maximum number of events that `recent_users` looks at
 MAX_RECENT_EVENTS: Final = 10_000
 
 
@@ -85,7 +85,7 @@ class Reader:
             rows = self._transaction.rows(self._sql.older_slates, user, before, limit)
         return [unpack_slate(row) for row in rows]
 
-    def lists(self, user: str, after: str, limit: int) -> list[SlateRow]:
+    def user_slates(self, user: str, after: str, limit: int) -> list[SlateRow]:
         """Return up to `limit` of a user's slates after the slate `after`, oldest first."""
         check_ids("user", (user,))
         check_ids("after", (after,))
@@ -157,7 +157,7 @@ class Reader:
         rows = self._transaction.rows(self._sql.priors)
         return {row[0]: PriorRow(*row) for row in rows}
 
-    def states(self, policy: str, after: str, limit: int) -> list[tuple[str, bytes]]:
+    def user_states(self, policy: str, after: str, limit: int) -> list[tuple[str, bytes]]:
         """Return ids and states of up to `limit` users of a policy that have a state.
 
         They come in the order of their ids, those after the id `after`.
@@ -176,7 +176,7 @@ class Reader:
             "events": of_all.get("events", 0),
         }
 
-    def due(self, now: float, limit: int) -> list[tuple[str, str]]:
+    def due_slates(self, now: float, limit: int) -> list[tuple[str, str]]:
         """Return ids and users of the open slates that are due to close, earliest first."""
         rows = self._transaction.rows(self._sql.due_slates, now, limit)
         return [(slate, user) for slate, user in rows]
@@ -207,11 +207,11 @@ class Reader:
         """
         return recent(self._transaction.rows(self._sql.sums_since, minute_of(since)), width)
 
-    def wrong_sums(self, now: float) -> int:
+    def count_wrong_sums(self, now: float) -> int:
         """Return how many of the running sums differ from the history as of a time."""
         return count_wrong_sums(self._transaction, now)
 
-    def last_users(self, limit: int) -> list[str]:
+    def recent_users(self, limit: int) -> list[str]:
         """Return the users of the last events, latest first; see `MAX_RECENT_EVENTS`."""
         rows = self._transaction.rows(self._sql.recent_users, MAX_RECENT_EVENTS)
         return list(dict.fromkeys(user for (user,) in rows))[:limit]

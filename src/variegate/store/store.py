@@ -94,7 +94,7 @@ class Store:
         with self._database.writing(timeout) as transaction:
             batch = Batch(transaction, self._part)
             yield batch
-            batch.settle()
+            batch.write_sums()
 
     @contextmanager
     def reading(self, *, timeout: float | None = None) -> Iterator[Reader]:
