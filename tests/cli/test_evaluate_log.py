@@ -221,7 +221,10 @@ def test_what_was_never_shown_is_not_guessed(place: Place, tmp_path: Path) -> No
     told = run("evaluate-log", "--log", path, "--catalogue", place.catalogue, "--policy", FIXED)
 
     assert "popular:popularity=[4, 1, 2, 3, 5]: the log has no list that it would show" in told
-    assert f"3 lists without candidates in the log: taken as chosen from all {ITEMS} items" in told
+    assert (
+        f"3 lists without candidates in the log: assumed to be chosen from all {ITEMS} items"
+        in told
+    )
     assert "all lists are one user's: the intervals are about that user only" in told
 
 
@@ -274,7 +277,7 @@ def test_lists_under_constraints_are_evaluated_under_the_same(memory: Place) -> 
     assert (value["lists"], value["effective_sample_size"]) == (18, pytest.approx(18))
     assert value["mean_weight"] == pytest.approx(1.0, abs=1e-12)
     assert notes == [
-        "3 lists of other lengths: learnt from only (--k evaluates them)",
+        "3 lists of other lengths: only learnt from (--k evaluates them)",
         TOO_FEW_USERS,
     ]
 
@@ -299,7 +302,7 @@ def test_a_policy_without_a_dial_is_evaluated_without(memory: Place) -> None:
 
     (value,) = evaluated(memory, "--policy", "mmr")["policies"].values()
 
-    assert "3 lists with a dial, which it does not take: evaluated without" in value["warnings"]
+    assert "3 lists with a dial, which it ignores" in value["warnings"]
 
 
 def changed_items(shop: Shop) -> None:
@@ -374,7 +377,7 @@ def test_lists_from_before_terms_are_learnt_from_only(memory: Place) -> None:
     assert (value["lists"], value["effective_sample_size"]) == (3, pytest.approx(3))
     assert notes[0] == (
         "3 lists: they do not record what they were chosen from, as older versions of the service "
-        "did not: learnt from only"
+        "did not: only learnt from"
     )
 
 
@@ -390,7 +393,7 @@ def test_lists_from_before_the_history_of_items_are_learnt_from_only(memory: Pla
     value, notes = noted(memory)
 
     assert value["lists"] == 3
-    assert notes[0] == "3 lists: the items of their time are not known: learnt from only"
+    assert notes[0] == "3 lists: the items of their time are not known: only learnt from"
 
 
 def test_lists_that_contradict_their_candidates_are_learnt_from_only(memory: Place) -> None:

@@ -11,14 +11,12 @@ from variegate.cli.open_store import of_a_service, served, settings_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from variegate.cli.output import Progress
     from variegate.engine.settings import Settings
     from variegate.evaluation.offpolicy import (
         Estimate,
         LogEvaluation,
         LoggedSlate,
         LogSource,
-        Question,
         UserLog,
     )
 
@@ -75,12 +73,11 @@ def evaluate_log(
         variegate evaluate-log --log shown.jsonl --catalogue shop.npz --policy lmdh --mix 0
     """
     from variegate.cli.output import plain_console, print_json, progress_bar
-    from variegate.evaluation.offpolicy import Question
 
     console, settings = plain_console(), settings_of(store, catalogue, config)
-    question = Question(policies or tuple(settings.policies.values()), **how)
-    with progress_bar(console, "Users") as (tell, _), _source(settings, file, question.k) as source:
-        found = _evaluate(source, question, out, tell)
+    how["policies"] = policies or tuple(settings.policies.values())
+    with progress_bar(console, "Users") as (tell, _), _source(settings, file, how["k"]) as source:
+        found = _evaluate(source, out, progress=tell, **how)
     if as_json:
         print_json(found.as_json())
     else:
@@ -106,21 +103,19 @@ def _source(settings: "Settings", file: str | None, k: int | None) -> "Iterator[
     yield LogSource(file, lambda: iter(logs), logging)
 
 
-def _evaluate(
-    source: "LogSource", question: "Question", out: str | None, tell: "Progress"
-) -> "LogEvaluation":
-    """Evaluate the log, and write it to `out` as JSON lines, completely or not at all."""
-    from variegate.evaluation.offpolicy import evaluate_log, line_of
+def _evaluate(source: "LogSource", out: str | None, **how: Any) -> "LogEvaluation":
+    """Evaluate the log, and write it to `out` as JSON lines, atomically."""
+    from variegate.evaluation.offpolicy import evaluate_log, slate_line
     from variegate.files import atomic_write
 
     if out is None:
-        return evaluate_log(source, question, progress=tell)
+        return evaluate_log(source, **how)
     with atomic_write(out) as lines:
 
-        def keep(log: "UserLog", given: "LoggedSlate") -> None:
-            lines.write(line_of(given, log.user).encode() + b"\n")
+        def write(log: "UserLog", logged: "LoggedSlate") -> None:
+            lines.write(slate_line(logged, log.user).encode() + b"\n")
 
-        return evaluate_log(source, question, keep=keep, progress=tell)
+        return evaluate_log(source, on_slate=write, **how)
 
 
 def _print(console: "Console", found: "LogEvaluation") -> None:

@@ -16,7 +16,7 @@ from variegate.engine.recommend import allowed_items, normalising_weights, witho
 from variegate.engine.replay import iter_events, iter_slates, iter_users
 from variegate.engine.terms import Terms, terms_of
 from variegate.errors import NotFoundError
-from variegate.evaluation.offpolicy import Lesson, LoggedSlate, LogSource, SlateTerms, UserLog
+from variegate.evaluation.offpolicy import LoggedSlate, LogSource, PolicyUpdate, SlateTerms, UserLog
 from variegate.model.gains import NORMALISERS, Normaliser
 from variegate.model.slate import Slate
 from variegate.policies import parse_policy
@@ -76,7 +76,7 @@ def _user_log(reader: Reader, user: str, items: _ItemHistory) -> UserLog:
         if event.slate_id in places:
             steps.append((_when(event, places, rows), event))
     lists: dict[str, LoggedSlate] = {}
-    found: list[LoggedSlate | Lesson] = []
+    found: list[LoggedSlate | PolicyUpdate] = []
     memory = _Memory()
     for _, step in sorted(steps, key=lambda one: one[0]):
         if isinstance(step, SlateRow):
@@ -88,7 +88,7 @@ def _user_log(reader: Reader, user: str, items: _ItemHistory) -> UserLog:
         elif step.kind == "withdraw":
             memory.withdraw(str(step.slate_id))
         elif step.body.get("taught") and step.slate_id in lists:
-            found.append(_lesson(lists[str(step.slate_id)], step))
+            found.append(_policy_update(lists[str(step.slate_id)], step))
     return UserLog(user, tuple(found))
 
 
@@ -167,12 +167,12 @@ def _candidates(snapshot: CatalogueSnapshot, terms: Terms, seen: IndexArray, k: 
     return allowed if terms.allow_repeats else without_seen(allowed, seen, k)[0]
 
 
-def _lesson(given: LoggedSlate, event: EventRow) -> Lesson:
+def _policy_update(given: LoggedSlate, event: EventRow) -> PolicyUpdate:
     rewards = np.zeros(len(given.slate))
     taught = {int(place): float(reward) for place, reward in event.body["taught"].items()}
     seen = np.array(sorted(taught), dtype=np.intp)
     rewards[seen] = [taught[place] for place in seen.tolist()]
-    return Lesson(given, rewards, seen)
+    return PolicyUpdate(given, rewards, seen)
 
 
 def _normaliser_of(row: SlateRow, slate: Slate) -> Normaliser:

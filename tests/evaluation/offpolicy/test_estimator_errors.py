@@ -18,8 +18,8 @@ LOG = made_log(cascading, 10, 0)
         (np.zeros((10, 2)), {}, r"`target` must have shape \(10, 3\), got \(10, 2\)"),
         (np.full((10, 3), 1.5), {}, "`target` must lie from 0 to 1, got 1.5"),
         (np.full((10, 3), np.nan), {}, "`target` must be finite, got nan"),
-        (np.zeros((10, 3)), {}, "down to position 0, and gives all of it the chance 0: no overlap"),
-        ([[1, 1, 0]] * 10, {}, "down to position 2, and gives all of it the chance 0: no overlap"),
+        (np.zeros((10, 3)), {}, "down to position 0, got 0 for all: no overlap"),
+        ([[1, 1, 0]] * 10, {}, "down to position 2, got 0 for all: no overlap"),
         (LOG.target, {"confidence": 1.5}, "`confidence` must be a number from 0 to 1, got 1.5"),
         (
             LOG.target,
@@ -43,7 +43,7 @@ def test_unknown_interval_is_refused() -> None:
 def test_one_list_is_too_few() -> None:
     log = slate_log([[0]], [[1]], [[0.5]])
 
-    with pytest.raises(InputError, match="at least 2 lists to go by, got 1"):
+    with pytest.raises(InputError, match="needs at least 2 lists, got 1"):
         sips(log, [[1.0]])
 
 
@@ -51,7 +51,7 @@ def test_one_list_is_too_few() -> None:
     ("target", "logging", "message"),
     [
         (0.5, 0.0, "`logging_marginals` must be greater than 0 for what was logged, got 0"),
-        (0.0, 0.5, "logged in position 0, and gives all of it the chance 0: no overlap"),
+        (0.0, 0.5, "in position 0, got 0 for all: no overlap"),
         (0.5, 1.5, "`logging_marginals` must lie from 0 to 1, got 1.5"),
     ],
 )

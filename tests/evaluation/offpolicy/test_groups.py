@@ -74,8 +74,8 @@ def test_a_users_own_lists_do_not_reach_their_model() -> None:
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        (["a"], r"`groups` must have 2 entries, one a list, got 1"),
-        (["a", "a"], r"at least 2 groups of lists to go by, got 1"),
+        (["a"], r"`groups` must have 2 entries, one per list, got 1"),
+        (["a", "a"], r"needs at least 2 groups of lists, got 1"),
     ],
 )
 def test_groups_that_cannot_be_are_refused(groups: list[str], message: str) -> None:

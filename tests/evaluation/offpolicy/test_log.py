@@ -185,7 +185,7 @@ def test_a_log_of_another_catalogue_is_not_written(tmp_path: Path) -> None:
         (([], [[0]], [[1]]), {}, r"`items` must have 2 axes, got shape \(0,\)"),
         ((np.zeros((0, 2)), [[0]], [[1]]), {}, "`items` must be at least one list of one item"),
         (([[0]], [[0, 0]], [[1]]), {}, r"`rewards` must have shape \(1, 1\) as the items"),
-        (([[0]], [[0]], [[1]]), {"seen": [[1]]}, "`seen` must be a mask, .* got int64"),
+        (([[0]], [[0]], [[1]]), {"seen": [[1]]}, "`seen` must be a mask with .* got int64"),
         (([[0]], [[0]], [[1]]), {"users": ["a", "b"]}, "`users` must have 1 entries, got 2"),
         (([[0]], [[0]], [[1]]), {"terms": [None] * 2}, "`terms` must have 1 entries, got 2"),
     ],

@@ -1,5 +1,7 @@
 """What limits an estimate is said where it does, and nowhere else."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,6 @@ from variegate.evaluation.offpolicy import (
     Estimate,
     LogEvaluation,
     LogSource,
-    Question,
     SlateTerms,
     evaluate_log,
     slate_log,
@@ -28,7 +29,7 @@ def uniform_lists(n: int, seed: int = 0) -> IndexArray:
 
 
 def evaluation(
-    lists: IndexArray, propensities: tuple[float, float] = (0.25, 1 / 3), **question: object
+    lists: IndexArray, propensities: tuple[float, float] = (0.25, 1 / 3), **options: Any
 ) -> LogEvaluation:
     """Return what `BACKWARDS` is worth by lists of which half of the positions were liked."""
     rewards = np.random.default_rng(1).integers(0, 2, lists.shape)
@@ -36,7 +37,7 @@ def evaluation(
     chances = np.tile(propensities, (len(lists), 1))
     log = slate_log(lists, rewards, chances, users=users)
     source = LogSource("here", lambda: iter(user_logs(log, ITEMS)))
-    return evaluate_log(source, Question([BACKWARDS], **question))  # type: ignore[arg-type]
+    return evaluate_log(source, [BACKWARDS], **options)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +121,7 @@ def test_each_list_has_its_own_candidates() -> None:
     log = slate_log(lists, lists == 1, [[0.5, 1.0]] * len(lists), terms=[free] * len(lists))
     source = LogSource("here", lambda: iter(user_logs(log, ITEMS)))
 
-    found = evaluate_log(source, Question([BACKWARDS], mix=0.0))
+    found = evaluate_log(source, [BACKWARDS], mix=0.0)
 
     (value,) = found.values
     assert value.mean_weight == pytest.approx(1.0)

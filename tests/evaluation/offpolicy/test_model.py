@@ -128,7 +128,7 @@ def test_lists_of_another_shape_are_refused() -> None:
     [
         (np.full((2, 2, 3), 1 / 3), r"a column for each item, at least 4, got \(2, 2, 3\)"),
         (np.full((2, 1, 5), 0.2), r"must have shape \(2, 2\)"),
-        (np.full((2, 2, 5), 0.3), "chances that add up to 1, got 1.5 in list 0, position 0"),
+        (np.full((2, 2, 5), 0.3), "probabilities that add up to 1, got 1.5 in list 0, position 0"),
         (np.full((2, 2, 4), 0.25), "a column for each of 5 items, got 4"),
     ],
 )

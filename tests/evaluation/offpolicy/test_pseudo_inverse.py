@@ -11,13 +11,13 @@ from variegate.arrays import FloatArray, IndexArray
 from variegate.errors import InputError
 from variegate.evaluation.offpolicy import (
     SlateLog,
-    mixed_pairs,
     pi,
     pi_weights_independent,
     pi_weights_uniform,
     rips,
     sips,
     slate_log,
+    slate_pairs,
     target_of_lists,
 )
 from variegate.evaluation.offpolicy.pseudo_inverse import SlatePairs
@@ -98,7 +98,7 @@ def test_pairs_are_those_of_all_lists(items: int, k: int, dial: Dial | None) -> 
     likely = np.array([slate_propensities(policy, one, MIX, dial=dial)[0].prod() for one in lists])
     shown = indicators(lists, items)
 
-    found = mixed_pairs(policy, k, MIX, dial=dial)
+    found = slate_pairs(policy, k, MIX, dial=dial)
 
     gamma = (shown * likely[:, None]).T @ shown
     np.testing.assert_allclose(found.joint, gamma, atol=1e-13)
@@ -110,7 +110,7 @@ def test_pairs_are_those_of_all_lists(items: int, k: int, dial: Dial | None) -> 
 def test_candidates_are_the_only_rows() -> None:
     free = np.array([True, False, True, True, True, False, True])
 
-    found = mixed_pairs(logging_policy(), K, MIX, free)
+    found = slate_pairs(logging_policy(), K, MIX, free)
 
     np.testing.assert_array_equal(found.rows, np.flatnonzero(free))
     np.testing.assert_allclose(found.marginals.sum(axis=1), 1.0)
@@ -118,8 +118,8 @@ def test_candidates_are_the_only_rows() -> None:
 
 @pytest.mark.parametrize("target_mix", [0.0, 0.2, 1.0])
 def test_the_expected_estimate_is_the_truth_if_lists_are_additive(target_mix: float) -> None:
-    target = mixed_pairs(far_policy(), K, target_mix).marginals
-    weights = weights_by_list(mixed_pairs(logging_policy(), K, MIX), target)
+    target = slate_pairs(far_policy(), K, target_mix).marginals
+    weights = weights_by_list(slate_pairs(logging_policy(), K, MIX), target)
 
     expected = float(chances() @ (weights * additive(LISTS).sum(axis=1)))
 
@@ -129,8 +129,8 @@ def test_the_expected_estimate_is_the_truth_if_lists_are_additive(target_mix: fl
 
 def test_the_expected_estimate_is_biased_if_items_interact() -> None:
     shown = far_policy().recommend(K).items
-    target = mixed_pairs(far_policy(), K, 0.0).marginals
-    weights = weights_by_list(mixed_pairs(logging_policy(), K, MIX), target)
+    target = slate_pairs(far_policy(), K, 0.0).marginals
+    weights = weights_by_list(slate_pairs(logging_policy(), K, MIX), target)
 
     expected = float(chances() @ (weights * interacting(LISTS).sum(axis=1)))
 
@@ -142,8 +142,8 @@ def test_the_expected_estimate_is_biased_if_items_interact() -> None:
 
 def test_weights_vary_far_less_than_those_of_whole_lists() -> None:
     shown = far_policy().recommend(K).items
-    target = mixed_pairs(far_policy(), K, 0.0).marginals
-    weights = weights_by_list(mixed_pairs(logging_policy(), K, MIX), target)
+    target = slate_pairs(far_policy(), K, 0.0).marginals
+    weights = weights_by_list(slate_pairs(logging_policy(), K, MIX), target)
     (rarest,) = chances()[(shown == LISTS).all(axis=1)]
 
     # The mean square of the weights; measured: 66 and 3,281.
@@ -152,8 +152,8 @@ def test_weights_vary_far_less_than_those_of_whole_lists() -> None:
 
 def test_estimates_of_many_logs_scatter_around_the_truth_as_they_say() -> None:
     policy, n = far_policy(), 300
-    target = mixed_pairs(policy, K, 0.0).marginals
-    pairs = mixed_pairs(logging_policy(), K, MIX)
+    target = slate_pairs(policy, K, 0.0).marginals
+    pairs = slate_pairs(logging_policy(), K, MIX)
     weights = weights_by_list(pairs, target)
     truth = float((target * WORTH).sum())
     found, theirs = [], []
@@ -171,8 +171,8 @@ def test_estimates_of_many_logs_scatter_around_the_truth_as_they_say() -> None:
 
 def test_the_variance_is_far_below_that_of_other_estimators() -> None:
     policy = far_policy()
-    target = mixed_pairs(policy, K, 0.0).marginals
-    weights = weights_by_list(mixed_pairs(logging_policy(), K, MIX), target)
+    target = slate_pairs(policy, K, 0.0).marginals
+    weights = weights_by_list(slate_pairs(logging_policy(), K, MIX), target)
     log, rows = drawn_log(0, 40_000)
     lists = target_of_lists(log, np.tile(policy.recommend(K).items, (len(log), 1)))
 
@@ -237,12 +237,12 @@ def test_weights_that_cannot_be_are_refused() -> None:
 def test_lists_that_are_too_many_are_refused() -> None:
     large = LMDH(Catalogue(range(60), np.random.default_rng(0).normal(size=(60, 2)), "cosine"))
 
-    with pytest.raises(InputError, match=r"2000 beginnings .*, got lists of 3 of 60: use rips"):
-        mixed_pairs(large, 3, 0.1)
+    with pytest.raises(InputError, match=r"2000 prefixes .*, got lists of 3 of 60: use rips"):
+        slate_pairs(large, 3, 0.1)
 
 
 def test_policies_that_draw_are_refused() -> None:
     policy = make_policy("lmdt", logging_policy().catalogue)
 
     with pytest.raises(InputError, match="must choose the same list every time, got lmdt"):
-        mixed_pairs(policy, 2, 0.1)
+        slate_pairs(policy, 2, 0.1)

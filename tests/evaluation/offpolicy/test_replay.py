@@ -7,7 +7,13 @@ import pytest
 
 from variegate import LMDH, Catalogue, Policy, Utility
 from variegate.errors import InputError
-from variegate.evaluation.offpolicy import Event, SlateLog, events_of, slate_log, unbiased_replay
+from variegate.evaluation.offpolicy import (
+    Event,
+    SlateLog,
+    slate_log,
+    unbiased_replay,
+    uniform_events,
+)
 from variegate.evaluation.simulation import SimulatedUser
 from variegate.policies import Popular, Uniform
 
@@ -27,9 +33,9 @@ def uniform_log(n: int, k: int, seed: int) -> SlateLog:
 
 
 def replayed_mean(make: Callable[[], Policy], rounds: int, seed: int, *, k: int, n: int) -> float:
-    events = events_of(uniform_log(n, k, seed), range(ITEMS))
+    events = uniform_events(uniform_log(n, k, seed), range(ITEMS))
     found = unbiased_replay(make(), events, rounds=rounds, rng=seed)
-    assert found.kept == rounds
+    assert found.matches == rounds
     return found.estimate().value
 
 
@@ -76,7 +82,7 @@ def test_replay_of_lists_agrees_with_playing_live() -> None:
 
 
 def test_replay_of_a_fixed_policy_finds_its_true_value() -> None:
-    events = events_of(uniform_log(2_000, 1, 0), range(ITEMS))
+    events = uniform_events(uniform_log(2_000, 1, 0), range(ITEMS))
 
     found = unbiased_replay(fixed(), events).estimate()
 
@@ -88,19 +94,19 @@ def test_replay_of_a_fixed_policy_finds_its_true_value() -> None:
 def test_first_positions_of_lists_are_single_items() -> None:
     log = uniform_log(2_000, 3, 1)
 
-    found = unbiased_replay(fixed(), events_of(log, range(ITEMS), positions=1))
+    found = unbiased_replay(fixed(), uniform_events(log, range(ITEMS), positions=1))
 
     first = log.items[:, 0] == 4
     assert found.events == 2_000
-    assert found.kept == first.sum()
+    assert found.matches == first.sum()
     np.testing.assert_array_equal(found.rewards[:, 0], log.rewards[first, 0])
 
 
 def test_about_one_event_in_as_many_as_there_are_items_is_kept() -> None:
-    found = unbiased_replay(learner(), events_of(uniform_log(2_000, 1, 2), range(ITEMS)))
+    found = unbiased_replay(learner(), uniform_events(uniform_log(2_000, 1, 2), range(ITEMS)))
 
     # Four standard errors of a share of 2,000.
-    assert found.kept / found.events == pytest.approx(1 / ITEMS, abs=4 * np.sqrt(0.16 / 2_000))
+    assert found.matches / found.events == pytest.approx(1 / ITEMS, abs=4 * np.sqrt(0.16 / 2_000))
 
 
 def test_other_events_teach_nothing() -> None:
@@ -127,9 +133,9 @@ def test_what_was_not_seen_teaches_nothing() -> None:
 
 
 def test_replay_stops_after_the_rounds_asked_for() -> None:
-    found = unbiased_replay(fixed(), events_of(uniform_log(500, 1, 3), range(ITEMS)), rounds=7)
+    found = unbiased_replay(fixed(), uniform_events(uniform_log(500, 1, 3), range(ITEMS)), rounds=7)
 
-    assert found.kept == 7
+    assert found.matches == 7
     assert found.events < 500
 
 
@@ -137,13 +143,13 @@ def test_choices_that_were_not_uniform_are_refused() -> None:
     log = slate_log([[0], [1]], [[0], [1]], [[0.2], [0.3]])
 
     with pytest.raises(InputError, match=r"uniform choices, 1 of 5 .* propensity 0.3 in list 1"):
-        events_of(log, range(ITEMS))
+        uniform_events(log, range(ITEMS))
 
 
 def test_no_match_is_said() -> None:
     events = [Event(np.arange(ITEMS), np.array([0]), np.array([1.0]))] * 3
 
-    with pytest.raises(InputError, match="must hold a choice of the policy's, got none in 3"):
+    with pytest.raises(InputError, match="must include a choice of the policy, got none in 3"):
         unbiased_replay(fixed(), events)
 
 
@@ -163,12 +169,12 @@ def test_what_was_shown_must_have_been_a_candidate() -> None:
 )
 def test_candidates_that_cannot_be_are_refused(candidates: list[float], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        events_of(uniform_log(3, 2, 0), candidates)
+        uniform_events(uniform_log(3, 2, 0), candidates)
 
 
 def test_candidates_may_be_a_mask() -> None:
     log = uniform_log(3, 2, 0)
 
-    by_mask, by_rows = events_of(log, [True] * ITEMS), events_of(log, range(ITEMS))
+    by_mask, by_rows = uniform_events(log, [True] * ITEMS), uniform_events(log, range(ITEMS))
 
     np.testing.assert_array_equal(by_mask[0].candidates, by_rows[0].candidates)

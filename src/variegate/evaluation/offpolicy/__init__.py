@@ -1,8 +1,8 @@
-"""What a policy would earn, from a log of what another one showed.
+"""Off-policy evaluation: the value of a policy, from a log of the lists of another one.
 
-For logs of uniformly random choices `unbiased_replay` lets even a policy that learns play;
-for logs with propensities the estimators value a fixed policy. Interaction replay, which the
-paper uses, is neither: it takes every item that a user did not rate for a rejection.
+For logs of uniformly random lists `unbiased_replay` evaluates policies that learn; for logs with
+propensities the estimators evaluate a fixed policy. Interaction replay, which the paper uses, is
+neither: it counts every item that a user did not rate as rejected.
 """
 
 from variegate.evaluation.offpolicy.estimators import (
@@ -22,13 +22,12 @@ from variegate.evaluation.offpolicy.log_evaluation import (
     LogEvaluation,
     LogSource,
     PolicyValue,
-    Question,
     evaluate_log,
 )
-from variegate.evaluation.offpolicy.log_file import line_of, log_line, read_log, write_log
+from variegate.evaluation.offpolicy.log_file import log_line, read_log, slate_line, write_log
 from variegate.evaluation.offpolicy.logs import (
-    Lesson,
     LoggedSlate,
+    PolicyUpdate,
     SlateLog,
     SlateTerms,
     UserLog,
@@ -37,23 +36,27 @@ from variegate.evaluation.offpolicy.logs import (
 )
 from variegate.evaluation.offpolicy.pseudo_inverse import (
     SlatePairs,
-    mixed_pairs,
     pi,
     pi_weights_independent,
     pi_weights_uniform,
+    slate_pairs,
 )
-from variegate.evaluation.offpolicy.replay import Event, Replayed, events_of, unbiased_replay
+from variegate.evaluation.offpolicy.replay import (
+    Event,
+    ReplayResult,
+    unbiased_replay,
+    uniform_events,
+)
 
 __all__ = [
     "Estimate",
     "Event",
-    "Lesson",
     "LogEvaluation",
     "LogSource",
     "LoggedSlate",
+    "PolicyUpdate",
     "PolicyValue",
-    "Question",
-    "Replayed",
+    "ReplayResult",
     "RewardModel",
     "SlateLog",
     "SlatePairs",
@@ -61,12 +64,9 @@ __all__ = [
     "UserLog",
     "cascade_dr",
     "evaluate_log",
-    "events_of",
     "gain_features",
     "iips",
-    "line_of",
     "log_line",
-    "mixed_pairs",
     "pi",
     "pi_weights_independent",
     "pi_weights_uniform",
@@ -75,10 +75,13 @@ __all__ = [
     "ridge_model",
     "rips",
     "sips",
+    "slate_line",
     "slate_log",
+    "slate_pairs",
     "target_of_distributions",
     "target_of_lists",
     "unbiased_replay",
+    "uniform_events",
     "user_logs",
     "write_log",
 ]

@@ -1,26 +1,26 @@
 """A log of lists as a file of JSON lines.
 
-One line a list, in the order shown::
+One line per list, in the order shown::
 
     {"user": "ann", "items": ["heat", "alien"], "propensities": [0.5, 0.25],
      "rewards": [1, 0], "seen": [true, true]}
 
 (on one line). `items` are ids, from the top of the list down; `propensities` the probability of
 each given those above it, greater than 0 and at most 1; `rewards` numbers from 0 to 1;
-`seen` which positions the user looked at, all if it is left out, and a reward is 0 where
-nothing was seen. `user` may be null or left out.
+`seen` which positions the user looked at, all if missing, and a reward is 0 where nothing was
+seen. `user` may be null or missing.
 
-These say what the list was chosen from, and each may be left out:
+These keys describe what the list was chosen from; each is optional:
 
 - `candidates`: the ids that could be chosen. Or `exclude`: the ids that could not, and
-  `catalogue_size`: how many items the catalogue had then (its first ones; all, if left out).
+  `catalogue_size`: how many items the catalogue had then (its first ones; all, if missing).
   Without these keys a list counts as chosen from all items of the catalogue. An empty list of
-  `candidates` says that they are not known: such a list is learnt from only.
+  `candidates` means that they are not known: such a list is not evaluated, only learnt from.
 - `mix`: the probability with which each position took a random candidate.
 - `dial`: the dial of the request, ``{"scale": 1.0, "floor": null, "ceiling": null}``.
 - `policy`: the name of the policy that chose the list.
 
-Other keys are ignored. So are blank lines.
+Other keys and blank lines are ignored.
 """
 
 import json
@@ -53,7 +53,7 @@ def log_line(
     """Return one list as a line of a log, without its line end.
 
     `terms` are any of `candidates`, `exclude`, `catalogue_size`, `mix`, `dial` and `policy`, as
-    the file has them; those that are None are left out.
+    in the file; None omits a key.
 
     Examples
     --------
@@ -63,20 +63,19 @@ def log_line(
     unknown = terms.keys() - set(_TERMS)
     if unknown:
         raise InputError(f"`terms` must be among {', '.join(_TERMS)}, got {min(unknown)!r}")
-    looked = [True] * len(items) if seen is None else [bool(mark) for mark in seen]
     entry: dict[str, Any] = {
         "user": user,
         "items": list(items),
-        "propensities": [float(chance) for chance in propensities],
+        "propensities": [float(probability) for probability in propensities],
         "rewards": [float(reward) for reward in rewards],
-        "seen": looked,
+        "seen": [True] * len(items) if seen is None else [bool(mark) for mark in seen],
         **{name: value for name, value in terms.items() if value is not None},
     }
     return json.dumps(entry, ensure_ascii=False, allow_nan=False)
 
 
 def write_log(path: str | Path, log: SlateLog, catalogue: Catalogue) -> None:
-    """Write a log whose rows are those of `catalogue`, whole or not at all."""
+    """Write a log whose rows are those of `catalogue`, atomically."""
     if log.items.max() >= len(catalogue):
         raise InputError(f"`log` must hold rows of {catalogue}, got row {log.items.max()}")
     with atomic_write(path) as file:
@@ -92,22 +91,21 @@ def write_log(path: str | Path, log: SlateLog, catalogue: Catalogue) -> None:
             file.write(line.encode() + b"\n")
 
 
-def line_of(given: LoggedSlate, user: str | None) -> str:
-    """Return a list as a line of a log, without its line end."""
-    chances = [] if given.propensities is None else given.propensities.tolist()
-    terms = given.terms if isinstance(given.terms, SlateTerms) else None
+def slate_line(logged: LoggedSlate, user: str | None) -> str:
+    """Return a logged list as a line of a log, without its line end."""
+    terms = logged.terms if isinstance(logged.terms, SlateTerms) else None
     return log_line(
-        given.slate.ids,
-        given.rewards.tolist(),
-        chances,
-        seen=given.seen.tolist(),
+        logged.slate.ids,
+        logged.rewards.tolist(),
+        [] if logged.propensities is None else logged.propensities.tolist(),
+        seen=logged.seen.tolist(),
         user=user,
-        **(_fields(terms, given.catalogue) or {"candidates": []}),
+        **(_fields(terms, logged.catalogue) or {"candidates": []}),
     )
 
 
 def _fields(terms: SlateTerms | None, catalogue: Catalogue) -> dict[str, Any]:
-    """Return the keys of a line that say what its list was chosen from, in the shorter form."""
+    """Return the keys that describe what a list was chosen from, in the shorter form."""
     if terms is None:
         return {}
     dial = terms.dial
@@ -129,15 +127,15 @@ def read_log(path: str | Path, catalogue: Catalogue, *, k: int | None = None) ->
     Parameters
     ----------
     catalogue
-        Knows the items: the log's rows are its rows.
+        The items; the log has its rows.
     k
-        Take the lists of this length and pass over the others; if not given, all lists must
-        be as long as the first.
+        Read the lists of this length and skip the others; if not given, all lists must be as
+        long as the first.
     """
     lines: list[int] = []
     lists: list[dict[str, Any]] = []
     for number, entry in _entries(path):
-        shown = _checked(entry, f"{path}:{number}", catalogue)
+        shown = _check_entry(entry, f"{path}:{number}", catalogue)
         length = len(shown["items"])
         if k is not None and length != k:
             continue
@@ -151,9 +149,9 @@ def read_log(path: str | Path, catalogue: Catalogue, *, k: int | None = None) ->
     if not lists:
         raise DataError(f"{path}: no lists" + ("" if k is None else f" of {k} items"))
     try:
-        return _joined(lists)
+        return _join(lists)
     except InputError:
-        # All at once is fast; one by one tells which line it was.
+        # All at once is fast; one by one finds the line.
         for number, shown in zip(lines, lists, strict=True):
             _check_alone(shown, f"{path}:{number}")
         raise
@@ -164,19 +162,19 @@ def _entries(path: str | Path) -> Iterator[tuple[int, Any]]:
         with Path(path).open("rb") as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
-                    yield number, _parsed(line, f"{path}:{number}")
+                    yield number, _parse(line, f"{path}:{number}")
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _parsed(line: bytes, where: str) -> Any:
+def _parse(line: bytes, where: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{where}: not a line of JSON: {error}") from None
 
 
-def _checked(entry: Any, where: str, catalogue: Catalogue) -> dict[str, Any]:
+def _check_entry(entry: Any, where: str, catalogue: Catalogue) -> dict[str, Any]:
     """Return the entry with rows for ids and every column of the list's length."""
     if not isinstance(entry, Mapping):
         raise DataError(f"{where}: must be an object, got {type(entry).__name__}")
@@ -257,12 +255,12 @@ def _check_column(name: str, values: Any, length: int, where: str) -> None:
 
 def _check_alone(shown: Mapping[str, Any], where: str) -> None:
     try:
-        _joined([shown])
+        _join([shown])
     except InputError as error:
         raise DataError(f"{where}: {error}") from None
 
 
-def _joined(lists: Sequence[Mapping[str, Any]]) -> SlateLog:
+def _join(lists: Sequence[Mapping[str, Any]]) -> SlateLog:
     columns = {
         name: [shown[name] for shown in lists] for name in ("items", *_COLUMNS, "user", "terms")
     }

@@ -1,4 +1,4 @@
-"""Policies that learn along a log as it was, and how likely each was to show its lists."""
+"""Policies that learn from a log as it was recorded, and their probabilities of its lists."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,9 +10,9 @@ import numpy as np
 from variegate.arrays import FloatArray, IndexArray
 from variegate.errors import InputError, StateError
 from variegate.evaluation.offpolicy.logs import (
-    Lesson,
     LoggedSlate,
-    Obstacle,
+    PolicyUpdate,
+    SkipReason,
     SlateLog,
     SlateTerms,
     UserLog,
@@ -21,7 +21,7 @@ from variegate.evaluation.offpolicy.logs import (
 from variegate.evaluation.offpolicy.pseudo_inverse import (
     SlatePairs,
     is_enumerable,
-    mixed_pairs,
+    slate_pairs,
     uniform_weight,
 )
 from variegate.model.catalogue import Catalogue
@@ -40,11 +40,11 @@ class ReplayOptions:
     Parameters
     ----------
     k
-        The length of the lists that are evaluated; others are learnt from only.
+        The length of the lists to evaluate; the others are only learnt from.
     mix
         The share of random items in the policies' lists; None: as in each logged list.
     estimator
-        What is computed for each list depends on it.
+        It determines what is computed for each list.
     logging
         The policies that made the log by their names, for `pi`.
     """
@@ -55,40 +55,40 @@ class ReplayOptions:
     logging: Mapping[str, PolicySpec] = field(default_factory=dict)
 
     def mix_of(self, terms: SlateTerms) -> float:
-        """Return the share of random items in the policies' lists in place of this one."""
+        """Return the share of random items in the policies' lists, in place of the logged one."""
         return (terms.mix or 0.0) if self.mix is None else self.mix
 
 
 @dataclass(eq=False)
 class Trial:
-    """One policy along the log; all lists have one entry for each evaluated list."""
+    """One policy on the log; all lists have one entry for each evaluated list."""
 
     spec: PolicySpec
     #: The probability of each logged item given those above it, (K,)
-    chances: list[FloatArray] = field(default_factory=list)
-    #: For `dr`: features of the logged items, and their mean over the policy's choice, (K, p)
+    probabilities: list[FloatArray] = field(default_factory=list)
+    #: For `dr`: features of the logged items, and their means over the policy's choice, (K, p)
     taken: list[FloatArray] = field(default_factory=list)
     means: list[FloatArray] = field(default_factory=list)
     #: For `pi`
     weights: list[float] = field(default_factory=list)
     #: Lists that it could not learn from, since another kind of policy made them
-    unlearnt: int = 0
-    #: Lists that were made under a dial, which it does not take
-    without_dial: int = 0
-    #: For policies that draw: the same log gives the same result
+    n_not_learnt: int = 0
+    #: Lists with a dial, which it does not take
+    n_without_dial: int = 0
+    #: For stochastic policies: the same log gives the same result
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
 
 @dataclass(frozen=True, eq=False)
 class ReplayedLog:
-    """The lists that are evaluated, and what each policy makes of them."""
+    """The lists that are evaluated, and the trial of each policy."""
 
     log: SlateLog
-    #: Whose each list is
+    #: The user of each list
     groups: tuple[str, ...]
     trials: tuple[Trial, ...]
-    #: How many lists were learnt from only, by what stood against their evaluation
-    obstacles: Counter[Obstacle]
+    #: How many lists are not evaluated, only learnt from, by reason
+    skipped: Counter[SkipReason]
 
 
 def replay_log(
@@ -96,23 +96,23 @@ def replay_log(
     specs: Sequence[PolicySpec],
     options: ReplayOptions,
     progress: Callable[[int], None] = lambda _done: None,
-) -> ReplayedLog | Counter[Obstacle]:
-    """Let each policy learn along each user's log; return the obstacles if no list is evaluable."""
+) -> ReplayedLog | Counter[SkipReason]:
+    """Replay each user's log with each policy; return the reasons if no list can be evaluated."""
     trials = tuple(Trial(spec) for spec in specs)
     evaluated: list[tuple[LoggedSlate, _Evaluated]] = []
     users: list[str | None] = []
-    obstacles: Counter[Obstacle] = Counter()
+    skipped: Counter[SkipReason] = Counter()
     for done, log in enumerate(logs, start=1):
-        found = _evaluable(log, options, obstacles)
+        found = _evaluable(log, options, skipped)
         evaluated += found.items()
         users += [log.user] * len(found)
         for trial in trials:
-            _follow(trial, log, found, options)
+            _replay(trial, log, found, options)
         progress(done)
     if not evaluated:
-        return obstacles
+        return skipped
     groups = tuple(f"#{at}" if user is None else f"={user}" for at, user in enumerate(users))
-    return ReplayedLog(_joined(evaluated, users), groups, trials, obstacles)
+    return ReplayedLog(_join(evaluated, users), groups, trials, skipped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,30 +127,30 @@ class _Evaluated:
 
 
 def _evaluable(
-    log: UserLog, options: ReplayOptions, obstacles: Counter[Obstacle]
+    log: UserLog, options: ReplayOptions, skipped: Counter[SkipReason]
 ) -> dict[LoggedSlate, _Evaluated]:
-    """Return the lists of a user to evaluate, and count those that cannot be."""
+    """Return the lists of a user to evaluate, and count the others that have propensities."""
     found: dict[LoggedSlate, _Evaluated] = {}
     is_pi = options.estimator == "pi"
     learners = {name: _Learner(spec) for name, spec in options.logging.items() if is_pi}
     for step in log.steps:
-        if isinstance(step, Lesson):
+        if isinstance(step, PolicyUpdate):
             for learner in learners.values():
                 learner.learn(step)
-        elif step.answered and step.propensities is not None and len(step.slate) == options.k:
+        elif step.has_feedback and step.propensities is not None and len(step.slate) == options.k:
             one = _with_terms(step, step.propensities)
             if is_pi and isinstance(one, _Evaluated):
                 one = _with_inverse(one, step.catalogue, learners)
             if isinstance(one, _Evaluated):
                 found[step] = one
             else:
-                obstacles[one] += 1
+                skipped[one] += 1
     return found
 
 
-def _with_terms(given: LoggedSlate, propensities: FloatArray) -> _Evaluated | Obstacle:
-    """Return a list with what it was chosen from, unless its propensities contradict that."""
-    terms, items = given.terms, given.slate.items
+def _with_terms(logged: LoggedSlate, propensities: FloatArray) -> _Evaluated | SkipReason:
+    """Return a list with its terms, unless its propensities contradict them."""
+    terms, items = logged.terms, logged.slate.items
     if not isinstance(terms, SlateTerms):
         return terms
     left = int(np.count_nonzero(terms.candidates)) - np.arange(len(items))
@@ -165,8 +165,8 @@ def _with_terms(given: LoggedSlate, propensities: FloatArray) -> _Evaluated | Ob
 
 def _with_inverse(
     one: _Evaluated, catalogue: Catalogue, learners: Mapping[str, "_Learner"]
-) -> _Evaluated | Obstacle:
-    """Return a list with Gamma^+ 1_s, which takes the policy that chose it."""
+) -> _Evaluated | SkipReason:
+    """Return a list with Gamma^+ 1_s, which requires the policy that chose it."""
     terms, k = one.terms, len(one.items)
     count = int(np.count_nonzero(terms.candidates))
     if _are_close(one.propensities, 1.0 / (count - np.arange(k))):
@@ -183,7 +183,7 @@ def _with_inverse(
         slate_propensities(policy, one.items, *how, dial=terms.dial)[0], one.propensities
     ):
         return "no policy"
-    return replace(one, inverse=mixed_pairs(policy, k, *how, terms.dial).solution(one.items))
+    return replace(one, inverse=slate_pairs(policy, k, *how, terms.dial).solution(one.items))
 
 
 def _are_close(ours: FloatArray, theirs: FloatArray) -> bool:
@@ -191,15 +191,15 @@ def _are_close(ours: FloatArray, theirs: FloatArray) -> bool:
 
 
 class _Learner:
-    """A policy that learns from one user's log, over the items of any time."""
+    """A policy that learns from one user's log while the catalogue changes."""
 
     def __init__(self, spec: PolicySpec) -> None:
         self._spec = spec
         self._policy: Policy | None = None
-        self._lessons: list[Lesson] = []
+        self._updates: list[PolicyUpdate] = []
 
     def at(self, catalogue: Catalogue) -> Policy:
-        """Return the policy with what it has learnt, over these items."""
+        """Return the policy in its current state, for these items."""
         before = self._policy
         if before is not None and before.catalogue is catalogue:
             return before
@@ -209,43 +209,43 @@ class _Learner:
         self._policy = policy
         return policy
 
-    def learn(self, lesson: Lesson) -> bool:
+    def learn(self, update: PolicyUpdate) -> bool:
         """Learn from a list; return False where this kind of policy cannot."""
-        catalogue, now = lesson.given.catalogue, self._policy
+        catalogue, now = update.logged.catalogue, self._policy
         # Items keep their rows, so a larger catalogue has every list of a smaller one.
         if now is not None and len(now.catalogue) >= len(catalogue):
             catalogue = now.catalogue
         policy = self.at(catalogue)
-        if not _learnt(policy, lesson):
+        if not _learn(policy, update):
             return False
-        self._lessons.append(lesson)
+        self._updates.append(update)
         return True
 
     def _move(self, before: Policy, policy: Policy) -> None:
         try:
             policy.restore(before.state())
         except StateError:
-            # What it learnt is kept by rows that these items do not have.
-            for lesson in self._lessons:
-                _learnt(policy, lesson)
+            # Its state has rows that these items do not have.
+            for update in self._updates:
+                _learn(policy, update)
 
 
-def _learnt(policy: Policy, lesson: Lesson) -> bool:
-    slate = lesson.given.slate_for(policy.normaliser)
+def _learn(policy: Policy, update: PolicyUpdate) -> bool:
+    slate = update.logged.slate_for(policy.normaliser)
     try:
-        policy.update(slate, lesson.rewards, lesson.seen)
+        policy.update(slate, update.rewards, update.seen)
     except InputError:
         return False
     return True
 
 
-def _follow(
+def _replay(
     trial: Trial, log: UserLog, lists: Mapping[LoggedSlate, _Evaluated], options: ReplayOptions
 ) -> None:
     learner = _Learner(trial.spec)
     for step in log.steps:
-        if isinstance(step, Lesson):
-            trial.unlearnt += not learner.learn(step)
+        if isinstance(step, PolicyUpdate):
+            trial.n_not_learnt += not learner.learn(step)
         elif step in lists:
             _evaluate(trial, learner.at(step.catalogue), lists[step], options)
 
@@ -253,14 +253,16 @@ def _follow(
 def _evaluate(trial: Trial, policy: Policy, one: _Evaluated, options: ReplayOptions) -> None:
     mix, free, dial = options.mix_of(one.terms), one.terms.candidates, one.terms.dial
     if dial is not None and not policy.takes_dial:
-        trial.without_dial += 1
+        trial.n_without_dial += 1
         dial = None
     if options.estimator == "pi":
-        target = mixed_pairs(policy, len(one.items), mix, free, dial)
+        target = slate_pairs(policy, len(one.items), mix, free, dial)
         trial.weights.append(_pi_weight(one, target))
         return
-    chances, choices = slate_propensities(policy, one.items, mix, free, rng=trial.rng, dial=dial)
-    trial.chances.append(chances)
+    probabilities, choices = slate_propensities(
+        policy, one.items, mix, free, rng=trial.rng, dial=dial
+    )
+    trial.probabilities.append(probabilities)
     if options.estimator == "dr":
         rows = np.flatnonzero(free)
         gains = Gains(policy.catalogue, rows, len(one.items), "none")
@@ -280,7 +282,7 @@ def _pi_weight(one: _Evaluated, target: SlatePairs) -> float:
 def _features(
     gains: Gains, items: IndexArray, choices: IndexArray, mix: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return (1, z, x) of each logged item, and its mean over what the policy would put there."""
+    """Return (1, z, x) of each logged item, and its mean over the policy's choice."""
     taken, means, left = [], [], np.ones(len(gains.z), dtype=np.bool_)
     for item, choice in zip(items.tolist(), choices.tolist(), strict=True):
         table = np.hstack([np.ones((len(left), 1)), gains.z, gains.x])
@@ -291,13 +293,11 @@ def _features(
     return np.array(taken), np.array(means)
 
 
-def _joined(
-    lists: Sequence[tuple[LoggedSlate, _Evaluated]], users: Sequence[str | None]
-) -> SlateLog:
+def _join(lists: Sequence[tuple[LoggedSlate, _Evaluated]], users: Sequence[str | None]) -> SlateLog:
     return slate_log(
         [one.items for _, one in lists],
-        [given.rewards for given, _ in lists],
+        [logged.rewards for logged, _ in lists],
         [one.propensities for _, one in lists],
-        seen=[given.seen for given, _ in lists],
+        seen=[logged.seen for logged, _ in lists],
         users=users,
     )

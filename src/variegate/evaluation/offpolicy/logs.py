@@ -1,4 +1,4 @@
-"""Lists that were shown, how likely they were, and what they earned."""
+"""Logs of shown lists: as arrays for the estimators, and user by user for policies that learn."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +14,13 @@ from variegate.model.gains import Normaliser, normalising_factors
 from variegate.model.slate import Slate, slate_of
 from variegate.policies import Dial
 
-#: Up to here a float is a whole number to the last digit.
-LARGEST_ROW: Final = 2.0**53
+#: Up to here every whole number is a float.
+MAX_ROW: Final = 2.0**53
+
+#: Why a list cannot be evaluated though it has propensities and feedback: it does not record what
+#: it was chosen from; the items of its time are not known; its propensities contradict what it
+#: records. And for `pi`: the policy that chose it is not known, or could show too many lists.
+SkipReason = Literal["no terms", "no items", "contradiction", "no policy", "too many"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,25 +41,25 @@ class SlateTerms:
 
 @dataclass(frozen=True, eq=False)
 class SlateLog:
-    """n lists of K items as a logging policy showed them; `slate_log` makes one.
+    """n lists of K items that a logging policy showed; `slate_log` makes one.
 
-    A propensity is the chance with which the logging policy put this item in this position,
-    given the items above it: a list's own chance is the product of its propensities. A
-    policy that never draws has none, so nothing can be learnt of others from its log.
+    A propensity is the probability with which the logging policy put this item in this position,
+    given the items above it: the probability of a list is the product of its propensities. A
+    deterministic policy has none, so its log says nothing about other policies.
 
-    A position that the user did not look at earned 0: what is estimated is what a list
-    earns, and nobody clicks what they do not see.
+    The reward of a position that the user did not look at is 0: estimates are about the rewards
+    of whole lists, and nobody clicks what they do not see.
     """
 
     #: Rows of the catalogue, distinct within a list, (n, K)
     items: IndexArray
-    #: What each position earned, from 0 to 1, (n, K)
+    #: The reward of each position, from 0 to 1, (n, K)
     rewards: FloatArray
-    #: Chance of the item given those above it, greater than 0, (n, K)
+    #: Probability of the item given those above it, greater than 0, (n, K)
     propensities: FloatArray
     #: Positions that the user looked at, (n, K)
     seen: MaskArray
-    #: Whom each list was shown to; None where that is not known, (n,)
+    #: The user of each list, None if not known, (n,)
     users: tuple[str | None, ...]
     #: What each list was chosen from; None where the log does not record it, (n,)
     terms: tuple[SlateTerms | None, ...] = ()
@@ -83,21 +88,16 @@ class SlateLog:
 
     @property
     def totals(self) -> FloatArray:
-        """What each list earned, (n,)."""
+        """The total reward of each list, (n,)."""
         total: FloatArray = self.rewards.sum(axis=1)
         return total
 
     def _check_values(self) -> None:
-        chance = self.propensities
-        _check_all(
-            (chance > 0) & (chance <= 1), "propensities", "be greater than 0 and at most 1", chance
-        )
-        _check_all(
-            (self.rewards >= 0) & (self.rewards <= 1), "rewards", "lie from 0 to 1", self.rewards
-        )
-        _check_all(
-            self.seen | (self.rewards == 0), "rewards", "be 0 where nothing was seen", self.rewards
-        )
+        propensities, rewards = self.propensities, self.rewards
+        is_probability = (propensities > 0) & (propensities <= 1)
+        _check_all(is_probability, "propensities", "be greater than 0 and at most 1", propensities)
+        _check_all((rewards >= 0) & (rewards <= 1), "rewards", "lie from 0 to 1", rewards)
+        _check_all(self.seen | (rewards == 0), "rewards", "be 0 where nothing was seen", rewards)
         _check_all(self.items >= 0, "items", "be rows from 0", self.items)
         ordered = np.sort(self.items, axis=1)
         repeats = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
@@ -118,7 +118,7 @@ def slate_log(
     users: Sequence[str | None] | None = None,
     terms: Sequence[SlateTerms | None] = (),
 ) -> SlateLog:
-    """Return the log of these lists, one a row; all positions count as seen, if not given.
+    """Return the log of these lists, one per row; by default all positions are seen.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def slate_log(
     (2, 2, array([1., 0.]))
     """
     numbers = check_numbers("items", items, ndim=2)
-    if (numbers % 1 != 0).any() or (numbers > LARGEST_ROW).any():
+    if (numbers % 1 != 0).any() or (numbers > MAX_ROW).any():
         raise InputError("`items` must hold row numbers: catalogue.rows(ids) turns ids into them")
     rows = numbers.astype(np.intp)
     return SlateLog(
@@ -143,7 +143,7 @@ def slate_log(
 def _as_mask(seen: ArrayLike) -> MaskArray:
     array = np.asarray(seen)
     if array.dtype != np.bool_:
-        raise InputError(f"`seen` must be a mask, one yes or no a position, got {array.dtype}")
+        raise InputError(f"`seen` must be a mask with one boolean per position, got {array.dtype}")
     return array
 
 
@@ -156,32 +156,26 @@ def _check_all(right: MaskArray, name: str, rule: str, values: FloatArray | Inde
         )
 
 
-#: Why a list cannot be evaluated though it has propensities and feedback: it does not record what
-#: it was chosen from; the items of its time are not known; its propensities contradict what it
-#: records. And for `pi`: the policy that chose it is not known, or could show too many lists.
-Obstacle = Literal["no terms", "no items", "contradiction", "no policy", "too many"]
-
-
 @dataclass(frozen=True, eq=False)
 class LoggedSlate:
-    """A list that a user was given.
+    """A list that was shown to a user.
 
-    A position without a reward was not seen, and earned 0.
+    A position without feedback was not seen, and its reward is 0.
     """
 
     slate: Slate
     #: How the distances in `slate` are scaled
     normaliser: Normaliser
     propensities: FloatArray | None
-    #: What each position earned, (K,)
+    #: The reward of each position, (K,)
     rewards: FloatArray
     seen: MaskArray
     #: Whether there is any feedback on the list
-    answered: bool
-    #: The items as they were when the list was given, or as they are now if that is not known
+    has_feedback: bool
+    #: The items as of the time of the list, or as of now if that is not known
     catalogue: Catalogue
     #: What it was chosen from, or why that is not known
-    terms: SlateTerms | Obstacle
+    terms: SlateTerms | SkipReason
 
     def slate_for(self, normaliser: Normaliser) -> Slate:
         """Return the list with its distances scaled as a policy with this normaliser does."""
@@ -194,33 +188,33 @@ class LoggedSlate:
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
-    """What was learnt from a list, at some time after it was given."""
+class PolicyUpdate:
+    """Feedback on a list that was learnt from, at some time after the list was shown."""
 
-    given: LoggedSlate
+    logged: LoggedSlate
     rewards: FloatArray
     #: The positions that were learnt from
     seen: IndexArray
 
 
-Step: TypeAlias = LoggedSlate | Lesson
+Step: TypeAlias = LoggedSlate | PolicyUpdate
 
 
 @dataclass(frozen=True, eq=False)
 class UserLog:
-    """All that happened to one user, in order."""
+    """The lists and updates of one user, in order."""
 
-    #: None where it is not known whom a list was for
+    #: None if not known
     user: str | None
     steps: tuple[Step, ...]
 
     def slates(self) -> Iterator[LoggedSlate]:
-        """Give the lists in their order."""
+        """Yield the lists in their order."""
         return (step for step in self.steps if isinstance(step, LoggedSlate))
 
 
 def user_logs(log: SlateLog, catalogue: Catalogue) -> list[UserLog]:
-    """Return the lists of a log by user; each list is learnt from before the next is given.
+    """Return the lists of a log by user; each list is learnt from before the next is shown.
 
     A list without terms counts as chosen from all items of the catalogue.
     """
@@ -230,17 +224,12 @@ def user_logs(log: SlateLog, catalogue: Catalogue) -> list[UserLog]:
     return [_user_log(log, numbers, catalogue) for numbers in numbers_of.values()]
 
 
-def _terms_of(log: SlateLog, number: int) -> SlateTerms | Obstacle | None:
-    terms = log.terms[number] if log.terms else None
-    return terms if terms is None or terms.candidates.any() else "no terms"
-
-
 def _user_log(log: SlateLog, numbers: list[int], catalogue: Catalogue) -> UserLog:
-    every = SlateTerms(np.ones(len(catalogue), dtype=np.bool_), is_assumed=True)
+    all_items = SlateTerms(np.ones(len(catalogue), dtype=np.bool_), is_assumed=True)
     steps: list[Step] = []
     for number in numbers:
         items, seen = log.items[number], log.seen[number]
-        given = LoggedSlate(
+        logged = LoggedSlate(
             slate_of(catalogue, items, np.zeros(len(items)), "none"),
             "none",
             log.propensities[number],
@@ -248,7 +237,12 @@ def _user_log(log: SlateLog, numbers: list[int], catalogue: Catalogue) -> UserLo
             seen,
             True,
             catalogue,
-            _terms_of(log, number) or every,
+            _terms_of(log, number) or all_items,
         )
-        steps += [given, Lesson(given, log.rewards[number], np.flatnonzero(seen))]
+        steps += [logged, PolicyUpdate(logged, log.rewards[number], np.flatnonzero(seen))]
     return UserLog(log.users[numbers[0]], tuple(steps))
+
+
+def _terms_of(log: SlateLog, number: int) -> SlateTerms | SkipReason | None:
+    terms = log.terms[number] if log.terms else None
+    return terms if terms is None or terms.candidates.any() else "no terms"

@@ -1,12 +1,12 @@
 """The pseudo-inverse estimator for whole lists (Swaminathan et al. 2017).
 
-It assumes that what a list earns in total is, on average, a sum of one unknown number for each
-pair of a position and an item. Then a list needs no weight for the whole of it: with Gamma, the
+It assumes that the expected total reward of a list is a sum of one unknown number for each pair of
+a position and an item. Then no probability of the whole list is needed: with Gamma, the
 (K L, K L) matrix of the probabilities that two pairs are in one logged list, and q, the
-probabilities of the target's pairs, the weight of a list s is q' Gamma^+ 1_s. It is about as large
-as the rarest pair is rare, where `sips` multiplies over all positions.
+probabilities of the target's pairs, the weight of a list s is q' Gamma^+ 1_s. It is of the order of
+one over the probability of the rarest pair, where `sips` multiplies over all positions.
 
-Gamma must be known, and three logging policies are covered: positions that are filled
+Gamma must be known, and three logging policies are supported: positions that are filled
 independently, lists drawn uniformly without repeats, and lists of `explore_slate`.
 """
 
@@ -21,13 +21,18 @@ from scipy.linalg import solve
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_count, check_numbers
 from variegate.errors import InputError
-from variegate.evaluation.offpolicy.estimators import Estimate, Options, checked_chances, estimated
+from variegate.evaluation.offpolicy.estimators import (
+    Estimate,
+    Options,
+    marginal_ratios,
+    weighted_estimate,
+)
 from variegate.evaluation.offpolicy.logs import SlateLog
 from variegate.policies import Dial, Policy, choices_below
 
-#: Beginnings of a list (all positions but the last) that are enumerated at most: about a second.
+#: The maximum number of prefixes (all positions but the last) to enumerate: about a second.
 MAX_PREFIXES: Final = 2_000
-#: Pairs of a position and a candidate at most: the work grows with the cube of their number.
+#: The maximum number of pairs of position and candidate: the time grows with its cube.
 MAX_PAIRS: Final = 500
 
 
@@ -35,7 +40,7 @@ def pi(log: SlateLog, weights: ArrayLike, **options: Unpack[Options]) -> Estimat
     """Weigh each list's total by its pseudo-inverse weight.
 
     Unbiased if the expected total of a list is a sum over pairs of position and item, and the
-    logging policy can show every list that the target can. Which position earned what does not
+    logging policy can show every list that the target can. The rewards of single positions do not
     matter. Where items interact it is biased, and more data do not help.
 
     Parameters
@@ -51,7 +56,7 @@ def pi(log: SlateLog, weights: ArrayLike, **options: Unpack[Options]) -> Estimat
         raise InputError(f"`weights` must have {len(log)} entries, got {len(numbers)}")
     if not numbers.any():
         raise InputError("`weights` must not all be 0: the log has nothing that the target shows")
-    return estimated(numbers[:, None], log.totals[:, None], **options)
+    return weighted_estimate(numbers[:, None], log.totals[:, None], **options)
 
 
 def pi_weights_independent(
@@ -64,10 +69,7 @@ def pi_weights_independent(
     target_marginals, logging_marginals
         Each policy's probability of the logged item in its position, (n, K).
     """
-    logged = checked_chances("logging_marginals", logging_marginals, log)
-    if not (logged > 0).all():
-        raise InputError("`logging_marginals` must be greater than 0 for what was logged, got 0")
-    ratios = checked_chances("target_marginals", target_marginals, log) / logged
+    ratios = marginal_ratios(log, target_marginals, logging_marginals)
     weights: FloatArray = ratios.sum(axis=1) - (log.k - 1)
     return weights
 
@@ -78,10 +80,9 @@ def pi_weights_uniform(log: SlateLog, target_marginals: ArrayLike, count: ArrayL
     Parameters
     ----------
     target_marginals
-        The target's probability of each item in each position, whatever stands above,
-        (n, K, L).
+        The target's marginal probability of each item in each position, (n, K, L).
     count
-        How many candidates there were, one number or (n,).
+        The number of candidates, one number or (n,).
     """
     marginals = check_numbers("target_marginals", target_marginals, ndim=3)
     if marginals.shape[:2] != log.items.shape or marginals.shape[2] <= log.items.max():
@@ -117,11 +118,11 @@ def uniform_weight(items: IndexArray, target_marginals: FloatArray, count: int) 
 
 @dataclass(frozen=True, eq=False)
 class SlatePairs:
-    """How likely pairs of position and item, and two such pairs, are in a policy's list."""
+    """Probabilities of pairs of position and item, and of two such pairs, in a policy's list."""
 
-    #: The rows that the lists are chosen from, sorted, (N,)
+    #: The rows of the candidates, sorted, (N,)
     rows: IndexArray
-    #: Gamma: probability of two pairs in one list, position by position, (K N, K N)
+    #: Gamma: probability of two pairs in one list, (K N, K N)
     joint: FloatArray
 
     @property
@@ -148,26 +149,26 @@ class SlatePairs:
 
 
 def is_enumerable(count: int, k: int) -> bool:
-    """Return whether lists of `k` of `count` candidates are few enough for `mixed_pairs`."""
+    """Return whether lists of `k` of `count` candidates are few enough for `slate_pairs`."""
     return k * count <= MAX_PAIRS and perm(count, k - 1) <= MAX_PREFIXES
 
 
-def mixed_pairs(
+def slate_pairs(
     policy: Policy,
     k: int,
     mix: float,
     candidates: MaskArray | None = None,
     dial: Dial | None = None,
 ) -> SlatePairs:
-    """Return the pairs of the lists that `explore_slate` makes, exactly.
+    """Return the exact probabilities of pairs in the lists of `explore_slate`.
 
-    Every beginning of a list is enumerated: L (L - 1) ... of them for all positions but the last,
-    whose probabilities follow from the others. There may be `MAX_PREFIXES` at most.
+    All prefixes of a list are enumerated, L (L - 1) ... of them without the last position, whose
+    probabilities follow from the others. There can be at most `MAX_PREFIXES`.
 
     Parameters
     ----------
     policy, k, candidates, dial
-        As for `explore_slate`; the policy must not draw.
+        As for `explore_slate`; the policy must be deterministic.
     mix
         The probability with which each position takes a random candidate.
     """
@@ -178,16 +179,16 @@ def mixed_pairs(
         return SlatePairs(rows, np.outer(one, one))
     if not is_enumerable(len(rows), k):
         raise InputError(
-            f"`pi` must have at most {MAX_PREFIXES} beginnings of a list and {MAX_PAIRS} pairs of "
+            f"`pi` must have at most {MAX_PREFIXES} prefixes of a list and {MAX_PAIRS} pairs of "
             f"position and candidate, got lists of {k} of {len(rows)}: use rips or dr"
         )
     prefixes = np.array(list(permutations(range(len(rows)), k - 1)), dtype=np.intp)
     prefixes = prefixes.reshape(perm(len(rows), k - 1), k - 1)
     own = choices_below(policy, k, rows[prefixes], candidates, dial)
     left = len(rows) - np.arange(k - 1)
-    chances = (mix / left + (1.0 - mix) * (rows[prefixes] == own[:, :-1])).prod(axis=1)
+    probabilities = (mix / left + (1.0 - mix) * (rows[prefixes] == own[:, :-1])).prod(axis=1)
     choices = np.searchsorted(rows, own[:, -1])
-    return SlatePairs(rows, _joint(prefixes, chances, choices, mix, len(rows)))
+    return SlatePairs(rows, _joint(prefixes, probabilities, choices, mix, len(rows)))
 
 
 def _indicator(rows: IndexArray, items: IndexArray) -> FloatArray:
@@ -198,10 +199,10 @@ def _indicator(rows: IndexArray, items: IndexArray) -> FloatArray:
 
 
 def _null_space(k: int, size: int) -> FloatArray:
-    """Return columns that span what no list can show, (K N, ...).
+    """Return columns that span the null space of Gamma, (K N, ...).
 
-    Every position has one item, so numbers for the positions that add up to 0 change no list's
-    sum; where all items are shown, neither do such numbers for the items.
+    Every position has one item, so effects of positions that add up to 0 change no list's sum;
+    where all items are shown, neither do such effects of items.
     """
     null = np.kron(_differences(k), np.ones((size, 1))).astype(np.float64)
     if size == k:
@@ -216,24 +217,24 @@ def _differences(count: int) -> FloatArray:
 
 
 def _joint(
-    prefixes: IndexArray, chances: FloatArray, choices: IndexArray, mix: float, size: int
+    prefixes: IndexArray, probabilities: FloatArray, choices: IndexArray, mix: float, size: int
 ) -> FloatArray:
-    """Return Gamma from each beginning's probability and the policy's choice below it."""
+    """Return Gamma from each prefix's probability and the policy's choice below it."""
     k = prefixes.shape[1] + 1
     joint = np.zeros((k, size, k, size))
     last, left = k - 1, size - (k - 1)
     for j, a in enumerate(prefixes.T):
         for i, b in enumerate(prefixes.T):
-            np.add.at(joint, (j, a, i, b), chances)
+            np.add.at(joint, (j, a, i, b), probabilities)
     for j, a in enumerate(prefixes.T):
         own = np.zeros((size, size))
-        np.add.at(own, (a, choices), chances)
+        np.add.at(own, (a, choices), probabilities)
         marginal = np.diagonal(joint[j, :, j])[:, None]
         # A random last item is any that is not above.
         random = (marginal - joint[j, :, :last].sum(axis=1)) / left
         joint[j, :, last] = mix * random + (1.0 - mix) * own
         joint[last, :, j] = joint[j, :, last].T
     above = sum((np.diagonal(joint[j, :, j]) for j in range(last)), start=np.zeros(size))
-    by_choice = np.bincount(choices, weights=chances, minlength=size)
+    by_choice = np.bincount(choices, weights=probabilities, minlength=size)
     np.fill_diagonal(joint[last, :, last], mix * (1.0 - above) / left + (1.0 - mix) * by_choice)
     return joint.reshape(k * size, k * size)

@@ -15,68 +15,68 @@ from variegate.arrays import (
     check_count,
 )
 from variegate.errors import InputError
-from variegate.evaluation.offpolicy.estimators import Estimate, estimated
+from variegate.evaluation.offpolicy.estimators import Estimate, weighted_estimate
 from variegate.evaluation.offpolicy.logs import SlateLog
 from variegate.policies import Policy
 
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """A list drawn uniformly from all lists of its length, and what came of it."""
+    """A list drawn uniformly from all lists of its length, and its rewards."""
 
-    #: Rows that it was drawn from, (n,)
+    #: Rows of the candidates, (n,)
     candidates: IndexArray
-    #: Rows shown, in order; one, where single items are shown, (K,)
+    #: Rows shown, in order, (K,)
     shown: IndexArray
-    #: What each earned, (K,)
+    #: The reward of each, (K,)
     rewards: FloatArray
     #: Positions that the user looked at, (K,); all, if None
     seen: MaskArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Replayed:
-    """What a policy earned in the events where it would have shown what was shown."""
+class ReplayResult:
+    """The rewards of a policy in the events where its choice is the one logged."""
 
-    #: Events looked at
+    #: The number of events read
     events: int
-    #: Rewards of the events that were kept, in their order, (kept, K)
+    #: Rewards of the matching events, in their order, (matches, K)
     rewards: FloatArray
 
     @property
-    def kept(self) -> int:
-        """The number of events in which the policy's choice was the one shown."""
+    def matches(self) -> int:
+        """The number of events in which the policy's choice is the one logged."""
         return len(self.rewards)
 
     def estimate(self, *, confidence: float = 0.95) -> Estimate:
-        """Return the mean of what a list earned.
+        """Return the mean reward of a list.
 
-        The standard error is that of independent rounds. A policy that learns earns more
-        as it goes on, and its own history differs from log to log: for the spread of that,
-        replay several logs.
+        The standard error assumes independent rounds. The rewards of a policy that learns rise
+        over time, and its history differs from log to log: to measure that variance, replay
+        several logs.
         """
         totals = self.rewards.sum(axis=1, keepdims=True)
-        return estimated(np.ones_like(totals), totals, confidence=confidence)
+        return weighted_estimate(np.ones_like(totals), totals, confidence=confidence)
 
 
 def unbiased_replay(
     policy: Policy, events: Iterable[Event], *, rounds: int | None = None, rng: Any = None
-) -> Replayed:
-    """Offer each event to `policy`; where it picks what was shown, it earns that and learns.
+) -> ReplayResult:
+    """Ask `policy` for a list in each event; where it is the logged one, the policy learns from it.
 
-    Other events pass without a trace. Since what was shown was drawn uniformly, the events
-    that are kept are a fair sample of the user, and the policy fares as it would have live.
-    One event in L is kept for single items, one in L (L - 1) ... for lists: whole lists are
-    for very few candidates.
+    Other events are skipped. Since logged lists were drawn uniformly, the matching events are an
+    unbiased sample, and the policy learns and earns as it would online. One event in L matches
+    for single items, one in L (L - 1) ... for lists: whole lists are feasible for very few
+    candidates.
 
     Parameters
     ----------
     policy
-        Is taught, if it learns.
+        It is updated.
     events
         Independent of each other, with uniformly random choices.
     rounds
-        Stop after so many kept events; if not given, go to the end.
+        Stop after this many matching events; if not given, read all.
     rng
         A NumPy generator or a seed, for policies that draw.
 
@@ -86,37 +86,39 @@ def unbiased_replay(
     >>> from variegate.policies import Popular
     >>> best_first = Popular(Catalogue(list("ab"), [[1.0], [0.5]], "cosine"))
     >>> log = [Event(np.array([0, 1]), np.array([i]), np.array([r])) for i, r in ((1, 0), (0, 1))]
-    >>> replayed = unbiased_replay(best_first, log)
-    >>> replayed.events, replayed.kept
+    >>> result = unbiased_replay(best_first, log)
+    >>> result.events, result.matches
     (2, 1)
-    >>> replayed.rewards
+    >>> result.rewards
     array([[1]])
     """
     if rounds is not None:
         rounds = check_count(rounds, 10**9, name="rounds", of="the most that make sense")
     draws = as_generator(rng)
-    looked, kept = 0, []
-    for looked, event in enumerate(events, start=1):
-        if _is_kept(policy, event, draws, looked):
-            kept.append(event.rewards)
-        if len(kept) == rounds:
+    count, matches = 0, []
+    for count, event in enumerate(events, start=1):
+        if _is_match(policy, event, draws, count):
+            matches.append(event.rewards)
+        if len(matches) == rounds:
             break
-    if not kept:
-        raise InputError(f"`events` must hold a choice of the policy's, got none in {looked}")
-    return Replayed(looked, np.stack(kept))
+    if not matches:
+        raise InputError(f"`events` must include a choice of the policy, got none in {count}")
+    return ReplayResult(count, np.stack(matches))
 
 
-def events_of(log: SlateLog, candidates: ArrayLike, *, positions: int | None = None) -> list[Event]:
-    """Return the lists of a log as events, or raise InputError unless they were uniform.
+def uniform_events(
+    log: SlateLog, candidates: ArrayLike, *, positions: int | None = None
+) -> list[Event]:
+    """Return the lists of a log as events, or raise InputError if they are not uniform.
 
     Parameters
     ----------
     candidates
         The rows that every list was drawn from, or a mask over the catalogue.
     positions
-        Take the first so many of each list: 1 replays single items, of which far more are
-        kept than of whole lists. All, if not given. Good for rewards that do not depend on
-        the items below.
+        Use the first positions of each list: 1 replays single items, which match far more often
+        than whole lists. All, if not given. Valid for rewards that do not depend on the items
+        below.
     """
     k = log.k if positions is None else check_count(positions, log.k, name="positions", of="K")
     rows = _rows(candidates)
@@ -147,7 +149,7 @@ def _rows(candidates: ArrayLike) -> IndexArray:
     return np.flatnonzero(array) if array.dtype == np.bool_ else np.unique(array).astype(np.intp)
 
 
-def _is_kept(policy: Policy, event: Event, rng: np.random.Generator, number: int) -> bool:
+def _is_match(policy: Policy, event: Event, rng: np.random.Generator, number: int) -> bool:
     if not np.isin(event.shown, event.candidates).all():
         raise InputError(
             f"`shown` must be among the candidates, got {event.shown.tolist()} in event {number}"
