@@ -308,7 +308,7 @@ class PolicyReport(ResponseModel):
     """The results of one policy, over its users."""
 
     policy: str
-    line: str | None
+    spec: str | None
     users: int
     answered_slates: int
     reward: Interval = Field(description="Mean reward per position with feedback.")

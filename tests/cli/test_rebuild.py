@@ -165,7 +165,7 @@ def test_one_thing_at_a_time() -> None:
 
 def test_sums_that_differ_are_found_and_put_right(place: Place) -> None:
     with place.shop() as shop:
-        before = shop.engine.comparison()
+        before = shop.engine.report()
         with shop.store._database.writing() as transaction:
             transaction.change("DELETE FROM user_sums")
             transaction.change("UPDATE sums SET sums = '{}'")
@@ -177,4 +177,4 @@ def test_sums_that_differ_are_found_and_put_right(place: Place) -> None:
     assert "running sums differ from the history: corrected" in run("rebuild")
     assert run("rebuild", "--check") == "All 3 states match the log.\n"
     with place.shop() as shop:
-        assert shop.engine.comparison() == before
+        assert shop.engine.report() == before

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from variegate.demo import Answer, Wish, read_answer
+from variegate.demo import Answer, Command, parse_answer
 from variegate.errors import InputError
 
 
@@ -22,22 +22,22 @@ from variegate.errors import InputError
     ],
 )
 def test_numbers_are_positions_counted_from_one(text: str, picks: tuple[int, ...]) -> None:
-    assert read_answer(text, 10) == Answer(Wish.PICK, picks)
+    assert parse_answer(text, 10) == Answer(Command.PICK, picks)
 
 
 @pytest.mark.parametrize(
     ("text", "wish"),
     [
-        ("w", Wish.WHY),
-        ("Why", Wish.WHY),
-        ("?", Wish.HELP),
-        ("help", Wish.HELP),
-        (" Q \n", Wish.QUIT),
-        ("exit", Wish.QUIT),
+        ("w", Command.WHY),
+        ("Why", Command.WHY),
+        ("?", Command.HELP),
+        ("help", Command.HELP),
+        (" Q \n", Command.QUIT),
+        ("exit", Command.QUIT),
     ],
 )
-def test_words_ask_for_something_else(text: str, wish: Wish) -> None:
-    assert read_answer(text, 10) == Answer(wish)
+def test_words_ask_for_something_else(text: str, wish: Command) -> None:
+    assert parse_answer(text, 10) == Answer(wish)
 
 
 @pytest.mark.parametrize(
@@ -55,13 +55,13 @@ def test_words_ask_for_something_else(text: str, wish: Wish) -> None:
 )
 def test_mistakes_say_what_would_do(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        read_answer(text, 10)
+        parse_answer(text, 10)
 
 
 @given(st.text(), st.integers(1, 20))
 def test_any_text_is_read_or_refused_in_one_line(text: str, k: int) -> None:
     try:
-        said = read_answer(text, k).picks
+        said = parse_answer(text, k).picks
     except InputError as error:
         refusal = str(error)
         said = ()

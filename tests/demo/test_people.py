@@ -8,7 +8,7 @@ import pytest
 from variegate import LMDH, Catalogue
 from variegate.cli.try_ import EXPLORATION, RIDGE
 from variegate.data.films import film_catalogue
-from variegate.demo import Contrast, Session, taste_of, varieties
+from variegate.demo import Contrast, Session, diversity_evidence, learnt_taste
 
 #: Whether a person picks the film in this row, given the rows above it.
 Person = Callable[[Catalogue, int, list[int]], bool]
@@ -64,22 +64,24 @@ def test_lists_turn_to_a_person_and_the_reason_is_named(
 
     assert sum(session.hits[3:]) >= 20
     assert sum(session.hits[3:]) > 2 * sum(session.hits[:2])
-    assert taste_of(session.policy).likes[0].name == name
+    assert learnt_taste(session.policy).likes[0].name == name
 
 
 def test_who_picks_only_what_is_unlike_the_rest_is_seen_to(films: Catalogue) -> None:
-    by_name = {variety.name: variety for variety in varieties(played(films, nothing_alike, 12))}
+    by_name = {
+        variety.name: variety for variety in diversity_evidence(played(films, nothing_alike, 12))
+    }
 
     assert by_name["genres"].contrast is Contrast.FARTHER
-    assert by_name["genres"].belief.weight > 0
-    assert by_name["features"].belief.weight > 0
+    assert by_name["genres"].weight.weight > 0
+    assert by_name["features"].weight.weight > 0
 
 
 def test_who_picks_one_kind_is_seen_to(films: Catalogue) -> None:
-    by_name = {variety.name: variety for variety in varieties(played(films, one_kind, 12))}
+    by_name = {variety.name: variety for variety in diversity_evidence(played(films, one_kind, 12))}
 
     assert by_name["genres"].contrast is Contrast.CLOSER
-    assert by_name["genres"].belief.weight < 0
+    assert by_name["genres"].weight.weight < 0
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -88,4 +90,4 @@ def test_of_who_picks_at_random_no_contrast_is_made_up(films: Catalogue, seed: i
 
     session = played(films, lambda *_: bool(rng.random() < 0.3), 6)
 
-    assert {variety.contrast for variety in varieties(session)} == {Contrast.SAME}
+    assert {variety.contrast for variety in diversity_evidence(session)} == {Contrast.SAME}

@@ -6,16 +6,16 @@ import pytest
 from tests.demo.making import boxes, many_boxes
 from variegate import LMDH, Catalogue, make_policy
 from variegate.demo import (
-    Belief,
     Contrast,
     Session,
-    distances_above,
-    in_short,
-    new_in,
+    WeightEstimate,
+    distinguishing_distances,
+    diversity_evidence,
+    learnt_taste,
+    mean_distances_above,
+    short_values,
     shown_attributes,
-    taste_of,
     typical_distances,
-    varieties,
 )
 from variegate.demo.session import contrast
 
@@ -36,7 +36,7 @@ from variegate.demo.session import contrast
     ],
 )
 def test_values_are_short(value: object, said: tuple[str, ...]) -> None:
-    assert in_short(value) == said
+    assert short_values(value) == said
 
 
 def test_attributes_that_a_distance_is_named_after_are_shown() -> None:
@@ -47,11 +47,11 @@ def test_without_such_a_distance_the_first_attributes_are_shown() -> None:
     columns = {name: [1, 2] for name in ("one", "two", "three", "four")}
     plain = Catalogue(["a", "b"], [[1.0], [2.0]], "euclidean", attributes=columns)
     assert shown_attributes(plain) == ("one", "two", "three")
-    assert shown_attributes(plain, most=1) == ("one",)
+    assert shown_attributes(plain, max_names=1) == ("one",)
 
 
 def test_distances_above_are_plain_means() -> None:
-    above = distances_above(boxes(), np.array([0, 1, 5]))
+    above = mean_distances_above(boxes(), np.array([0, 1, 5]))
     np.testing.assert_allclose(above[1:], [[0.0, 0.2], [1.0, 0.9]])
     assert np.isnan(above[0]).all()
 
@@ -67,29 +67,33 @@ def test_typical_distance_of_a_single_item_is_zero() -> None:
 
 def test_new_is_what_even_the_nearest_above_is_far_from() -> None:
     catalogue = boxes()
-    named = new_in(catalogue, np.array([0, 1, 5, 3]), typical_distances(catalogue))
+    named = distinguishing_distances(
+        catalogue, np.array([0, 1, 5, 3]), typical_distances(catalogue)
+    )
     # The fourth has the colour of the third, and the size of none, but not by far.
     assert named == [(), (), ("size", "colours"), ()]
 
 
 def test_at_most_so_many_are_named() -> None:
     catalogue = boxes()
-    named = new_in(catalogue, np.array([0, 5]), typical_distances(catalogue), most=1)
+    named = distinguishing_distances(
+        catalogue, np.array([0, 5]), typical_distances(catalogue), max_names=1
+    )
     assert [len(names) for names in named] == [0, 1]
 
 
 @pytest.mark.parametrize(
     ("belief", "is_sure", "strength"),
     [
-        (Belief("x", 0.5, 0.1, 0.9), True, 1.25),
-        (Belief("x", -0.5, -0.9, -0.1), True, 1.25),
-        (Belief("x", 0.1, -0.3, 0.5), False, 0.25),
-        (Belief("x", 0.0, 0.0, 0.0), False, 0.0),
-        (Belief("x", 0.2, 0.2, 0.2), True, 1.0),
+        (WeightEstimate("x", 0.5, 0.1, 0.9), True, 1.25),
+        (WeightEstimate("x", -0.5, -0.9, -0.1), True, 1.25),
+        (WeightEstimate("x", 0.1, -0.3, 0.5), False, 0.25),
+        (WeightEstimate("x", 0.0, 0.0, 0.0), False, 0.0),
+        (WeightEstimate("x", 0.2, 0.2, 0.2), True, 1.0),
     ],
 )
 def test_a_belief_is_sure_when_its_interval_leaves_zero_out(
-    belief: Belief, is_sure: bool, strength: float
+    belief: WeightEstimate, is_sure: bool, strength: float
 ) -> None:
     assert belief.is_sure is is_sure
     assert belief.strength == pytest.approx(strength)
@@ -104,7 +108,7 @@ def red_picker(lists: int) -> Session:
 
 
 def test_taste_is_a_lean_first_and_sure_later() -> None:
-    early, late = taste_of(red_picker(1).policy), taste_of(red_picker(6).policy)
+    early, late = learnt_taste(red_picker(1).policy), learnt_taste(red_picker(6).policy)
 
     assert early.likes == ()
     assert [belief.name for belief in early.leans][:1] == ["red"]
@@ -120,7 +124,7 @@ def test_what_is_refused_again_and_again_is_passed_by() -> None:
         slate = session.slate()
         session.answer([p for p, item in enumerate(slate.ids) if int(item) % 2 == 0])
 
-    taste = taste_of(session.policy)
+    taste = learnt_taste(session.policy)
 
     assert [belief.name for belief in taste.likes] == ["base"]
     assert [belief.name for belief in taste.avoids] == ["salt"]
@@ -131,14 +135,14 @@ def test_what_is_refused_again_and_again_is_passed_by() -> None:
 def test_a_policy_without_weights_has_nothing_to_say(name: str) -> None:
     session = Session(make_policy(name, many_boxes()), k=4, rng=0)
     session.answer([0])
-    assert taste_of(session.policy).is_empty
-    assert [variety.belief.strength for variety in varieties(session)] == [0.0]
+    assert learnt_taste(session.policy).is_empty
+    assert [variety.weight.strength for variety in diversity_evidence(session)] == [0.0]
 
 
 def test_groups_are_cut_to_the_strongest() -> None:
     session = Session(LMDH(Catalogue(range(3), np.eye(3), []), ridge=3.0), k=3)
     session.answer(range(3))
-    assert [len(taste_of(session.policy, most=most).leans) for most in (1, 5)] == [1, 3]
+    assert [len(learnt_taste(session.policy, max_weights=most).leans) for most in (1, 5)] == [1, 3]
 
 
 @pytest.mark.parametrize(
@@ -161,21 +165,21 @@ def test_contrast_needs_a_clear_difference(
 def test_variety_compares_picks_with_what_was_passed_by() -> None:
     session = Session(LMDH(boxes(), ridge=1.0), k=6)
     items = session.slate().items
-    above = distances_above(session.catalogue, items)
+    above = mean_distances_above(session.catalogue, items)
 
     session.answer([1, 2])
 
-    (colours, size) = varieties(session)
+    (colours, size) = diversity_evidence(session)
     assert (colours.name, size.name) == ("colours", "size")
     assert colours.picked == pytest.approx(above[1:3, 0].mean())
     assert size.passed == pytest.approx(above[3:, 1].mean())
     np.testing.assert_array_equal(
-        [colours.belief.weight, size.belief.weight], session.policy.preferences.diversity
+        [colours.weight.weight, size.weight.weight], session.policy.preferences.diversity
     )
 
 
 def test_before_any_answer_nothing_is_known_of_variety() -> None:
-    (colours, _size) = varieties(Session(LMDH(boxes()), k=3))
+    (colours, _size) = diversity_evidence(Session(LMDH(boxes()), k=3))
     assert np.isnan(colours.picked)
     assert np.isnan(colours.passed)
     assert colours.contrast is Contrast.UNKNOWN

@@ -7,28 +7,28 @@ from hypothesis import strategies as st
 from tests.demo.making import boxes, many_boxes
 from variegate import LMDH, make_policy
 from variegate.demo import (
-    Belief,
     Session,
     Taste,
-    likes_in_words,
-    taste_of,
-    varieties,
-    variety_in_words,
-    variety_of,
-    wish_in_words,
+    WeightEstimate,
+    describe_diversity,
+    describe_diversity_weight,
+    describe_taste,
+    diversity_evidence,
+    learnt_diversity,
+    learnt_taste,
 )
 
 
-def sure(name: str, weight: float) -> Belief:
-    return Belief(name, weight, weight - abs(weight) / 2, weight + abs(weight) / 2)
+def sure(name: str, weight: float) -> WeightEstimate:
+    return WeightEstimate(name, weight, weight - abs(weight) / 2, weight + abs(weight) / 2)
 
 
-def leaning(name: str, weight: float) -> Belief:
-    return Belief(name, weight, weight - 2 * abs(weight), weight + 2 * abs(weight))
+def leaning(name: str, weight: float) -> WeightEstimate:
+    return WeightEstimate(name, weight, weight - 2 * abs(weight), weight + 2 * abs(weight))
 
 
-def unclear(name: str) -> Belief:
-    return Belief(name, 0.1, -0.9, 1.1)
+def unclear(name: str) -> WeightEstimate:
+    return WeightEstimate(name, 0.1, -0.9, 1.1)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def unclear(name: str) -> Belief:
     ],
 )
 def test_taste_in_words(taste: Taste, words: str) -> None:
-    assert likes_in_words(taste) == words
+    assert describe_taste(taste) == words
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_taste_in_words(taste: Taste, words: str) -> None:
     [
         ([], "How varied you like it is not clear yet."),
         ([unclear("size")], "How varied you like it is not clear yet."),
-        ([Belief("size", 0.0, 0.0, 0.0)], "How varied you like it is not clear yet."),
+        ([WeightEstimate("size", 0.0, 0.0, 0.0)], "How varied you like it is not clear yet."),
         ([sure("colours", 0.5)], "You like a mix of colours."),
         ([sure("size", -0.5)], "You like lists alike in size."),
         (
@@ -77,8 +77,8 @@ def test_taste_in_words(taste: Taste, words: str) -> None:
         ),
     ],
 )
-def test_variety_in_words(beliefs: list[Belief], words: str) -> None:
-    assert variety_in_words(beliefs) == words
+def test_variety_in_words(beliefs: list[WeightEstimate], words: str) -> None:
+    assert describe_diversity(beliefs) == words
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_variety_in_words(beliefs: list[Belief], words: str) -> None:
         (unclear("size"), "not clear yet"),
     ],
 )
-def test_one_wish_in_words(belief: Belief, words: str) -> None:
-    assert wish_in_words(belief) == words
+def test_one_wish_in_words(belief: WeightEstimate, words: str) -> None:
+    assert describe_diversity_weight(belief) == words
 
 
 @given(weights=st.lists(st.tuples(st.floats(-1, 1), st.floats(0.0, 2.0)), min_size=1, max_size=5))
@@ -100,9 +100,11 @@ def test_one_wish_in_words(belief: Belief, words: str) -> None:
 def test_every_distance_is_told_of_and_sure_ones_alone_without_perhaps(
     weights: list[tuple[float, float]],
 ) -> None:
-    beliefs = [Belief(f"kind{i}", w, w - half, w + half) for i, (w, half) in enumerate(weights)]
+    beliefs = [
+        WeightEstimate(f"kind{i}", w, w - half, w + half) for i, (w, half) in enumerate(weights)
+    ]
 
-    text = variety_in_words(beliefs)
+    text = describe_diversity(beliefs)
 
     told = [sentence for sentence in text.split(". ") if sentence.startswith("You like")]
     named = {b.name for b in beliefs if any(b.name in sentence for sentence in told)}
@@ -111,32 +113,36 @@ def test_every_distance_is_told_of_and_sure_ones_alone_without_perhaps(
 
 
 def test_a_name_on_two_lines_is_told_on_one() -> None:
-    assert likes_in_words(Taste((sure("red\n  wine", 0.5),), (), ())) == "You like red wine."
+    assert describe_taste(Taste((sure("red\n  wine", 0.5),), (), ())) == "You like red wine."
 
 
 def test_a_session_need_not_be_had() -> None:
     policy = LMDH(many_boxes(), ridge=4.0, exploration=0.3)
-    assert variety_in_words(variety_of(policy)) == "How varied you like it is not clear yet."
-    assert likes_in_words(taste_of(policy)) == "What you like is not clear yet."
+    assert (
+        describe_diversity(learnt_diversity(policy)) == "How varied you like it is not clear yet."
+    )
+    assert describe_taste(learnt_taste(policy)) == "What you like is not clear yet."
     for _ in range(6):
         slate = policy.recommend(4)
         policy.update(slate, [int(item) % 2 == 0 for item in slate.ids])
 
-    assert likes_in_words(taste_of(policy)).startswith("You like red.")
+    assert describe_taste(learnt_taste(policy)).startswith("You like red.")
 
 
 def test_beliefs_of_variety_are_those_of_the_session() -> None:
     session = Session(LMDH(boxes(), ridge=1.0), k=6)
     session.answer([1, 2])
 
-    assert variety_of(session.policy) == tuple(v.belief for v in varieties(session))
-    assert [belief.name for belief in variety_of(session.policy)] == ["colours", "size"]
+    assert learnt_diversity(session.policy) == tuple(v.weight for v in diversity_evidence(session))
+    assert [belief.name for belief in learnt_diversity(session.policy)] == ["colours", "size"]
 
 
 def test_a_policy_without_weights_has_nothing_to_say() -> None:
     policy = make_policy("popular", boxes())
 
-    assert variety_in_words(variety_of(policy)) == "How varied you like it is not clear yet."
+    assert (
+        describe_diversity(learnt_diversity(policy)) == "How varied you like it is not clear yet."
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,7 +161,7 @@ def test_a_policy_without_weights_has_nothing_to_say() -> None:
 def test_what_others_want_is_not_told_as_learnt(
     weight: float, before: float, is_sure: bool, told: str
 ) -> None:
-    belief = Belief("genres", weight, weight - 0.4, weight + 0.4, before)
+    belief = WeightEstimate("genres", weight, weight - 0.4, weight + 0.4, before)
 
     assert belief.is_sure == is_sure
-    assert wish_in_words(belief) == told
+    assert describe_diversity_weight(belief) == told

@@ -147,7 +147,7 @@ def users(draw: st.DrawFn) -> dict[str, Any]:
 
 def look_at_everything(shop: Shop, user: str) -> None:
     """Do all that reads what was imported; raise where something cannot be read."""
-    answers = [shop.engine.comparison(), Demo(shop.engine).overview(60), shop.engine.counts()]
+    answers = [shop.engine.report(), Demo(shop.engine).overview(60), shop.engine.counts()]
     answers += [
         shop.engine.user(user),
         shop.engine.history(user, 100, None),
@@ -161,7 +161,7 @@ def look_at_everything(shop: Shop, user: str) -> None:
     b"".join(shop.engine.export_lines())
     shop.do(RebuildUser(user))
     json.dumps([shop.give(user), shop.engine.user(user)], allow_nan=False)
-    json.dumps([shop.engine.comparison(), Demo(shop.engine).overview(60)], allow_nan=False)
+    json.dumps([shop.engine.report(), Demo(shop.engine).overview(60)], allow_nan=False)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])

@@ -277,7 +277,7 @@ class TestDatabasesOfBefore:
         assert told["learnt"] == new.engine.user("ann")["learnt"]
         assert told["learnt"]["relevance"][1]["weight"] > 0
         assert (new.check().wrong, new.check().largest) == ((), 0.0)
-        names = [(one["policy"], one["users"]) for one in new.engine.comparison()["policies"]]
+        names = [(one["policy"], one["users"]) for one in new.engine.report()["policies"]]
         assert names == [("lmdp", 0), ("lmdh", 1)]
 
     def test_the_former_policy_is_a_line_away(self, store: Store) -> None:

@@ -31,7 +31,7 @@ def near(found: Any, expected: Any) -> bool:
 
 
 def assert_sums_are_those_of_the_history(shop: Shop) -> None:
-    scan, report = Scan(shop.store), shop.engine.comparison()
+    scan, report = Scan(shop.store), shop.engine.report()
     expected = scan.report(list(POLICIES))
     shown = {one["policy"]: one for one in report["policies"]}
     for name, policy in expected["policies"].items():
@@ -139,9 +139,9 @@ def test_recounting_leaves_right_sums_as_they_are(any_store: Store) -> None:
     traffic = Traffic(shop, 1, USERS)
     for _ in range(30):
         traffic.step()
-    before = shop.engine.comparison()
+    before = shop.engine.report()
     shop.do(RecountSums())
-    assert shop.engine.comparison() == before
+    assert shop.engine.report() == before
     assert_sums_are_those_of_the_history(shop)
 
 
@@ -155,7 +155,7 @@ def test_an_imported_number_without_measure_leaves_reports_to_everyone(any_store
             id="01HUGE", earned=1e308, diversity=dict.fromkeys(row.diversity, 1e308)
         )
         batch.add_slates([huge, huge._replace(id="01HUGER", created=huge.created + 60)])
-    report = shop.engine.comparison()
+    report = shop.engine.report()
     assert report["policies"][0]["users"] == 2
     assert np.isfinite(list(report["policies"][0]["reward"].values())).all()
     assert np.isfinite([one["reward"] for one in Demo(shop.engine).overview(15)["by_policy"]]).all()
@@ -177,9 +177,9 @@ def test_pages_that_ask_at_once_cost_one_overview(shop: Shop, monkeypatch: Any) 
 def test_reports_read_no_lists(shop: Shop) -> None:
     for user in ("ann", "bob"):
         shop.click(user)
-    report = shop.engine.comparison()
+    report = shop.engine.report()
     with shop.store._database.changing_tables() as transaction:
         transaction.change("ALTER TABLE slates RENAME TO hidden")
-    assert shop.engine.comparison() == report
+    assert shop.engine.report() == report
     assert Demo(shop.engine).overview(60)["report"] == report
     assert shop.engine.counts()["slates"] == 2

@@ -97,9 +97,9 @@ class TestReport:
 
     def test_rewards_are_means_over_users(self, shop: Shop) -> None:
         self.fill(shop)
-        a, b = shop.engine.comparison()["policies"]
-        assert (a["policy"], a["line"], a["users"], a["answered_slates"]) == ("a", AB["a"], 3, 4)
-        assert (b["policy"], b["line"], b["users"], b["answered_slates"]) == ("b", AB["b"], 2, 2)
+        a, b = shop.engine.report()["policies"]
+        assert (a["policy"], a["spec"], a["users"], a["answered_slates"]) == ("a", AB["a"], 3, 4)
+        assert (b["policy"], b["spec"], b["users"], b["answered_slates"]) == ("b", AB["b"], 2, 2)
         # 1/4, 1/2 and 3/4: a standard deviation of 1/4 over three users.
         assert a["reward"]["mean"] == pytest.approx(0.5)
         assert a["reward"]["low"] == pytest.approx(0.5 - 1.959964 * 0.25 / np.sqrt(3))
@@ -110,7 +110,7 @@ class TestReport:
 
     def test_the_difference_has_an_interval_too(self, shop: Shop) -> None:
         self.fill(shop)
-        (difference,) = shop.engine.comparison()["differences"]
+        (difference,) = shop.engine.report()["differences"]
         assert (difference["policy"], difference["against"]) == ("b", "a")
         half = 1.959964 * np.sqrt(0.25**2 / 3 + 0.125**2)
         assert difference["reward"] == pytest.approx(
@@ -119,7 +119,7 @@ class TestReport:
 
     def test_diversity_is_the_mean_of_each_users_lists(self, shop: Shop) -> None:
         self.fill(shop)
-        a, _ = shop.engine.comparison()["policies"]
+        a, _ = shop.engine.report()["policies"]
         for distance in ("cosine", "genres", "years", "country", "place"):
             means = [
                 np.mean([spread[distance] for spread in self.spreads[user]])
@@ -131,21 +131,21 @@ class TestReport:
 
     def test_too_few_have_no_interval(self, shop: Shop) -> None:
         empty = {"mean": None, "low": None, "high": None}
-        nobody, _ = shop.engine.comparison()["policies"]
+        nobody, _ = shop.engine.report()["policies"]
         assert (nobody["users"], nobody["reward"], nobody["diversity"]) == (0, empty, {})
         self.answer(shop, self.users["a"][0], 1)
-        report = shop.engine.comparison()
+        report = shop.engine.report()
         assert report["policies"][0]["reward"] == {"mean": 0.25, "low": None, "high": None}
         assert report["differences"][0]["reward"] == empty
 
     def test_a_report_that_says_nothing_does_not_count(self, shop: Shop) -> None:
         self.answer(shop, self.users["a"][0], 0, seen=0)
-        assert shop.engine.comparison()["policies"][0]["users"] == 0
+        assert shop.engine.report()["policies"][0]["users"] == 0
 
     def test_a_policy_of_before_is_reported_to_the_end(self, shop: Shop) -> None:
         self.fill(shop)
         later = Shop(shop.store, {"c": "lmdh"}, clock=shop.clock)
-        report = later.engine.comparison()
+        report = later.engine.report()
         assert [one["policy"] for one in report["policies"]] == ["c", "a", "b"]
-        assert [one["line"] for one in report["policies"]] == ["lmdh", None, None]
+        assert [one["spec"] for one in report["policies"]] == ["lmdh", None, None]
         assert [one["users"] for one in report["policies"]] == [0, 3, 2]

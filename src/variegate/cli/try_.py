@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from variegate.demo import Belief, Session
+    from variegate.demo import Session, WeightEstimate
     from variegate.model.catalogue import Catalogue
     from variegate.policies import Policy
 
@@ -118,21 +118,21 @@ class Conversation:
 
     def _ask(self) -> tuple[int, ...] | None:
         """Show the list and return the picks, or None at the end."""
-        from variegate.demo import Wish, read_answer
+        from variegate.demo import Command, parse_answer
         from variegate.errors import InputError
 
         self.screen.show_slate()
         while (line := self._line()) is not None:
             try:
-                answer = read_answer(line, len(self.session.slate()))
+                answer = parse_answer(line, len(self.session.slate()))
             except InputError as error:
                 self.screen.note(str(error))
                 continue
-            if answer.wish is Wish.PICK:
+            if answer.command is Command.PICK:
                 return answer.picks
-            if answer.wish is Wish.QUIT:
+            if answer.command is Command.QUIT:
                 return None
-            if answer.wish is Wish.WHY:
+            if answer.command is Command.WHY:
                 self.screen.show_why()
             else:
                 self.screen.note(HELP)
@@ -190,7 +190,7 @@ class Screen:
         """Print the current list."""
         from rich.table import Table
 
-        from variegate.demo import new_in
+        from variegate.demo import distinguishing_distances
 
         catalogue, slate = self.session.catalogue, self.session.slate()
         table = Table(box=None, pad_edge=False, header_style="dim")
@@ -199,7 +199,9 @@ class Screen:
             table.add_column(shortened(name, MAX_NAME))
         table.add_column("new in", style="dim")
         columns = [self._cells(name) for name in self._attributes]
-        new = new_in(catalogue, slate.items, self._typical, most=1 + self._is_wide)
+        new = distinguishing_distances(
+            catalogue, slate.items, self._typical, max_names=1 + self._is_wide
+        )
         for place, row in enumerate(slate.items):
             table.add_row(
                 str(place + 1),
@@ -266,9 +268,9 @@ class Screen:
         self.console.print(f"By list: {' '.join(map(str, self.session.hits))}", style="dim")
 
     def _show_taste(self) -> None:
-        from variegate.demo import taste_of
+        from variegate.demo import learnt_taste
 
-        taste = taste_of(self.session.policy)
+        taste = learnt_taste(self.session.policy)
         groups = (
             ("you like", taste.likes),
             ("you skip", taste.avoids),
@@ -281,17 +283,17 @@ class Screen:
             self._row("likes", "nothing learnt yet")
 
     def _show_variety(self) -> None:
-        from variegate.demo import varieties, wish_in_words
+        from variegate.demo import describe_diversity_weight, diversity_evidence
 
-        found = varieties(self.session)
+        found = diversity_evidence(self.session)
         if not found:
             return
         numbers = () if self.console.width < NARROW else ("picked", "skipped")
         headings = ("your picks", "learnt diversity", *(["weight"] if numbers else []))
         table = plain_table("diversity of", *numbers, *headings, right=numbers)
         for variety in found:
-            belief = variety.belief
-            learnt = wish_in_words(belief)
+            belief = variety.weight
+            learnt = describe_diversity_weight(belief)
             cells = [shortened(variety.name, MAX_NAME), variety.contrast.value, learnt]
             if numbers:
                 cells[1:1] = [_number(variety.picked), _number(variety.passed)]
@@ -317,18 +319,20 @@ class Screen:
         """Return an attribute's values down the list; labels seen above are dim."""
         from rich.text import Text
 
-        from variegate.demo import in_short
+        from variegate.demo import short_values
 
         values, above, cells = self.session.catalogue.attributes[name], set[str](), []
         for row in self.session.slate().items:
-            labels = [one_line(label) for label in in_short(values[row], most=2 + self._is_wide)]
+            labels = [
+                one_line(label) for label in short_values(values[row], max_values=2 + self._is_wide)
+            ]
             styled = [Text(label, style="dim" if label in above else "") for label in labels]
             cells.append(Text(", ").join(styled))
             above.update(labels)
         return cells
 
 
-def _said(beliefs: "tuple[Belief, ...]") -> str:
+def _said(beliefs: "tuple[WeightEstimate, ...]") -> str:
     from variegate.model.encoder import format_weights
 
     return one_line(format_weights((belief.name, belief.weight) for belief in beliefs))

@@ -9,7 +9,7 @@ import numpy as np
 from variegate.arrays import FloatArray
 from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.engine.experiment import Experiment
-from variegate.engine.queries import comparison
+from variegate.engine.queries import policy_report
 from variegate.errors import StateError
 from variegate.store import PeriodSums, Reader, Recent
 
@@ -32,7 +32,7 @@ def overview(
         "per_minute": _traffic(found, first, minutes),
         "by_policy": [_bucket(row) for row in found.rewards],
         "beta": _wishes(reader, snapshot, experiment),
-        "report": comparison(reader, experiment),
+        "report": policy_report(reader, experiment),
     }
 
 

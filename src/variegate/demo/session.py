@@ -1,4 +1,4 @@
-"""One person and one policy, taking turns."""
+"""A session of one person with one policy, and how to describe its slates."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,12 +13,12 @@ from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
 from variegate.model.slate import Slate
 from variegate.policies import Policy
-from variegate.policies.beliefs import Belief, variety_of
+from variegate.policies.beliefs import WeightEstimate, learnt_diversity
 
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """A list that was shown, and what the person made of it."""
+    """A slate that was shown, and the person's picks."""
 
     slate: Slate
     #: 1 where the person picked, else 0, (K,)
@@ -26,7 +26,7 @@ class Turn:
 
     @property
     def hits(self) -> int:
-        """How many were picked."""
+        """How many items were picked."""
         return int(self.rewards.sum())
 
     @property
@@ -36,16 +36,16 @@ class Turn:
 
 
 class Session:
-    """Lists for one person, each of items not shown before, until there are none left.
+    """Slates for one person, each of items not shown before, until none are left.
 
     Parameters
     ----------
     policy
-        What recommends and learns.
+        Recommends and learns.
     k
-        Items in a list; the last list may be shorter.
+        Items in a slate; the last one may be shorter.
     rng
-        For policies that draw.
+        For stochastic policies.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Session:
 
     @property
     def hits(self) -> tuple[int, ...]:
-        """How many were picked from each list so far."""
+        """How many items were picked from each slate so far."""
         return tuple(turn.hits for turn in self.turns)
 
     @property
@@ -88,7 +88,7 @@ class Session:
         return tuple(int(row) for turn in self.turns for row in turn.picked)
 
     def slate(self) -> Slate:
-        """Return the list that waits for an answer; the same one until it is answered."""
+        """Return the current slate; it is the same until `answer` is called."""
         if self.is_over:
             raise InputError(f"every item of {self.catalogue} was shown: start a new session")
         if self._slate is None:
@@ -97,7 +97,7 @@ class Session:
         return self._slate
 
     def answer(self, picks: Iterable[int]) -> Turn:
-        """Learn which positions, from 0, of the list were picked; the next list is another."""
+        """Learn which positions, from 0, were picked; the next call of `slate` returns another."""
         slate = self.slate()
         rewards = np.zeros(len(slate))
         for pick in picks:
@@ -111,8 +111,8 @@ class Session:
         return self.turns[-1]
 
 
-class Wish(Enum):
-    """What an answer asks for."""
+class Command(Enum):
+    """What a person can type in a terminal."""
 
     PICK = "pick"
     WHY = "why"
@@ -120,66 +120,66 @@ class Wish(Enum):
     QUIT = "quit"
 
 
-#: What can be typed in place of numbers.
+#: Words that can be typed in place of numbers.
 WORDS: Final = {
-    "w": Wish.WHY,
-    "why": Wish.WHY,
-    "?": Wish.HELP,
-    "h": Wish.HELP,
-    "help": Wish.HELP,
-    "q": Wish.QUIT,
-    "quit": Wish.QUIT,
-    "exit": Wish.QUIT,
+    "w": Command.WHY,
+    "why": Command.WHY,
+    "?": Command.HELP,
+    "h": Command.HELP,
+    "help": Command.HELP,
+    "q": Command.QUIT,
+    "quit": Command.QUIT,
+    "exit": Command.QUIT,
 }
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A wish, and for picks the positions, from 0, sorted."""
+    """A command, and for picks the positions, from 0, sorted."""
 
-    wish: Wish
+    command: Command
     picks: tuple[int, ...] = ()
 
 
-def read_answer(text: str, k: int) -> Answer:
-    """Return what `text` asks for under a list of `k`, or raise InputError that says what would do.
+def parse_answer(text: str, k: int) -> Answer:
+    """Return the answer that was typed for a slate of `k`, or raise InputError.
 
-    Numbers count from 1, as people do, with blanks, commas or semicolons between them; one that
-    comes twice counts once, and no number at all means that nothing is picked.
+    Numbers count from 1, with blanks, commas or semicolons between them. Repeated numbers count
+    once, and no number means that nothing is picked.
 
     Examples
     --------
-    >>> read_answer("1, 4 9", 10).picks
+    >>> parse_answer("1, 4 9", 10).picks
     (0, 3, 8)
-    >>> read_answer("q", 10).wish
-    <Wish.QUIT: 'quit'>
+    >>> parse_answer("q", 10).command
+    <Command.QUIT: 'quit'>
     """
     typed = text.strip().lower()
     if typed in WORDS:
         return Answer(WORDS[typed])
     numbers = [_number(word, k) for word in re.split(r"[\s,;]+", typed) if word]
-    return Answer(Wish.PICK, tuple(sorted({number - 1 for number in numbers})))
+    return Answer(Command.PICK, tuple(sorted({number - 1 for number in numbers})))
 
 
 def _number(word: str, k: int) -> int:
-    would_do = f"type numbers from 1 to {k}, such as 1 {k}, or ? for help"
+    hint = f"type numbers from 1 to {k}, such as 1 {k}, or ? for help"
     shown = word if len(word) <= 20 else f"{word[:20]}…"
     if not word.isdecimal():
-        raise InputError(f"`{shown}` is not a number: {would_do}")
+        raise InputError(f"`{shown}` is not a number: {hint}")
     # Python refuses to read numbers of thousands of digits, and no list is that long.
     if len(word) > 9 or not 1 <= int(word) <= k:
-        raise InputError(f"`{shown}` is not in this list: {would_do}")
+        raise InputError(f"`{shown}` is not in this list: {hint}")
     return int(word)
 
 
-#: Items that typical distances are measured from. On the films they come within 2% of all pairs.
+#: Items in the sample of `typical_distances`: on the films within 2% of the mean over all pairs.
 SAMPLE = 50
 
 
-def distances_above(catalogue: Catalogue, items: IndexArray) -> FloatArray:
+def mean_distances_above(catalogue: Catalogue, items: IndexArray) -> FloatArray:
     """Return each item's mean distance to the items above it, (K, m); nan for the first.
 
-    These are plain means, whatever the policy's normaliser is.
+    These are plain means, not scaled by the policy's normaliser.
     """
     k = len(items)
     means = np.full((k, catalogue.m), np.nan)
@@ -201,13 +201,13 @@ def typical_distances(catalogue: Catalogue) -> FloatArray:
     return np.array(means, dtype=np.float64)
 
 
-def new_in(
-    catalogue: Catalogue, items: IndexArray, typical: FloatArray, *, most: int = 2
+def distinguishing_distances(
+    catalogue: Catalogue, items: IndexArray, typical: FloatArray, *, max_names: int = 2
 ) -> list[tuple[str, ...]]:
     """Return for each item the names of the distances that set it apart from all above it.
 
-    Those in which even the nearest item above is farther away than two items typically are, the
-    farthest first, and at most `most`; none for the first item.
+    In these, even the nearest item above is farther away than two items typically are. At most
+    `max_names`, the farthest first; none for the first item.
     """
     k = len(items)
     nearest = np.zeros((k, catalogue.m))
@@ -217,19 +217,19 @@ def new_in(
     names = [h.name for h in catalogue.distances]
     named = []
     for ratios in nearest / np.where(typical > 0, typical, np.inf):
-        order = np.argsort(-ratios, kind="stable")[:most]
+        order = np.argsort(-ratios, kind="stable")[:max_names]
         named.append(tuple(names[place] for place in order if ratios[place] > 1.0))
     return named
 
 
-#: Standard errors from which on a difference of two means is more than luck.
-CLEAR: Final = 2.0
-#: Fewer picks, or fewer items passed by, are no ground to compare.
-FEWEST: Final = 3
+#: Standard errors above which a difference of two means is significant.
+SIGNIFICANT: Final = 2.0
+#: Picks, and items passed by, that a comparison needs.
+MIN_ITEMS: Final = 3
 
 
 class Contrast(Enum):
-    """How picks stood to the items above them, beside the items that were passed by."""
+    """How far picks were from the items above them, compared with the items passed by."""
 
     FARTHER = "farther apart"
     CLOSER = "closer together"
@@ -238,59 +238,59 @@ class Contrast(Enum):
 
 
 @dataclass(frozen=True)
-class Variety:
-    """One kind of variety: a fact of the picks so far, and a belief.
+class DiversityEvidence:
+    """The desired diversity by one distance: what the picks show, and what the policy has learnt.
 
-    They can differ. The belief is a weight of the model, which takes what the items are into
-    account and needs many lists; and a picked item may be like those above merely because all
-    of them are what the person likes.
+    They can differ. The weight takes the items' features into account and needs many slates; and a
+    picked item may be close to those above merely because the person likes all of them.
     """
 
     #: The weight of the distance (beta) with its interval
-    belief: Belief
+    weight: WeightEstimate
     #: Mean distance of the picked items to those above them; nan without any
     picked: float
-    #: The same of the items passed by
+    #: The same for the items passed by
     passed: float
     contrast: Contrast
 
     @property
     def name(self) -> str:
-        """The distance."""
-        return self.belief.name
+        """The name of the distance."""
+        return self.weight.name
 
 
-def varieties(session: Session) -> list[Variety]:
-    """Return what is known of the person's wish for variety, one entry a distance."""
+def diversity_evidence(session: Session) -> list[DiversityEvidence]:
+    """Return the person's desired diversity, one entry per distance."""
     picked, passed = _picked_and_passed(session)
     return [
-        Variety(
-            belief,
+        DiversityEvidence(
+            weight,
             _mean(picked[:, i]),
             _mean(passed[:, i]),
             contrast(picked[:, i], passed[:, i]),
         )
-        for i, belief in enumerate(variety_of(session.policy))
+        for i, weight in enumerate(learnt_diversity(session.policy))
     ]
 
 
 def contrast(picked: FloatArray, passed: FloatArray) -> Contrast:
-    """Return how the first numbers stand to the second, by the standard error of the means."""
-    if min(len(picked), len(passed)) < FEWEST:
+    """Compare two means by their standard error."""
+    if min(len(picked), len(passed)) < MIN_ITEMS:
         return Contrast.UNKNOWN
     error = np.sqrt(picked.var(ddof=1) / len(picked) + passed.var(ddof=1) / len(passed))
     difference = picked.mean() - passed.mean()
-    if abs(difference) <= CLEAR * error or difference == 0.0:
+    if abs(difference) <= SIGNIFICANT * error or difference == 0.0:
         return Contrast.SAME
     return Contrast.FARTHER if difference > 0 else Contrast.CLOSER
 
 
 def _picked_and_passed(session: Session) -> tuple[FloatArray, FloatArray]:
-    """Return the distances to the items above, (n, m), of both; no list's first item has any."""
+    """Return mean distances to the items above, (n, m), of both; first items have none."""
     picked: list[FloatArray] = [np.zeros((0, session.catalogue.m))]
     passed: list[FloatArray] = [np.zeros((0, session.catalogue.m))]
     for turn in session.turns:
-        above, liked = distances_above(session.catalogue, turn.slate.items)[1:], turn.rewards[1:]
+        above = mean_distances_above(session.catalogue, turn.slate.items)[1:]
+        liked = turn.rewards[1:]
         picked.append(above[liked > 0])
         passed.append(above[liked == 0])
     return np.vstack(picked), np.vstack(passed)
@@ -301,41 +301,39 @@ def _mean(numbers: FloatArray | Sequence[float]) -> float:
 
 
 #: Longer texts are cut.
-MOST_CHARACTERS: Final = 40
+MAX_CHARACTERS: Final = 40
 
 
-def shown_attributes(catalogue: Catalogue, *, most: int = 3) -> tuple[str, ...]:
+def shown_attributes(catalogue: Catalogue, *, max_names: int = 3) -> tuple[str, ...]:
     """Return the names of the attributes worth showing beside a title.
 
-    Those that a distance is named after ("years" is named after "year"), for they say what makes
-    items differ; where there are none, the first ones. At most `most`, in the catalogue's order.
+    These are the attributes that a distance is named after ("years" after "year"): they show how
+    items differ. Without any, the first ones. At most `max_names`, in the catalogue's order.
     """
     measured = {_stem(h.name) for h in catalogue.distances}
     named = [name for name in catalogue.attributes if _stem(name) in measured]
-    return tuple((named or list(catalogue.attributes))[:most])
+    return tuple((named or list(catalogue.attributes))[:max_names])
 
 
-def in_short(value: Any, *, most: int = 3) -> tuple[str, ...]:
-    """Return an attribute's value as a few short texts: the first `most` of a list's, else one.
-
-    What is not known has none.
+def short_values(value: Any, *, max_values: int = 3) -> tuple[str, ...]:
+    """Return an attribute's value as short texts: the first of a list, or one, or none if unknown.
 
     Examples
     --------
-    >>> in_short(["Drama", "Crime", "War", "Sport"])
+    >>> short_values(["Drama", "Crime", "War", "Sport"])
     ('Drama', 'Crime', 'War')
-    >>> in_short(1999), in_short(None)
+    >>> short_values(1999), short_values(None)
     (('1999',), ())
     """
     if value is None or value == "":
         return ()
     if isinstance(value, (list, tuple, set, frozenset)):
         entries = sorted(map(str, value)) if isinstance(value, (set, frozenset)) else value
-        return tuple(text for entry in list(entries)[:most] for text in in_short(entry))
+        return tuple(text for entry in list(entries)[:max_values] for text in short_values(entry))
     if isinstance(value, float):
         return (f"{value:g}",)
     text = " ".join(str(value).split())
-    return (text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…",)
+    return (text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…",)
 
 
 def _stem(name: str) -> str:

@@ -1,17 +1,12 @@
-"""All that the service can do, told without HTTP."""
+"""The engine: commands in, answers out. Everything the service can do, without HTTP."""
 
 import asyncio
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from variegate.engine.catalogue import (
-    CatalogueSnapshot,
-    LiveCatalogue,
-    item_values,
-    plain_attributes,
-)
+from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
 from variegate.engine.executor import Executor, ForgetUser, Observe
 from variegate.engine.experiment import Experiment
 from variegate.engine.export import export_lines
@@ -21,41 +16,47 @@ from variegate.engine.import_commands import ImportUsers
 from variegate.engine.import_plan import Pauses, plan_import, unfinished
 from variegate.engine.items import RetireItem, UpsertItems
 from variegate.engine.priors import Priors
-from variegate.engine.queries import comparison, find_user, slate_view, titles_of, user_view
+from variegate.engine.queries import (
+    Answer,
+    catalogue_view,
+    find_items,
+    history_view,
+    item_view,
+    policy_report,
+    user_view,
+)
 from variegate.engine.queue import BatchLoop, CommandQueue, EngineThread, Worker
 from variegate.engine.recommend import RecommendRequest
 from variegate.engine.replicas import Replica
 from variegate.engine.terms import Rules
 from variegate.engine.unit_of_work import Clock
-from variegate.errors import NotFoundError, VariegateError
+from variegate.errors import VariegateError
 from variegate.model.catalogue import Catalogue
 from variegate.store import Reader, Store
 
-Answer = dict[str, Any]
-_T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 
 class Engine:
-    """Gives lists, takes feedback and answers questions, over one catalogue and one store.
+    """Recommends, learns and answers queries, over one catalogue and one store.
 
-    What changes something is awaited and done by the engine, in a thread of its own or in another
-    process; what only reads is a plain method, which blocks: call it from a thread.
+    Methods that change something are coroutines: a thread or another process executes them.
+    Methods that only read are plain and block: call them from a thread.
 
     Parameters
     ----------
     catalogue
-        The items as their file has them.
+        The items of the catalogue file.
     timeout
-        Seconds after which what still waits is answered with an error.
+        Seconds after which a command that still waits is answered with an error.
     clock
-        Gives seconds since 1970 in place of the database's clock.
+        Returns seconds since 1970 in place of the database's clock.
     observe
-        Is told how long the work itself took; see `Executor`.
+        Called with metrics; see `Executor`.
     replica
-        The process as one of those that share the store.
+        This process as one of those that share the store.
     worker
-        Does what changes something, in place of a thread; it is started elsewhere.
+        Executes the commands in place of a thread; it is started elsewhere.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Engine:
         with store.batch() as batch:
             self.live.bind(batch)
             snapshot = self.live.as_of(batch)
-        for name in experiment.names:  # a policy that does not fit is found here, not later
+        for name in experiment.names:  # fail now, not later, if a policy does not fit
             experiment.as_of(snapshot).new_policy(name, snapshot.catalogue)
         if replica is not None:
             replica.log_changes(experiment, snapshot.catalogue)
@@ -96,142 +97,106 @@ class Engine:
 
     @property
     def waiting(self) -> int:
-        """How many commands were given and are not answered yet."""
+        """How many commands are not answered yet."""
         return len(self._queue)
 
     def check(self) -> None:
-        """Raise StoreError where the engine does not answer, or must not write any more."""
+        """Raise StoreError if the engine does not answer, or must not write any more."""
         self._queue.check()
         if self._replica is not None:
             self._replica.check_now()
 
     def start(self) -> None:
-        """Begin to answer."""
+        """Start to execute commands."""
         if self._thread is not None:
             self._thread.start()
         self.priors.start()
 
     def stop(self) -> None:
-        """Answer what waits, and end."""
+        """Execute the commands that wait, and stop."""
         self.priors.stop()
         if self._thread is not None:
             self._thread.stop()
 
     async def recommend(self, request: RecommendRequest) -> Answer:
-        """Give a user a list."""
-        return await self._done(request)
+        """Recommend a slate to a user."""
+        return await self._execute(request)
 
     async def feedback(self, report: Feedback) -> Answer:
-        """Learn what a user made of a list."""
+        """Learn from a user's feedback on a slate."""
         check_rewards(report.rewards)
-        return await self._done(report)
+        return await self._execute(report)
 
     async def forget(self, user: str) -> Answer:
-        """Delete all that is known of a user."""
-        return await self._done(ForgetUser(user))
+        """Delete all data of a user."""
+        return await self._execute(ForgetUser(user))
 
     async def upsert_items(self, items: Sequence[Mapping[str, Any]]) -> Answer:
         """Add or change items."""
-        return await self._done(UpsertItems(items))
+        return await self._execute(UpsertItems(items))
 
     async def retire_item(self, item: str) -> Answer:
-        """Take an item off the shelf."""
-        return await self._done(RetireItem(item))
+        """Stop recommending an item."""
+        return await self._execute(RetireItem(item))
 
     async def import_file(self, path: str, *, replace: bool = False) -> Answer:
-        """Take in the lines of a file that `export_lines` gave; see `import_plan`."""
+        """Import the lines of a file that `export_lines` wrote; see `import_plan`.."""
         file = ImportFile(path)
-        async with self._importing:  # one at a time: each takes memory
-            known = file, self.store, self.live, self.experiment
-            check = partial(plan_import, *known, replace=replace, rest=Pauses())
+        async with self._importing:  # one import at a time: each takes memory
+            target = file, self.store, self.live, self.experiment
+            check = partial(plan_import, *target, replace=replace, rest=Pauses())
             plan = await asyncio.to_thread(check)
             done = 0
             for piece in plan.pieces(replace=replace):
                 try:
-                    await self._done(piece)
+                    await self._execute(piece)
                 except VariegateError as error:
                     raise unfinished(error, done) from None
                 done += len(piece.entries) if isinstance(piece, ImportUsers) else 0
         return {"imported": len(plan.users), "items": plan.items_and_priors}
 
     def close_due(self) -> None:
-        """Close the lists whose waiting is over."""
+        """Close the slates whose deadline has passed."""
         while self._executor.close_due():
             pass
 
     def user(self, user: str) -> Answer:
         """Return what was learnt of a user."""
         with self.store.reading() as reader:
-            return user_view(reader, user, self.live, self.experiment)
+            return user_view(reader, user, self.live.as_of(reader), self.experiment)
 
     def history(self, user: str, limit: int, before: str | None) -> Answer:
-        """Return a user's last lists, the newest first."""
+        """Return a user's latest slates, the newest first."""
         with self.store.reading() as reader:
-            catalogue = self.live.as_of(reader).catalogue
-            find_user(reader, user)
-            rows = reader.history(user, limit + 1, before)
-        is_more, rows = len(rows) > limit, rows[:limit]
-        titles = titles_of(catalogue, rows)
-        return {
-            "user": user,
-            "slates": [slate_view(row, titles) for row in rows],
-            "next": rows[-1].id if is_more else None,
-        }
+            snapshot = self.live.as_of(reader)
+            return history_view(reader, user, snapshot, limit=limit, before=before)
 
     def items(self, search: str, limit: int, after: int) -> Answer:
-        """Return items whose title or id has `search` in it, from the row `after` on."""
-        snapshot, wanted = self.snapshot(), search.casefold()
-        catalogue = snapshot.catalogue
-        found = []
-        for row in range(after, len(catalogue)):
-            if (
-                wanted in catalogue.titles[row].casefold()
-                or wanted in catalogue.ids[row].casefold()
-            ):
-                found.append(row)
-                if len(found) > limit:
-                    break
-        more = found.pop() if len(found) > limit else None
-        return {
-            "items": [_short(snapshot, row) for row in found],
-            "total": len(catalogue),
-            "next": more,
-        }
+        """Return items whose title or id contains a text, from the row `after` on."""
+        return find_items(self.snapshot(), search, limit=limit, after=after)
 
     def item(self, item: str) -> Answer:
-        """Return all that is known of an item."""
-        snapshot = self.snapshot()
-        row = snapshot.row_of(item)
-        if row is None:
-            raise NotFoundError(f"no item {item!r}")
-        return {**_short(snapshot, row), **item_values(snapshot.catalogue, row)}
+        """Return an item with all its data."""
+        return item_view(self.snapshot(), item)
 
-    def comparison(self) -> Answer:
-        """Return the policies side by side."""
+    def catalogue(self) -> Answer:
+        """Return what describes the items, and how they are recommended."""
+        policies = {"policies": dict(self.experiment.specs), "k": self.rules.k}
+        return catalogue_view(self.snapshot()) | policies
+
+    def report(self) -> Answer:
+        """Return the A/B report: rewards and diversity by policy."""
         with self.store.reading() as reader:
-            return comparison(reader, self.experiment)
+            return policy_report(reader, self.experiment)
 
     def counts(self) -> dict[str, int]:
-        """Return how much there is of everything."""
+        """Return the numbers of users, slates and events."""
         with self.store.reading() as reader:
             return reader.counts()
 
     def export_lines(self) -> Iterator[bytes]:
-        """Give all that was learnt and changed as lines of JSON: a backup."""
+        """Yield all data as lines of JSON: a backup."""
         return export_lines(self.store, self.live, self._executor.now)
-
-    def catalogue(self) -> Answer:
-        """Return what items are described by."""
-        snapshot = self.snapshot()
-        catalogue = snapshot.catalogue
-        return {
-            "items": int(snapshot.active.sum()),
-            "features": list(catalogue.feature_names),
-            "distances": [h.name for h in catalogue.distances],
-            "attributes": list(catalogue.attributes),
-            "policies": dict(self.experiment.specs),
-            "k": self.rules.k,
-        }
 
     def snapshot(self) -> CatalogueSnapshot:
         """Return the items as they are now."""
@@ -242,15 +207,6 @@ class Engine:
         """Return the time of a transaction."""
         return self._executor.now(reader)
 
-    async def _done(self, operation: Any) -> Answer:
-        answer: Answer = await self._queue.submit(operation)
+    async def _execute(self, command: Any) -> Answer:
+        answer: Answer = await self._queue.submit(command)
         return answer
-
-
-def _short(snapshot: CatalogueSnapshot, row: int) -> Answer:
-    return {
-        "id": snapshot.catalogue.ids[row],
-        "title": snapshot.catalogue.titles[row],
-        "attributes": plain_attributes(snapshot.catalogue, row),
-        "retired": not bool(snapshot.active[row]),
-    }

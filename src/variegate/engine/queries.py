@@ -1,40 +1,35 @@
-"""What is known of a user, in words and numbers."""
+"""Queries: a user, their history, items, and the A/B report. They only read."""
 
 import math
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from variegate.engine.catalogue import LiveCatalogue
+from variegate.engine.catalogue import CatalogueSnapshot, item_values, plain_attributes
 from variegate.engine.experiment import Experiment
 from variegate.engine.replay import restore_user
 from variegate.errors import NotFoundError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import Policy
 from variegate.policies.beliefs import (
-    Belief,
-    likes_in_words,
-    taste_of,
-    variety_in_words,
-    variety_of,
+    WeightEstimate,
+    describe_diversity,
+    describe_taste,
+    learnt_diversity,
+    learnt_taste,
 )
 from variegate.store import Moments, PolicySums, Reader, SlateRow, UserRow
 
-
-def find_user(reader: Reader, user: str) -> UserRow:
-    """Return the user, or raise NotFoundError."""
-    found = reader.users([user]).get(user)
-    if found is None:
-        raise NotFoundError(f"no user {user!r}: nobody has asked for a list for them")
-    return found
+Answer = dict[str, Any]
+#: Half the width of a 95% interval, in standard errors.
+_HALF_WIDTH: Final = 1.959964
 
 
 def user_view(
-    reader: Reader, user: str, live: LiveCatalogue, experiment: Experiment
-) -> dict[str, Any]:
-    """Return what was learnt of a user, under the policy that the next list will be by."""
-    snapshot = live.as_of(reader)
-    row = find_user(reader, user)
+    reader: Reader, user: str, snapshot: CatalogueSnapshot, experiment: Experiment
+) -> Answer:
+    """Return what was learnt of a user, under the policy of the next slate."""
+    row = _find_user(reader, user)
     row, policy = restore_user(reader, row, snapshot.catalogue, experiment.as_of(snapshot))
     return {
         "user": row.id,
@@ -42,34 +37,122 @@ def user_view(
         "slates": row.slates,
         "created": row.created,
         "changed": row.changed,
-        "learnt": learnt_view(policy),
+        "learnt": _learnt_view(policy),
     }
 
 
-def learnt_view(policy: Policy) -> dict[str, Any]:
-    """Return a policy's beliefs: words, and every weight with its 95% interval."""
-    taste, wanted = taste_of(policy), policy.preferences
-    varieties = variety_of(policy)
-    low, high = wanted.relevance_interval
+def history_view(
+    reader: Reader, user: str, snapshot: CatalogueSnapshot, *, limit: int, before: str | None
+) -> Answer:
+    """Return a user's latest slates before one, the newest first."""
+    _find_user(reader, user)
+    rows = reader.history(user, limit + 1, before)
+    has_more, rows = len(rows) > limit, rows[:limit]
+    titles = _titles(snapshot.catalogue, rows)
     return {
-        "words": {"likes": likes_in_words(taste), "variety": variety_in_words(varieties)},
-        "relevance": [
-            {"name": name, "weight": weight, "low": least, "high": most}
-            for name, weight, least, most in zip(
-                policy.catalogue.feature_names,
-                wanted.relevance.tolist(),
-                low.tolist(),
-                high.tolist(),
-                strict=True,
-            )
+        "user": user,
+        "slates": [_slate_view(row, titles) for row in rows],
+        "next": rows[-1].id if has_more else None,
+    }
+
+
+def find_items(snapshot: CatalogueSnapshot, search: str, *, limit: int, after: int) -> Answer:
+    """Return items whose title or id contains a text, from the row `after` on."""
+    catalogue, text = snapshot.catalogue, search.casefold()
+    found = []
+    for row in range(after, len(catalogue)):
+        if text in catalogue.titles[row].casefold() or text in catalogue.ids[row].casefold():
+            found.append(row)
+            if len(found) > limit:
+                break
+    following = found.pop() if len(found) > limit else None
+    return {
+        "items": [_item_summary(snapshot, row) for row in found],
+        "total": len(catalogue),
+        "next": following,
+    }
+
+
+def item_view(snapshot: CatalogueSnapshot, item: str) -> Answer:
+    """Return an item with all its data."""
+    row = snapshot.row_of(item)
+    if row is None:
+        raise NotFoundError(f"no item {item!r}")
+    return {**_item_summary(snapshot, row), **item_values(snapshot.catalogue, row)}
+
+
+def catalogue_view(snapshot: CatalogueSnapshot) -> Answer:
+    """Return the number of items, and the names of what describes them."""
+    catalogue = snapshot.catalogue
+    return {
+        "items": int(snapshot.active.sum()),
+        "features": list(catalogue.feature_names),
+        "distances": [h.name for h in catalogue.distances],
+        "attributes": list(catalogue.attributes),
+    }
+
+
+def policy_report(reader: Reader, experiment: Experiment) -> Answer:
+    """Return rewards and diversity by policy, with intervals over users, and the differences.
+
+    A user counts once, for any number of slates: slates of one user are not independent.
+    """
+    found = {sums.policy: sums for sums in reader.policy_sums()}
+    names = [*experiment.names, *sorted(found.keys() - set(experiment.names))]
+    nobody = Moments(0, 0, 0)
+    sums = [found.get(name, PolicySums(name, 0, 0, nobody, {})) for name in names]
+    return {
+        "policies": [_policy_summary(one, experiment) for one in sums],
+        "differences": [
+            {
+                "policy": one.policy,
+                "against": names[0],
+                "reward": _difference(one.reward, sums[0].reward),
+            }
+            for one in sums[1:]
         ],
-        "diversity": [_belief(belief) for belief in varieties],
+    }
+
+
+def _find_user(reader: Reader, user: str) -> UserRow:
+    found = reader.users([user]).get(user)
+    if found is None:
+        raise NotFoundError(f"no user {user!r}: nobody has asked for a list for them")
+    return found
+
+
+def _learnt_view(policy: Policy) -> Answer:
+    """Return what a policy has learnt: sentences, and every weight with its 95% interval."""
+    preferences, diversity = policy.preferences, learnt_diversity(policy)
+    low, high = preferences.relevance_interval
+    relevance = map(
+        WeightEstimate,
+        policy.catalogue.feature_names,
+        preferences.relevance.tolist(),
+        low.tolist(),
+        high.tolist(),
+    )
+    return {
+        "words": {
+            "likes": describe_taste(learnt_taste(policy)),
+            "variety": describe_diversity(diversity),
+        },
+        "relevance": [_weight_view(weight) for weight in relevance],
+        "diversity": [_weight_view(weight) for weight in diversity],
         "floor": policy.diversity_floor,
     }
 
 
-def slate_view(row: SlateRow, titles: Mapping[str, str]) -> dict[str, Any]:
-    """Return a list that was given, and what came of it."""
+def _weight_view(weight: WeightEstimate) -> Answer:
+    return {
+        "name": weight.name,
+        "weight": weight.weight,
+        "low": weight.low,
+        "high": weight.high,
+    }
+
+
+def _slate_view(row: SlateRow, titles: Mapping[str, str]) -> Answer:
     return {
         "slate_id": row.id,
         "policy": row.policy,
@@ -86,52 +169,26 @@ def slate_view(row: SlateRow, titles: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def titles_of(catalogue: Catalogue, rows: Sequence[SlateRow]) -> dict[str, str]:
-    """Return the title of each item in these lists that is still here."""
+def _titles(catalogue: Catalogue, rows: Sequence[SlateRow]) -> dict[str, str]:
+    """Return the title of each item of these slates that the catalogue still has."""
     items = sorted({item for row in rows for item in row.items})
     places = zip(items, catalogue.rows_or_none(items).tolist(), strict=True)
     return {item: catalogue.titles[at] for item, at in places if at >= 0}
 
 
-def _belief(belief: Belief) -> dict[str, Any]:
+def _item_summary(snapshot: CatalogueSnapshot, row: int) -> Answer:
     return {
-        "name": belief.name,
-        "weight": belief.weight,
-        "low": belief.low,
-        "high": belief.high,
+        "id": snapshot.catalogue.ids[row],
+        "title": snapshot.catalogue.titles[row],
+        "attributes": plain_attributes(snapshot.catalogue, row),
+        "retired": not bool(snapshot.active[row]),
     }
 
 
-#: Half the width of a 95% interval, in standard errors.
-_HALF: Final = 1.959964
-
-
-def comparison(reader: Reader, experiment: Experiment) -> dict[str, Any]:
-    """Return rewards and diversity by policy, with intervals over users, and the differences.
-
-    A user counts once, however many lists they got: lists of one user are not independent.
-    """
-    found = {sums.policy: sums for sums in reader.policy_sums()}
-    names = [*experiment.names, *sorted(found.keys() - set(experiment.names))]
-    nobody = Moments(0, 0, 0)
-    sums = [found.get(name, PolicySums(name, 0, 0, nobody, {})) for name in names]
-    return {
-        "policies": [_summary(one, experiment) for one in sums],
-        "differences": [
-            {
-                "policy": one.policy,
-                "against": names[0],
-                "reward": _difference(one.reward, sums[0].reward),
-            }
-            for one in sums[1:]
-        ],
-    }
-
-
-def _summary(sums: PolicySums, experiment: Experiment) -> dict[str, Any]:
+def _policy_summary(sums: PolicySums, experiment: Experiment) -> Answer:
     return {
         "policy": sums.policy,
-        "line": experiment.specs.get(sums.policy),
+        "spec": experiment.specs.get(sums.policy),
         "users": sums.users,
         "answered_slates": sums.answered,
         "reward": _mean(sums.reward),
@@ -154,10 +211,10 @@ def _difference(ours: Moments, theirs: Moments) -> dict[str, float | None]:
 
 
 def _interval(mean: float, error: float) -> dict[str, float | None]:
-    half = _HALF * error
+    half = _HALF_WIDTH * error
     return {"mean": _finite(mean), "low": _finite(mean - half), "high": _finite(mean + half)}
 
 
 def _finite(number: float) -> float:
-    """Return the number that JSON can hold which is next to one."""
+    """Return the nearest number that JSON can hold."""
     return min(max(number, -sys.float_info.max), sys.float_info.max)

@@ -53,6 +53,6 @@ def report_routes(engine: Engine, pool: SmallPool) -> list[APIRouter]:
     )
     async def report(request: Request) -> Response:
         """Compare the policies on the users they got: rewards and diversity, with intervals."""
-        return await worked_out(pool, request, "report", engine.comparison)
+        return await worked_out(pool, request, "report", engine.report)
 
     return [router]
