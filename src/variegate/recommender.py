@@ -199,7 +199,7 @@ class Recommender:
         Parameters
         ----------
         catalogue
-            The catalogue that was saved with, or one that it was `extended` to.
+            The catalogue that was saved with, or one that it was `with_items` to.
         options
             Options of the policy that replace the saved ones, such as a new `prior`.
         """

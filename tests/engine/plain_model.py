@@ -87,7 +87,7 @@ class PlainModel:
             "place": euclidean([values["place"]], scale=3.0),
         }
         known = item["id"] in self.items.ids
-        change = self.items.changed if known else self.items.extended
+        change = self.items.with_changes if known else self.items.with_items
         self._turn_to(change([item["id"]], [item["features"]], distances, [item["title"]]))
         self.retired.discard(item["id"])
 

@@ -125,7 +125,7 @@ def test_a_new_label_and_a_high_price_are_as_the_encoder_says(books: Shop) -> No
         ({"id": "b0", "attributes": {"maker": ["us"]}}, "`attributes.maker` must be a label"),
         ({"id": "n", "attributes": {"price": [1]}}, "`attributes.price` must be a number"),
         ({"id": "n", "attributes": {"colour": 1}}, "`attributes` must be among .* got 'colour'"),
-        ({"id": "n", "attributes": {"tags": []}}, "must leave something known of item 'n'"),
+        ({"id": "n", "attributes": {"tags": []}}, "must have a known value for item 'n'"),
         ({"id": "n"}, "`features` must be given for the new item 'n': or else `attributes`: price"),
     ],
 )

@@ -22,7 +22,7 @@ from variegate.store import CATALOGUE, RELEARNING, Store
 def retrained(items: Catalogue, seed: int = 3) -> Catalogue:
     """Return the same items under the same names, with features of another training."""
     turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(items.d, items.d)))[0]
-    return items.changed(items.ids, items.features @ turn)
+    return items.with_changes(items.ids, items.features @ turn)
 
 
 def grown(items: Catalogue, *names: str, genre: str = "aaa") -> Catalogue:
@@ -33,7 +33,7 @@ def grown(items: Catalogue, *names: str, genre: str = "aaa") -> Catalogue:
         rows = np.repeat(h.rows[:1], len(names), axis=0)
         data[h.name] = Distance(h.formula, h.name, rows, h.scale, h.labels)
     data["genres"] = jaccard([[genre]] * len(names), name="genres")
-    return items.extended(names, rng.normal(size=(len(names), items.d)), data, titles=names)
+    return items.with_items(names, rng.normal(size=(len(names), items.d)), data, titles=names)
 
 
 def rows(shop: Shop) -> dict[str, int]:
@@ -121,7 +121,7 @@ def test_a_file_that_grew_twice_joins_twice(store: Store) -> None:
     twice = grown(once, "n2", genre="bbb")
     assert list(rows(Shop(store, items=twice)))[24:] == ["n1", "run", "n2"]
     with pytest.raises(DataError, match="features of the same items differ"):
-        Shop(store, items=twice.changed(["n1"], [[9.0] * 4]))
+        Shop(store, items=twice.with_changes(["n1"], [[9.0] * 4]))
 
 
 def test_two_that_start_at_once_agree(any_store: Store) -> None:

@@ -131,7 +131,7 @@ def test_what_was_changed_at_run_time_goes_but_for_what_is_retired(any_store: St
     shop.retire("run1")
     shop.click("u0", candidates=("run2", "i5", "i6", "i7"), allow_repeats=True)
     items = retrained(shop.items)
-    other = items.extended(
+    other = items.with_items(
         ["run1"],
         [[1.0] * 4],
         {h.name: h.among(np.array([0])) for h in items.distances[1:]},

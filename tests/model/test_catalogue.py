@@ -114,7 +114,7 @@ def test_growing_keeps_rows_features_and_distances() -> None:
         feature_scale=3.0,
     )
 
-    large = small.extended(
+    large = small.with_items(
         ["c"], [[0.0, 1.0]], {"genres": jaccard([{"z"}])}, ["C"], {"year": [2010]}
     )
 
@@ -134,7 +134,7 @@ def test_growing_keeps_rows_features_and_distances() -> None:
 
 
 def test_an_attribute_not_given_is_none_for_new_items() -> None:
-    large = made(attributes={"year": [1, 2]}).extended(["c", "d"], np.eye(2))
+    large = made(attributes={"year": [1, 2]}).with_items(["c", "d"], np.eye(2))
 
     assert large.attributes["year"] == (1, 2, None, None)
     assert large.titles == ("a", "b", "c", "d")
@@ -170,4 +170,4 @@ def test_what_it_does_not_grow_by(more: Options, words: str) -> None:
     }
 
     with pytest.raises(InputError, match=words):
-        small.extended(**(options | more))
+        small.with_items(**(options | more))

@@ -86,7 +86,7 @@ def test_lists_are_those_of_a_catalogue_built_anew(
     before = catalogue_of(rows)
     assert before.layout is not None  # made before, so that a stale one would be seen
 
-    after = before.changed(
+    after = before.with_changes(
         changed,
         np.array([z for z, *_ in new]).reshape(-1, 3),
         own_distances(new),
@@ -110,7 +110,7 @@ def test_lists_are_those_of_a_catalogue_built_anew(
 def test_lists_of_a_grown_catalogue_are_those_of_one_built_anew(
     rows: list[Item], new: list[Item]
 ) -> None:
-    grown = catalogue_of(rows).extended(
+    grown = catalogue_of(rows).with_items(
         range(len(rows), len(rows) + len(new)), [z for z, *_ in new], own_distances(new)
     )
 
@@ -137,7 +137,7 @@ def shop() -> Catalogue:
 def test_what_is_not_given_stays() -> None:
     before = shop()
 
-    after = before.changed(["b"], [[0.0, 2.0]], attributes={"year": [None]})
+    after = before.with_changes(["b"], [[0.0, 2.0]], attributes={"year": [None]})
 
     assert (after.ids, after.titles) == (before.ids, before.titles)
     assert after.attributes == {"year": (1990, None, 2010), "price": (1, 2, 3)}
@@ -152,7 +152,7 @@ def test_what_is_not_given_stays() -> None:
 
 
 def test_labels_that_nobody_had_are_welcome() -> None:
-    after = shop().changed(
+    after = shop().with_changes(
         ["c", "a"],
         np.eye(2),
         {"tags": jaccard([{"new", "y"}, {"y"}]), "land": hamming(["zz", "g"])},
@@ -168,7 +168,7 @@ def test_slates_and_states_of_before_are_good_afterwards() -> None:
     policy = taught(LMDH(before, ridge=1.0))
     slate = policy.recommend(2)
 
-    later = LMDH(before.changed(slate.ids, [[9.0, 9.0]] * 2), ridge=1.0)
+    later = LMDH(before.with_changes(slate.ids, [[9.0, 9.0]] * 2), ridge=1.0)
     later.restore(policy.state())
     later.update(slate, [1, 0])
     policy.update(slate, [1, 0])
@@ -182,7 +182,7 @@ def test_nothing_of_the_old_layout_is_kept() -> None:
     assert before.largest_norm == 1.0
     assert before.rows(["c"]).tolist() == [2]
 
-    after = before.changed(["b"], [[3.0, 4.0]])
+    after = before.with_changes(["b"], [[3.0, 4.0]])
 
     expected = layout_of(after.features, after.distances)
     assert after.layout is not None
@@ -197,14 +197,14 @@ def test_popular_goes_by_the_new_numbers() -> None:
     plain = Catalogue(["a", "b"], np.eye(2), [], attributes={"popularity": [1, 2]})
     assert make_policy("popular", plain).recommend(1).ids == ("b",)
 
-    after = plain.changed(["a"], [[1.0, 0.0]], attributes={"popularity": [3]})
+    after = plain.with_changes(["a"], [[1.0, 0.0]], attributes={"popularity": [3]})
 
     assert make_policy("popular", after).recommend(1).ids == ("a",)
 
 
 def test_what_it_holds_cannot_be_written_to() -> None:
     features = np.eye(2)
-    after = shop().changed(["a", "b"], features)
+    after = shop().with_changes(["a", "b"], features)
     features[:] = 7.0
 
     assert after.features[:2].tolist() == [[1.0, 0.0], [0.0, 1.0]]
@@ -215,7 +215,7 @@ def test_what_it_holds_cannot_be_written_to() -> None:
 
 
 def test_a_changed_catalogue_is_saved_as_any_other(tmp_path: Any) -> None:
-    after = shop().changed(["b"], [[0.0, 2.0]], {"tags": jaccard([{"new"}])})
+    after = shop().with_changes(["b"], [[0.0, 2.0]], {"tags": jaccard([{"new"}])})
     after.save(tmp_path / "shop.npz")
 
     again = Catalogue.load(tmp_path / "shop.npz")
@@ -233,7 +233,7 @@ def test_a_distance_of_ones_own_changes_with_its_data() -> None:
     own = custom(far, [[0.0], [1.0]], name="own", largest=9.0)
     before = Catalogue(["a", "b"], np.eye(2), own)
 
-    after = before.changed(
+    after = before.with_changes(
         ["b"], [[0.0, 1.0]], {"own": custom(far, [[5.0]], name="own", largest=9.0)}
     )
 
@@ -258,7 +258,7 @@ def test_a_distance_of_ones_own_changes_with_its_data() -> None:
         ),
         (
             {"distances": {"cosine": cosine([[1.0, 2.0]])}},
-            r"distance `cosine` is worked out on the features and takes no data",
+            r"distance `cosine` is computed on the features and takes no data",
         ),
     ],
     ids=lambda value: str(next(iter(value))) if isinstance(value, dict) else "",
@@ -267,7 +267,7 @@ def test_what_it_does_not_change_by(change: dict[str, Any], words: str) -> None:
     options: dict[str, Any] = {"ids": ["b"], "features": [[1.0, 1.0]]}
 
     with pytest.raises(InputError, match=words):
-        shop().changed(**(options | change))
+        shop().with_changes(**(options | change))
 
 
 @pytest.mark.parametrize(
@@ -283,4 +283,4 @@ def test_names_that_nobody_knows(change: dict[str, Any], words: str) -> None:
     options: dict[str, Any] = {"ids": ["b"], "features": [[1.0, 1.0]]}
 
     with pytest.raises(NotFoundError, match=words):
-        shop().changed(**(options | change))
+        shop().with_changes(**(options | change))

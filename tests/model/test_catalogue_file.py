@@ -93,7 +93,7 @@ def test_a_catalogue_that_came_back_can_be_saved_and_grown(saved: Path, tmp_path
     twice = Catalogue.load(tmp_path / "again", functions=FUNCTIONS)
     own = {h.name: h.among(np.array([0])) for h in twice.distances if not h.on_features}
 
-    grown = twice.extended(["new"], twice.features[:1], own)
+    grown = twice.with_items(["new"], twice.features[:1], own)
 
     np.testing.assert_array_equal(twice.distances[3].rows, everything().distances[3].rows)
     assert len(grown) == 4
@@ -166,8 +166,8 @@ RIGHT = {"format": "variegate catalogue", "version": 1}
         (plain_array, r"not a complete catalogue file"),
         (with_pickle, r"not a complete catalogue file"),
         (bare_zip, r"not a complete catalogue file"),
-        (headed([1, 2]), r"not a (whole )?catalogue"),
-        (headed({"format": "variegate data"}), r"not a catalogue of variegate"),
+        (headed([1, 2]), r"not a complete catalogue file"),
+        (headed({"format": "variegate data"}), r"not a variegate catalogue"),
         (headed({**RIGHT, "version": 2}), r"version 2 of the catalogue format, and this .* 1: b"),
         (headed(RIGHT), r"not a complete catalogue file"),
         (headed({**RIGHT, "distances": []}, features=np.eye(2)), r"not a complete catalogue file"),

@@ -104,7 +104,7 @@ def test_huge_and_tiny_vectors_side_by_side() -> None:
 def test_new_labels_leave_old_distances_as_they_were() -> None:
     genres = jaccard([{"drama"}, {"drama", "war"}])
 
-    longer = genres.extended(jaccard([{"anime", "war"}, {"zombie"}]))
+    longer = genres.with_items(jaccard([{"anime", "war"}, {"zombie"}]))
 
     assert longer.labels == ("drama", "war", "anime", "zombie")
     np.testing.assert_allclose(longer.from_item(1), [0.5, 0.0, 2 / 3, 1.0])
@@ -113,7 +113,7 @@ def test_new_labels_leave_old_distances_as_they_were() -> None:
 def test_new_countries_are_unlike_all_old_ones() -> None:
     countries = hamming(["fr", "jp"])
 
-    longer = countries.extended(hamming(["be", "jp", "fr"]))
+    longer = countries.with_items(hamming(["be", "jp", "fr"]))
 
     assert longer.from_item(0).tolist() == [0.0, 1.0, 1.0, 1.0, 0.0]
 
@@ -121,7 +121,7 @@ def test_new_countries_are_unlike_all_old_ones() -> None:
 def test_the_scale_of_a_difference_stays_when_items_come_from_outside() -> None:
     years = difference([1990, 2000])
 
-    longer = years.extended(difference([2030]))
+    longer = years.with_items(difference([2030]))
 
     assert longer.from_item(0).tolist() == [0.0, 1.0, 4.0]
     assert longer.largest == 4.0
@@ -158,7 +158,7 @@ def test_without_data_it_takes_the_features_of_the_catalogue() -> None:
 )
 def test_extended_by_the_wrong_data(one: Distance, other: Distance, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        one.extended(other)
+        one.with_items(other)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_plain_values_make_what_the_makers_do(kind: str) -> None:
 
     more = distance_of_values(like, json.loads(json.dumps(values)))
 
-    np.testing.assert_array_equal(like.extended(more).matrix(), expected.matrix())
+    np.testing.assert_array_equal(like.with_items(more).matrix(), expected.matrix())
     assert (len(more), more.name, more.scale) == (2, "h", like.scale)
 
 
@@ -94,7 +94,7 @@ def test_they_change_an_item_of_a_catalogue(kind: str) -> None:
     like, values, expected = KINDS[kind]
     before = Catalogue(["a", "b"], np.eye(2), like)
 
-    after = before.changed(["b"], [[0, 1]], {"h": distance_of_values(like, values[:1])})
+    after = before.with_changes(["b"], [[0, 1]], {"h": distance_of_values(like, values[:1])})
 
     np.testing.assert_array_equal(
         after.distances[0].matrix(), expected.among(np.array([0, 2])).matrix()
@@ -105,7 +105,7 @@ def test_they_change_an_item_of_a_catalogue(kind: str) -> None:
 def test_no_items_have_no_data(kind: str) -> None:
     like = KINDS[kind][0]
 
-    assert like.extended(distance_of_values(like, [])).matrix().tolist() == like.matrix().tolist()
+    assert like.with_items(distance_of_values(like, [])).matrix().tolist() == like.matrix().tolist()
 
 
 NUMBERS = r"must have a list of 2 numbers for each item"
@@ -152,7 +152,7 @@ def test_values_that_are_no_list(values: Any) -> None:
 def test_a_distance_on_the_features_takes_none() -> None:
     on_features = Catalogue(["a"], [[1.0]], "cosine").distances[0]
 
-    with pytest.raises(InputError, match=r"`cosine` is worked out on the features and takes no"):
+    with pytest.raises(InputError, match=r"`cosine` is computed on the features and takes no"):
         distance_of_values(on_features, [[1.0]])
 
 
@@ -173,4 +173,4 @@ def test_any_json_makes_a_distance_or_is_refused(kind: str, value: Any) -> None:
     except InputError as error:
         assert "distance `h` must have" in str(error)  # noqa: PT017
     else:
-        assert np.isfinite(like.extended(more).matrix()).all()
+        assert np.isfinite(like.with_items(more).matrix()).all()

@@ -154,7 +154,7 @@ def test_among_renumbers_the_items_and_keeps_their_distances(kind: str, rows: Fl
 def test_extended_is_the_same_as_all_at_once(kind: str, rows: FloatArray, more: FloatArray) -> None:
     h = KINDS[kind](rows)
 
-    longer = h.extended(KINDS[kind](more))
+    longer = h.with_items(KINDS[kind](more))
 
     together = KINDS[kind](np.vstack([rows, more]))
     assert len(longer) == 8

@@ -53,7 +53,7 @@ def test_another_process_finds_the_same() -> None:
 
 def test_the_last_digits_do_not_count() -> None:
     before = catalogue()
-    nearly = before.changed(before.ids, np.nextafter(before.features, 9.0))
+    nearly = before.with_changes(before.ids, np.nextafter(before.features, 9.0))
     assert nearly.fingerprint == before.fingerprint
     zeros = [Catalogue(["a"], [[zero, 1.0]], "cosine") for zero in (0.0, -0.0)]
     assert told(*zeros) == ()
@@ -133,7 +133,7 @@ def test_labels_count_by_what_they_say() -> None:
 
 def test_a_growing_catalogue_keeps_the_fingerprint_of_its_first_items() -> None:
     small = content_catalogue(table())
-    grown = small.extended(
+    grown = small.with_items(
         ["d"],
         small.features[:1],
         {
@@ -146,13 +146,13 @@ def test_a_growing_catalogue_keeps_the_fingerprint_of_its_first_items() -> None:
 
 def test_which_catalogues_can_stand_for_each_other() -> None:
     before = catalogue()
-    other = before.changed(before.ids, before.features + 1.0)
+    other = before.with_changes(before.ids, before.features + 1.0)
     assert before.fingerprint.means_the_same(other.fingerprint)
     assert not before.fingerprint.means_the_same(before.first(5).fingerprint)
 
 
 def test_a_fingerprint_of_another_kind_is_refused() -> None:
-    with pytest.raises(DataError, match="no fingerprint of this variegate: version 1"):
+    with pytest.raises(DataError, match="not a fingerprint of this version: 1"):
         Fingerprint.from_json({"version": 1})
 
 

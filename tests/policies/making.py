@@ -41,7 +41,7 @@ def grown(catalogue: Catalogue, more: int = 3) -> Catalogue:
     rng = np.random.default_rng(first)
     numbers = range(first, first + more)
     own = {h.name: h for h in catalogue.distances if not h.on_features}
-    return catalogue.extended(
+    return catalogue.with_items(
         [f"new {number}" for number in numbers],
         rng.uniform(0.0, 1.0, (more, catalogue.d)),
         {name: h for name, h in labelled_distances(numbers).items() if name in own},

@@ -70,7 +70,7 @@ def test_a_catalogue_with_a_feature_recommends_and_grows() -> None:
         "genres": jaccard([{"a"}]),
     }
 
-    larger = catalogue.extended(["g"], [[1.0, 0.0, 0.0, 0.5]], more)
+    larger = catalogue.with_items(["g"], [[1.0, 0.0, 0.0, 0.5]], more)
 
     assert len(set(slate.items.tolist())) == 3
     assert larger.distances[0].matrix()[6, 0] == pytest.approx(

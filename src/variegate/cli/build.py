@@ -250,7 +250,7 @@ def vectors(
     path, console = check_place(out, file, ids, items), plain_console()
     embeddings = read_vectors(file, ids, normalise)
     table = _item_table(items, items_id, options)
-    known = None if table is None else table.aligned(embeddings.item_ids)
+    known = None if table is None else table.align(embeddings.item_ids)
     catalogue = Catalogue(
         embeddings.item_ids,
         embeddings.vectors,

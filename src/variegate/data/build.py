@@ -102,7 +102,7 @@ def add_items(
         for h in catalogue.distances
         if not h.on_features and _is_made_from(catalogue, h, attributes)
     }
-    return catalogue.extended(more.ids, own.features(more), found, more.titles, attributes)
+    return catalogue.with_items(more.ids, own.features(more), found, more.titles, attributes)
 
 
 def table_attributes(table: ItemTable) -> dict[str, list[Any]]:
@@ -193,7 +193,7 @@ def rated_catalogue(
         median year there, so that it is far from nothing for that alone.
     """
     rows = _rows_of(dataset, embeddings.item_ids)
-    table = dataset.item_table.taken(rows.tolist())
+    table = dataset.item_table.take(rows.tolist())
     names = [distances] if isinstance(distances, str) else list(distances)
     makers = _makers(dataset, rows, table)
     for name in names:

@@ -111,7 +111,7 @@ def implicit_feedback(
     user_ids, users = _numbered(user_column)
     item_ids, items = _numbered(item_column)
     kept = _first_of_each(users, items, len(item_ids))
-    table = ItemTable(item_ids, item_ids) if item_table is None else item_table.aligned(item_ids)
+    table = ItemTable(item_ids, item_ids) if item_table is None else item_table.align(item_ids)
     category_column = next(iter([*table.lists, *table.categories]), "categories")
     return Dataset(name, user_ids, item_ids, users[kept], items[kept], table, category_column)
 

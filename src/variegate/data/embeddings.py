@@ -165,7 +165,7 @@ class Embeddings:
         """The number of dimensions."""
         return int(self.vectors.shape[1])
 
-    def taken(self, rows: IndexArray) -> "Embeddings":
+    def take(self, rows: IndexArray) -> "Embeddings":
         """Return the vectors of the items at `rows`, in their order."""
         ids = tuple(self.item_ids[row] for row in rows)
         return replace(self, item_ids=ids, vectors=self.vectors[rows])

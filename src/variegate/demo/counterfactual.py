@@ -63,7 +63,7 @@ def counterfactual_view(
 def _teach(policy: Policy, reader: Reader, before: SlateRow) -> None:
     """Teach a policy all that was answered before a list was given."""
     for row, rewards in lessons(reader, before.user_id, until=before.created):
-        items = policy.catalogue.rows_or_none(row.items)
+        items = policy.catalogue.find_rows(row.items)
         if row.id != before.id and (items >= 0).all():
             earned = [rewards.get(place, 0.0) for place in range(row.k)]
             # As this policy would have shown them: it learns from no other list.

@@ -153,9 +153,9 @@ class LiveCatalogue:
         new = [row for row in changes if row.row >= size]
         catalogue = self.base
         if old:
-            catalogue = catalogue.changed(*_columns(catalogue, old, new_items=False))
+            catalogue = catalogue.with_changes(*_columns(catalogue, old, new_items=False))
         if new:
-            catalogue = catalogue.extended(*_columns(catalogue, new, new_items=True))
+            catalogue = catalogue.with_items(*_columns(catalogue, new, new_items=True))
         return catalogue
 
 

@@ -224,7 +224,7 @@ def check_not_withdrawn(row: SlateRow) -> None:
 
 def rows_in_catalogue(catalogue: Catalogue, ids: Sequence[str]) -> IndexArray:
     """Return the rows of items, without those that the catalogue no longer has."""
-    rows = catalogue.rows_or_none(ids)
+    rows = catalogue.find_rows(ids)
     return rows[rows >= 0]
 
 

@@ -172,7 +172,7 @@ def _slate_view(row: SlateRow, titles: Mapping[str, str]) -> Answer:
 def _titles(catalogue: Catalogue, rows: Sequence[SlateRow]) -> dict[str, str]:
     """Return the title of each item of these slates that the catalogue still has."""
     items = sorted({item for row in rows for item in row.items})
-    places = zip(items, catalogue.rows_or_none(items).tolist(), strict=True)
+    places = zip(items, catalogue.find_rows(items).tolist(), strict=True)
     return {item: catalogue.titles[at] for item, at in places if at >= 0}
 
 

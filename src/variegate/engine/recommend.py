@@ -270,7 +270,7 @@ def _repeated_answer(uow: UnitOfWork, request: RecommendRequest, row: SlateRow) 
             f"{row.user_id!r}: use a new key for each request"
         )
     # The items may have other rows by now, and some may be gone.
-    slate = replace(unpack_slate(row), items=uow.snapshot.catalogue.rows_or_none(row.items))
+    slate = replace(unpack_slate(row), items=uow.snapshot.catalogue.find_rows(row.items))
     why = None
     if request.explain and (slate.items >= 0).all():
         # The user may have another policy by now, which cannot explain this slate.

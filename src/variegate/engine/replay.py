@@ -326,7 +326,7 @@ def _begin_relearning(batch: Batch, catalogue: Catalogue) -> RelearnProgress:
     if mark and Fingerprint.from_json(mark.pop("catalogue")) == catalogue.fingerprint:
         return RelearnProgress(**mark)
     retired = [row.id for row in batch.items() if row.retired]
-    rows = catalogue.rows_or_none(retired).tolist()
+    rows = catalogue.find_rows(retired).tolist()
     # Items, and data of items, that were added at run time belong to the old catalogue.
     batch.replace_items(
         [
@@ -380,7 +380,7 @@ def _remake_slate(row: SlateRow, policy: Policy) -> tuple[SlateRow, bool]:
 
     The candidates that it was chosen from are no longer known, so its propensities are dropped.
     """
-    rows = policy.catalogue.rows_or_none(row.items)
+    rows = policy.catalogue.find_rows(row.items)
     try:
         scores = unpack_slate(row).scores
     except StateError:  # one of its items was gone before
@@ -396,6 +396,6 @@ def _remake_slate(row: SlateRow, policy: Policy) -> tuple[SlateRow, bool]:
 def _move_shown(shown: bytes, ids: Mapping[int, str], catalogue: Catalogue) -> bytes:
     """Return the items shown to a user by their new rows, without those that are gone."""
     times = [(ids[row], second) for row, second in SeenItems(shown).entries() if row in ids]
-    rows = catalogue.rows_or_none(item for item, _ in times).tolist()
+    rows = catalogue.find_rows(item for item, _ in times).tolist()
     moved = [(row, second) for row, (_, second) in zip(rows, times, strict=True) if row >= 0]
     return SeenItems.from_entries(moved).to_bytes()

@@ -256,7 +256,7 @@ def _most_popular(
         return embeddings
     likes = popularity[_rows(dataset, embeddings.item_ids)]
     # Stable, so that of items with as many likes the first stays.
-    return embeddings.taken(np.sort(np.argsort(-likes, kind="stable")[:count]))
+    return embeddings.take(np.sort(np.argsort(-likes, kind="stable")[:count]))
 
 
 def _likes(

@@ -1,6 +1,7 @@
 """The ground set E: items with their relevance features and their distances."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +14,7 @@ from variegate.arrays import (
     FloatArray,
     IndexArray,
     MaskArray,
+    check_choice,
     check_count,
     check_numbers,
     check_positive,
@@ -21,55 +23,49 @@ from variegate.arrays import (
 from variegate.errors import InputError, NotFoundError
 from variegate.kernels.layout import Layout, layout_of
 from variegate.model.catalogue_changes import (
-    check_encoding,
     encoded_distances,
     encoded_features,
-    first_of,
     with_attributes,
     with_changes,
-    with_columns,
+    with_features,
     with_items,
 )
-from variegate.model.catalogue_checks import (
-    checked_distances,
-    checked_features,
-    checked_ids,
-    id_texts,
-    selected_rows,
-)
-from variegate.model.catalogue_file import Contents, read_catalogue, write_catalogue
-from variegate.model.distances import Distance
+from variegate.model.catalogue_file import read_catalogue, write_catalogue
+from variegate.model.distances import FORMULAS, Distance
 from variegate.model.encoder import Encoder, Source
 from variegate.model.fingerprint import Fingerprint, fingerprint_of
 
+#: Squares of larger numbers, summed, overflow.
+LARGEST_FEATURE: Final = 1e100
+
 
 class Catalogue:
-    """The items that can be recommended. It never changes: `extended` and `changed` make others.
+    """The items that can be recommended. Immutable: `with_items` and `with_changes` return others.
 
     Parameters
     ----------
     ids
-        One distinct id an item; they are kept as text.
+        One distinct id per item; they are converted to text.
     features
-        Relevance features z, one row an item, (L, d).
+        Relevance features z, one row per item, (L, d).
     distances
         One distance or several (m of them), each by its name ("cosine", "angular",
-        "euclidean": worked out on `features`) or as a `Distance` with its own data.
-        An empty list asks for a model of relevance alone.
+        "euclidean": computed on `features`) or as a `Distance` with its own data.
+        With an empty list the model is of relevance alone.
     titles
-        What to call each item; its id if not given.
+        The title of each item; its id by default.
     attributes
-        Anything else worth showing, a column by name, such as ``{"year": [...]}``.
+        Other columns to show, by name, such as ``{"year": [...]}``.
     feature_names
-        What each feature means, (d,).
+        The meaning of each feature, (d,).
     mean_user
         The mean of the training users' vectors, which LogRank ranks by, (d,).
     feature_scale
         The number that the features were divided by after `mean_user` was learnt.
     encoder
-        How the features are made from attributes, for items that are added or changed later.
+        Computes features from attributes, for items that are added or changed later.
     sources
-        How distances with data of their own are made from attributes, by the distance's name.
+        Compute the data of distances from attributes, by the distance's name.
 
     Examples
     --------
@@ -97,9 +93,9 @@ class Catalogue:
         encoder: Encoder | None = None,
         sources: Mapping[str, Source] | None = None,
     ) -> None:
-        self.ids: Final = checked_ids(ids)
-        self.features: Final = checked_features(features, len(self.ids))
-        self.distances: Final = checked_distances(distances, self.features)
+        self.ids: Final = _check_ids(ids)
+        self.features: Final = check_features(features, len(self.ids))
+        self.distances: Final = check_distances(distances, self.features)
         self.titles: Final = self.ids if titles is None else tuple(map(str, titles))
         self.attributes: Final = MappingProxyType(
             {str(name): tuple(column) for name, column in (attributes or {}).items()}
@@ -144,12 +140,12 @@ class Catalogue:
 
     @cached_property
     def layout(self) -> Layout | None:
-        """The items as the compiled loops read them; None where those do not know a distance."""
+        """The items as the compiled loops read them; None if these cannot handle a distance."""
         return layout_of(self.features, self.distances)
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
-        """What makes this catalogue the same as another to what users have learnt."""
+        """Digests of everything that learnt states depend on."""
         return self.fingerprint_of_first(len(self))
 
     @cached_property
@@ -163,23 +159,23 @@ class Catalogue:
         except KeyError as error:
             raise NotFoundError(f"no item {error.args[0]!r} in {self}") from None
 
-    def rows_or_none(self, ids: Iterable[object]) -> IndexArray:
-        """Return the row number of each id, in their order, and -1 for one that is not here."""
+    def find_rows(self, ids: Iterable[object]) -> IndexArray:
+        """Return the row number of each id, in their order, and -1 for an unknown one."""
         return np.array([self._row_of.get(str(item), -1) for item in ids], dtype=np.intp)
 
     def candidates(
         self, candidates: ArrayLike | None = None, exclude: ArrayLike | None = None
     ) -> IndexArray:
-        """Return the rows of `candidates` (all, if not given) less those of `exclude`, sorted.
+        """Return the rows of `candidates` (all by default) minus those of `exclude`, sorted.
 
-        Either is a list of row numbers or a mask with one yes or no for each item.
+        Both are lists of row numbers, or masks with a boolean per item.
         """
         return np.flatnonzero(self.candidate_mask(candidates, exclude))
 
     def candidate_mask(
         self, candidates: ArrayLike | None = None, exclude: ArrayLike | None = None
     ) -> MaskArray:
-        """Return the same as `candidates`, as one yes or no for each item, (L,)."""
+        """Return the same as `candidates`, as a mask, (L,)."""
         if candidates is None:
             free = np.ones(len(self), dtype=np.bool_)
         elif getattr(candidates, "dtype", None) == np.bool_ and np.shape(candidates) == (
@@ -188,21 +184,29 @@ class Catalogue:
             free = np.array(candidates)
         else:
             free = np.zeros(len(self), dtype=np.bool_)
-            free[selected_rows("candidates", candidates, len(self))] = True
+            free[check_rows("candidates", candidates, len(self))] = True
         if exclude is not None:
-            free[selected_rows("exclude", exclude, len(self))] = False
+            free[check_rows("exclude", exclude, len(self))] = False
         return free
 
     def first(self, items: int) -> "Catalogue":
-        """Return the catalogue of the first `items` alone."""
+        """Return the catalogue of the first `items` only."""
         check_count(items, len(self), name="items", of="the catalogue's items")
-        return self if items == len(self) else _made_of(first_of(self._contents(), items))
+        if items == len(self):
+            return self
+        return self.replace(
+            ids=self.ids[:items],
+            features=self.features[:items],
+            distances=[replace(h, data=h.rows[:items]) for h in self.distances],
+            titles=self.titles[:items],
+            attributes={name: column[:items] for name, column in self.attributes.items()},
+        )
 
     def fingerprint_of_first(self, items: int) -> Fingerprint:
-        """Return the fingerprint of the catalogue of the first `items` alone."""
-        return fingerprint_of(self._contents(), items)
+        """Return the fingerprint of the catalogue of the first `items` only."""
+        return fingerprint_of(self, items)
 
-    def extended(
+    def with_items(
         self,
         ids: Iterable[object],
         features: ArrayLike,
@@ -212,21 +216,20 @@ class Catalogue:
     ) -> "Catalogue":
         """Return a catalogue with more items after these.
 
-        Rows, features and distances of these items stay as they are, so states and slates of
-        this catalogue are valid in the larger one. `distances` holds the new items' data by
-        the distance's name; those worked out on the features need none. Attributes that are
-        not given are None for the new items.
+        Rows, features and distances of these items do not change, so states and slates of this
+        catalogue are valid in the larger one. `distances` holds the new items' data by the
+        distance's name; those computed on the features need none. Attributes that are not given
+        are None for the new items.
 
         Examples
         --------
         >>> shop = Catalogue(["a"], [[1.0, 0.0]], "cosine")
-        >>> shop.extended(["b"], [[0.0, 1.0]])
+        >>> shop.with_items(["b"], [[0.0, 1.0]])
         Catalogue(2 items, 2 features, distances: cosine)
         """
-        more = ids, features, distances or {}, titles, attributes or {}
-        return _made_of(with_items(self._contents(), *more))
+        return with_items(self, _as_texts(ids), features, distances or {}, titles, attributes or {})
 
-    def changed(
+    def with_changes(
         self,
         ids: Iterable[object],
         features: ArrayLike,
@@ -234,28 +237,28 @@ class Catalogue:
         titles: Iterable[str] | None = None,
         attributes: Mapping[str, Sequence[Any]] | None = None,
     ) -> "Catalogue":
-        """Return a catalogue in which the items `ids` have other data.
+        """Return a catalogue in which the items `ids` have new data.
 
         Rows keep their numbers, so states and slates of this catalogue are valid in the new
-        one, and slates given before teach what their items were then. `distances` holds the
-        items' new data by the distance's name, as in `extended`. Distances with data of their
-        own, titles and attributes that are not given stay as they are.
+        one; feedback on earlier slates is learnt with the features their items had then.
+        `distances` holds the items' new data by the distance's name, as in `with_items`.
+        Distances with data of their own, titles and attributes that are not given do not change.
 
         Examples
         --------
         >>> shop = Catalogue(["a", "b"], [[1.0, 0.0], [0.0, 1.0]], "cosine", titles=["A", "B"])
-        >>> shop.changed(["b"], [[1.0, 1.0]]).titles
+        >>> shop.with_changes(["b"], [[1.0, 1.0]]).titles
         ('A', 'B')
         """
-        data = features, distances or {}, titles, attributes or {}
-        return _made_of(with_changes(self._contents(), self.rows(id_texts(ids)), *data))
+        rows = self.rows(_as_texts(ids))
+        return with_changes(self, rows, features, distances or {}, titles, attributes or {})
 
     def with_features(self, columns: Mapping[str, ArrayLike]) -> "Catalogue":
-        """Return a catalogue with more features by name, a value an item, after the others.
+        """Return a catalogue with more features by name, one value per item, after the others.
 
-        Distances stay what they were: those worked out on the features keep the former ones as
-        data of their own, so that `extended` and `changed` ask for their data from then on.
-        The mean user gets zeros.
+        Distances do not change: those computed on the features keep the old ones as data of
+        their own, so that `with_items` and `with_changes` then require data for them. The mean
+        user gets zeros.
 
         Examples
         --------
@@ -263,15 +266,15 @@ class Catalogue:
         >>> shop.with_features({"popularity": [0.5, 1.0]}).feature_names
         ('feature 1', 'feature 2', 'popularity')
         """
-        return _made_of(with_columns(self._contents(), columns))
+        return with_features(self, columns)
 
     def with_attributes(
         self, ids: Iterable[object], attributes: Mapping[str, Sequence[Any]]
     ) -> "Catalogue":
-        """Return a catalogue in which the items `ids` have other attributes.
+        """Return a catalogue in which the items `ids` have new attributes.
 
-        Features and distances that are made from these attributes (`encoder`, `sources`) change
-        with them; other attributes are labels only. Attributes that are not named stay.
+        Features and distances that are computed from these attributes (`encoder`, `sources`)
+        change with them. Attributes that are not named do not change.
 
         Examples
         --------
@@ -281,8 +284,7 @@ class Catalogue:
         array([[1., 0.],
                [1., 0.]])
         """
-        names = id_texts(ids)
-        return _made_of(with_attributes(self._contents(), names, self.rows(names), attributes))
+        return with_attributes(self, _as_texts(ids), attributes)
 
     def encoded_features(
         self,
@@ -292,20 +294,20 @@ class Catalogue:
         changed: Collection[str] | None = None,
         before: FloatArray | None = None,
     ) -> FloatArray | None:
-        """Return the features that items' attributes come to, (items, d), None without an encoder.
+        """Return the features encoded from attributes, (items, d), or None without an encoder.
 
         Parameters
         ----------
         ids
-            What to call the items in an error.
+            Names of the items in errors.
         attributes
-            Columns by name, a value an item, None where it is not known.
+            Columns by name, one value per item, None if unknown.
         changed
-            The attributes that have other values than before; all, if not given.
+            The attributes whose values changed; all by default.
         before
-            The items' features, which keep what is made from nothing that changed.
+            The items' features; those encoded from unchanged attributes are kept.
         """
-        return encoded_features(self._contents(), ids, attributes, changed, before)
+        return encoded_features(self, ids, attributes, changed, before)
 
     def encoded_distances(
         self,
@@ -314,16 +316,16 @@ class Catalogue:
         *,
         changed: Collection[str] | None = None,
     ) -> dict[str, list[Any]]:
-        """Return the values that attributes come to, as `distance_of_values` takes them.
+        """Return the values encoded from attributes, as `distance_of_values` takes them.
 
-        They are of the distances that are made from an attribute that `changed`, by name.
-        `attributes` are as for `encoded_features`.
+        Only distances that are computed from an attribute in `changed`, by name. `attributes`
+        are as for `encoded_features`.
         """
-        return encoded_distances(self._contents(), items, attributes, changed)
+        return encoded_distances(self, items, attributes, changed)
 
     def save(self, path: str | Path) -> None:
-        """Write the catalogue to `path`, whole or not at all: arrays and JSON, no pickle."""
-        write_catalogue(path, self._contents())
+        """Write the catalogue to `path` atomically: arrays and JSON, no pickle."""
+        write_catalogue(path, self)
 
     @classmethod
     def load(
@@ -335,27 +337,31 @@ class Catalogue:
         """Read a catalogue that `save` wrote.
 
         `functions` holds the `between` of each `custom` distance, by the distance's name:
-        a file keeps data, never code.
+        a file holds data, never code.
         """
-        return _made_of(read_catalogue(path, functions or {}))
+        return cls(**read_catalogue(path, functions or {}))
+
+    def replace(self, **changes: Any) -> "Catalogue":
+        """Return a catalogue with some of the constructor's arguments replaced."""
+        return Catalogue(**{**self._arguments(), **changes})
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let workers of other processes have the catalogue."""
-        return _made_of, (self._contents(),)
+        """Pickle the catalogue for worker processes."""
+        return _from_arguments, (self._arguments(),)
 
-    def _contents(self) -> Contents:
-        return Contents(
-            self.ids,
-            self.features,
-            self.distances,
-            self.titles,
-            dict(self.attributes),
-            self.feature_names,
-            self.mean_user,
-            self.feature_scale,
-            self.encoder,
-            dict(self.sources),
-        )
+    def _arguments(self) -> dict[str, Any]:
+        return {
+            "ids": self.ids,
+            "features": self.features,
+            "distances": self.distances,
+            "titles": self.titles,
+            "attributes": dict(self.attributes),
+            "feature_names": self.feature_names,
+            "mean_user": self.mean_user,
+            "feature_scale": self.feature_scale,
+            "encoder": self.encoder,
+            "sources": dict(self.sources),
+        }
 
     def _check_lengths(self) -> None:
         columns = {
@@ -371,19 +377,109 @@ class Catalogue:
             )
         if self.mean_user is not None and self.mean_user.shape != (self.d,):
             raise InputError(f"`mean_user` must have shape ({self.d},), got {self.mean_user.shape}")
-        check_encoding(self._contents())
+        self._check_encoder()
+
+    def _check_encoder(self) -> None:
+        """Raise InputError if the encoder or a source does not fit the features and distances."""
+        encoder, names = self.encoder, self.feature_names
+        if encoder is not None and encoder.names != names[: len(encoder.names)]:
+            raise InputError(
+                f"`encoder` must give the features {list(names)[:5]} (the first of {len(names)}), "
+                f"got {list(encoder.names)[:5]} (of {len(encoder.names)})"
+            )
+        own = [h.name for h in self.distances if not h.on_features]
+        for name in self.sources:
+            check_choice("sources", name, own)
 
 
-def _made_of(contents: Contents) -> Catalogue:
-    return Catalogue(
-        contents.ids,
-        contents.features,
-        contents.distances,
-        contents.titles,
-        contents.attributes,
-        feature_names=contents.feature_names,
-        mean_user=contents.mean_user,
-        feature_scale=contents.feature_scale,
-        encoder=contents.encoder,
-        sources=contents.sources,
+def _from_arguments(arguments: dict[str, Any]) -> Catalogue:
+    return Catalogue(**arguments)
+
+
+def check_features(features: ArrayLike, items: int) -> FloatArray:
+    """Return the features, one row for each of `items`, read-only, or raise InputError."""
+    array = check_numbers("features", features, ndim=2)
+    if array.shape[0] != items or array.shape[1] < 1:
+        raise InputError(
+            f"`features` must have {items} rows (one for each id) and at least 1 column, "
+            f"got shape {array.shape}"
+        )
+    largest = float(np.abs(array).max(initial=0.0))
+    if largest > LARGEST_FEATURE:
+        raise InputError(
+            f"`features` must be at most {LARGEST_FEATURE:g} in size, got {largest:g}: learning "
+            "squares them, so scale them down"
+        )
+    return read_only_copy(array)
+
+
+def check_distances(
+    distances: str | Distance | Sequence[str | Distance], features: FloatArray
+) -> tuple[Distance, ...]:
+    """Return the distances with data for every row of `features`, or raise InputError."""
+    if isinstance(distances, (str, Distance)):
+        distances = [distances]
+    bound = tuple(_as_distance(h).bound_to(features) for h in distances)
+    for h in bound:
+        if len(h) != len(features):
+            raise InputError(
+                f"distance `{h.name}` must have data for {len(features)} items, got {len(h)}"
+            )
+    names = [h.name for h in bound]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"`distances` must have distinct names, got {name!r} twice")
+    return bound
+
+
+def _as_distance(h: str | Distance) -> Distance:
+    if isinstance(h, Distance):
+        return h
+    if h in ("cosine", "angular", "euclidean"):
+        return Distance(FORMULAS[h], h)
+    raise InputError(
+        f"`distances` by name can be cosine, angular or euclidean, got {h!r}: "
+        "the others need data, see variegate.model.distances"
     )
+
+
+def check_rows(name: str, rows: ArrayLike, items: int) -> IndexArray:
+    """Return the row numbers of a list or a mask, or raise InputError."""
+    array = np.asarray(rows)
+    if array.dtype == np.bool_:
+        if array.shape != (items,):
+            raise InputError(f"`{name}` as a mask must have shape ({items},), got {array.shape}")
+        return np.flatnonzero(array)
+    if array.size == 0:
+        return np.empty(0, dtype=np.intp)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise InputError(
+            f"`{name}` must be a list of row numbers or a mask, got {array.dtype} of shape "
+            f"{array.shape}: catalogue.rows(ids) returns the row numbers of ids"
+        )
+    outside = array[(array < 0) | (array >= items)]
+    if outside.size:
+        raise InputError(f"`{name}` must hold rows from 0 to {items - 1}, got {int(outside[0])}")
+    return array.astype(np.intp)
+
+
+def _check_ids(ids: Iterable[object]) -> tuple[str, ...]:
+    """Return the ids as distinct texts."""
+    texts = _as_texts(ids)
+    if not texts:
+        raise InputError("`ids` must name at least one item, got none")
+    seen: set[str] = set()
+    for text in texts:
+        if text in seen:
+            raise InputError(f"`ids` must be distinct, got {text!r} twice")
+        if not text:
+            raise InputError("`ids` must not be empty text, got ''")
+        seen.add(text)
+    return texts
+
+
+def _as_texts(ids: Iterable[object]) -> tuple[str, ...]:
+    """Return each id as text; a single text, which would be split into letters, is an error."""
+    if isinstance(ids, str):
+        raise InputError(f"`ids` must be one id for each item, got the text {ids!r}")
+    return tuple(map(str, ids))

@@ -1,69 +1,56 @@
-"""What a catalogue holds once items were added or changed."""
+"""Catalogues with items, features or attributes added or changed: methods of `Catalogue`."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from variegate.arrays import FloatArray, IndexArray, check_choice, check_numbers, set_read_only
 from variegate.errors import InputError
-from variegate.model.catalogue_checks import id_texts
-from variegate.model.catalogue_file import Contents
 from variegate.model.distances import Distance, distance_of_values
 from variegate.model.encoder import VectorSource, attribute_table
 
+if TYPE_CHECKING:
+    from variegate.model.catalogue import Catalogue
+
 
 def with_items(
-    old: Contents,
-    ids: Iterable[object],
+    old: "Catalogue",
+    ids: tuple[str, ...],
     features: ArrayLike,
     distances: Mapping[str, Distance],
     titles: Iterable[str] | None,
     attributes: Mapping[str, Sequence[Any]],
-) -> Contents:
-    """Return the contents with more items after the old ones; see `Catalogue.extended`."""
-    new_ids = id_texts(ids)
-    rows = _checked_features(features, old)
-    return replace(
-        old,
-        ids=old.ids + new_ids,
+) -> "Catalogue":
+    """Return the catalogue with more items after the old ones."""
+    rows = _check_columns(features, old)
+    return old.replace(
+        ids=old.ids + ids,
         features=set_read_only(np.vstack([old.features, rows])),
         distances=tuple(_extended(h, rows, distances) for h in old.distances),
-        titles=old.titles + (new_ids if titles is None else tuple(map(str, titles))),
+        titles=old.titles + (ids if titles is None else tuple(map(str, titles))),
         attributes={
-            name: (*column, *attributes.get(name, [None] * len(new_ids)))
+            name: (*column, *attributes.get(name, [None] * len(ids)))
             for name, column in old.attributes.items()
         },
     )
 
 
-def first_of(old: Contents, items: int) -> Contents:
-    """Return the contents of the first `items`; see `Catalogue.first`."""
-    return replace(
-        old,
-        ids=old.ids[:items],
-        features=old.features[:items],
-        distances=tuple(replace(h, data=h.rows[:items]) for h in old.distances),
-        titles=old.titles[:items],
-        attributes={name: column[:items] for name, column in old.attributes.items()},
-    )
-
-
 def with_changes(
-    old: Contents,
+    old: "Catalogue",
     items: IndexArray,
     features: ArrayLike,
     distances: Mapping[str, Distance],
     titles: Iterable[str] | None,
     attributes: Mapping[str, Sequence[Any]],
-) -> Contents:
-    """Return the contents with other data at the rows `items`; see `Catalogue.changed`."""
+) -> "Catalogue":
+    """Return the catalogue with new data at the rows `items`."""
     if len(np.unique(items)) < len(items):
         twice = next(row for row in items if np.count_nonzero(items == row) > 1)
         raise InputError(f"`ids` must be distinct, got {old.ids[twice]!r} twice")
-    rows = _checked_features(features, old)
+    rows = _check_columns(features, old)
     if len(rows) != len(items):
         raise InputError(f"`features` must have {len(items)} rows, got {len(rows)}")
     for name in distances:
@@ -72,8 +59,7 @@ def with_changes(
         check_choice("attributes", name, old.attributes)
     table = old.features.copy()
     table[items] = rows
-    return replace(
-        old,
+    return old.replace(
         features=set_read_only(table),
         distances=tuple(_changed(h, items, rows, distances) for h in old.distances),
         titles=old.titles if titles is None else _put("titles", old.titles, items, titles, str),
@@ -86,8 +72,8 @@ def with_changes(
     )
 
 
-def with_columns(old: Contents, columns: Mapping[str, ArrayLike]) -> Contents:
-    """Return the contents with more features; see `Catalogue.with_features`."""
+def with_features(old: "Catalogue", columns: Mapping[str, ArrayLike]) -> "Catalogue":
+    """Return the catalogue with more features."""
     more = {}
     for name, values in columns.items():
         column = more[str(name)] = check_numbers(str(name), values, ndim=1)
@@ -98,10 +84,9 @@ def with_columns(old: Contents, columns: Mapping[str, ArrayLike]) -> Contents:
     encoder, sources = old.encoder, dict(old.sources)
     if encoder is not None:
         sources |= {h.name: VectorSource(encoder) for h in old.distances if h.on_features}
-    return replace(
-        old,
+    return old.replace(
         features=set_read_only(np.column_stack([old.features, *more.values()])),
-        # They go on with the data that they have: a wider vector would turn their angles.
+        # They keep their data: a wider vector would change the angles.
         distances=tuple(replace(h, on_features=False) for h in old.distances),
         feature_names=(*old.feature_names, *more),
         mean_user=None if old.mean_user is None else np.append(old.mean_user, np.zeros(len(more))),
@@ -109,7 +94,7 @@ def with_columns(old: Contents, columns: Mapping[str, ArrayLike]) -> Contents:
     )
 
 
-def _checked_features(features: ArrayLike, old: Contents) -> FloatArray:
+def _check_columns(features: ArrayLike, old: "Catalogue") -> FloatArray:
     rows, d = check_numbers("features", features, ndim=2), old.features.shape[1]
     if rows.shape[1] != d:
         raise InputError(f"`features` must have {d} columns, got {rows.shape[1]}")
@@ -118,9 +103,9 @@ def _checked_features(features: ArrayLike, old: Contents) -> FloatArray:
 
 def _extended(h: Distance, rows: FloatArray, given: Mapping[str, Distance]) -> Distance:
     if h.name in given:
-        return h.extended(given[h.name])
+        return h.with_items(given[h.name])
     if h.on_features:
-        return h.extended(_of_features(h, rows))
+        return h.with_items(_of_features(h, rows))
     raise InputError(
         f"`distances` must have the new items' data for {h.name!r}, got {sorted(given)}"
     )
@@ -130,10 +115,10 @@ def _changed(
     h: Distance, items: IndexArray, rows: FloatArray, given: Mapping[str, Distance]
 ) -> Distance:
     if not h.on_features:
-        return h.changed(items, given[h.name]) if h.name in given else h
+        return h.with_changes(items, given[h.name]) if h.name in given else h
     if h.name in given:
-        raise InputError(f"distance `{h.name}` is worked out on the features and takes no data")
-    return h.changed(items, _of_features(h, rows))
+        raise InputError(f"distance `{h.name}` is computed on the features and takes no data")
+    return h.with_changes(items, _of_features(h, rows))
 
 
 def _of_features(h: Distance, rows: FloatArray) -> Distance:
@@ -148,7 +133,7 @@ def _put(
     values: Iterable[Any],
     kind: type[Any] | None = None,
 ) -> tuple[Any, ...]:
-    """Return the column with `values`, made a `kind` of, at the rows `items`."""
+    """Return the column with `values`, converted to `kind`, at the rows `items`."""
     changed, new = list(column), list(values)
     if len(new) != len(items):
         raise InputError(f"`{name}` must have {len(items)} entries, got {len(new)}")
@@ -157,30 +142,25 @@ def _put(
     return tuple(changed)
 
 
-# Features and distances of items from their attributes, by the catalogue's own encoder.
-
-
 def encoded_distances(
-    contents: Contents,
+    catalogue: "Catalogue",
     items: int,
     attributes: Mapping[str, Sequence[Any]],
     changed: Collection[str] | None,
 ) -> dict[str, list[Any]]:
-    """Return what attributes come to; see `Catalogue.encoded_distances`."""
+    """Return the values of distances encoded from attributes."""
     return {
         name: source.values(items, attributes)
-        for name, source in contents.sources.items()
+        for name, source in catalogue.sources.items()
         if changed is None or not set(changed).isdisjoint(source.attributes)
     }
 
 
 def with_attributes(
-    old: Contents,
-    ids: Sequence[str],
-    items: IndexArray,
-    attributes: Mapping[str, Sequence[Any]],
-) -> Contents:
-    """Return the contents with other attributes; see `Catalogue.with_attributes`."""
+    old: "Catalogue", ids: Sequence[str], attributes: Mapping[str, Sequence[Any]]
+) -> "Catalogue":
+    """Return the catalogue with new attributes of the items `ids`."""
+    items = old.rows(ids)
     for name, column in attributes.items():
         check_choice("attributes", name, old.attributes)
         if len(column) != len(ids):
@@ -200,28 +180,15 @@ def with_attributes(
     return with_changes(old, items, before if made is None else made, data, None, attributes)
 
 
-def check_encoding(contents: Contents) -> None:
-    """Raise InputError where an encoder or a source does not fit the features and distances."""
-    encoder, names = contents.encoder, contents.feature_names
-    if encoder is not None and encoder.names != names[: len(encoder.names)]:
-        raise InputError(
-            f"`encoder` must give the features {list(names)[:5]} (the first of {len(names)}), "
-            f"got {list(encoder.names)[:5]} (of {len(encoder.names)})"
-        )
-    own = [h.name for h in contents.distances if not h.on_features]
-    for name in contents.sources:
-        check_choice("sources", name, own)
-
-
 def encoded_features(
-    contents: Contents,
+    catalogue: "Catalogue",
     ids: Sequence[str],
     attributes: Mapping[str, Sequence[Any]],
     changed: Collection[str] | None,
     before: FloatArray | None,
 ) -> FloatArray | None:
-    """Return what attributes come to; see `Catalogue.encoded_features`."""
-    encoder = contents.encoder
+    """Return the features encoded from attributes."""
+    encoder = catalogue.encoder
     if encoder is None:
         return None
     if changed is not None and set(changed).isdisjoint(encoder.attributes):
@@ -229,11 +196,11 @@ def encoded_features(
     made, known = encoder.encoded(attribute_table(encoder, ids, attributes))
     if not known.all():
         raise InputError(
-            f"`attributes` must leave something known of item {ids[int(known.argmin())]!r} that "
-            f"features are made from: {', '.join(dict.fromkeys(encoder.attributes))}"
+            f"`attributes` must have a known value for item {ids[int(known.argmin())]!r} in one "
+            f"of those that features are made from: {', '.join(dict.fromkeys(encoder.attributes))}"
         )
     if before is None:
-        return made if made.shape[1] == contents.features.shape[1] else None
+        return made if made.shape[1] == catalogue.features.shape[1] else None
     features = np.array(before)
     for name, place in zip(encoder.attributes, encoder.places, strict=True):
         if changed is None or name in changed:

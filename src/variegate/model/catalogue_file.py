@@ -1,10 +1,9 @@
-"""A catalogue as a file: one npz of plain arrays, and a JSON header among them."""
+"""The file format of catalogues: an .npz of arrays, one of them a JSON header."""
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -13,54 +12,37 @@ from variegate.errors import DataError, InputError
 from variegate.files import atomic_write, open_npz
 from variegate.model.distances import FORMULAS, Distance, custom
 from variegate.model.encoder import (
-    Encoder,
-    Source,
     encoder_from_json,
     encoder_to_json,
     source_from_json,
     source_to_json,
 )
 
+if TYPE_CHECKING:
+    from variegate.model.catalogue import Catalogue
+
 FORMAT: Final = "variegate catalogue"
 VERSION: Final = 1
 
 
-@dataclass(frozen=True, eq=False)
-class Contents:
-    """What a catalogue's file holds."""
-
-    ids: tuple[str, ...]
-    features: FloatArray
-    distances: tuple[Distance, ...]
-    titles: tuple[str, ...]
-    attributes: Mapping[str, tuple[Any, ...]]
-    feature_names: tuple[str, ...]
-    mean_user: FloatArray | None
-    feature_scale: float
-    #: How features are made from attributes, if they are
-    encoder: Encoder | None = None
-    #: How distances with data of their own are made from attributes, by their names
-    sources: Mapping[str, Source] = field(default_factory=dict)
-
-
-def write_catalogue(path: str | Path, contents: Contents) -> None:
-    """Write `contents` to `path`: beside it first, then in its place, so never half."""
+def write_catalogue(path: str | Path, catalogue: "Catalogue") -> None:
+    """Write a catalogue to `path` atomically."""
     header = {
         "format": FORMAT,
         "version": VERSION,
-        "ids": contents.ids,
-        "titles": contents.titles,
-        "attributes": dict(contents.attributes),
-        "feature_names": contents.feature_names,
-        "feature_scale": contents.feature_scale,
-        "distances": [_described(h) for h in contents.distances],
-        "encoder": None if contents.encoder is None else encoder_to_json(contents.encoder),
-        "sources": {name: source_to_json(one) for name, one in contents.sources.items()},
+        "ids": catalogue.ids,
+        "titles": catalogue.titles,
+        "attributes": dict(catalogue.attributes),
+        "feature_names": catalogue.feature_names,
+        "feature_scale": catalogue.feature_scale,
+        "distances": [_described(h) for h in catalogue.distances],
+        "encoder": None if catalogue.encoder is None else encoder_to_json(catalogue.encoder),
+        "sources": {name: source_to_json(one) for name, one in catalogue.sources.items()},
     }
-    arrays = {"features": contents.features}
-    if contents.mean_user is not None:
-        arrays["mean_user"] = contents.mean_user
-    for number, h in enumerate(contents.distances):
+    arrays = {"features": catalogue.features}
+    if catalogue.mean_user is not None:
+        arrays["mean_user"] = catalogue.mean_user
+    for number, h in enumerate(catalogue.distances):
         if not h.on_features:
             arrays[f"distance_{number}"] = h.rows
     try:
@@ -75,8 +57,8 @@ def write_catalogue(path: str | Path, contents: Contents) -> None:
 
 def read_catalogue(
     path: str | Path, functions: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]]
-) -> Contents:
-    """Read what `write_catalogue` wrote, or raise DataError with the path."""
+) -> dict[str, Any]:
+    """Return the arguments of a `Catalogue` from a file, or raise DataError with its path."""
     with open_npz(path, "catalogue") as arrays:
         header = json.loads(arrays["header"].tobytes())
         _check_format(path, header)
@@ -85,28 +67,30 @@ def read_catalogue(
             _restored(described, arrays.get(f"distance_{number}"), features, functions)
             for number, described in enumerate(header["distances"])
         )
-        return Contents(
-            tuple(header["ids"]),
-            features,
-            distances,
-            tuple(header["titles"]),
-            header["attributes"],
-            tuple(header["feature_names"]),
-            arrays.get("mean_user"),
-            header["feature_scale"],
+        return {
+            "ids": tuple(header["ids"]),
+            "features": features,
+            "distances": distances,
+            "titles": tuple(header["titles"]),
+            "attributes": header["attributes"],
+            "feature_names": tuple(header["feature_names"]),
+            "mean_user": arrays.get("mean_user"),
+            "feature_scale": header["feature_scale"],
             # Files that were written before there were encoders have neither.
-            encoder_from_json(encoder) if (encoder := header.get("encoder")) else None,
-            {name: source_from_json(one) for name, one in header.get("sources", {}).items()},
-        )
+            "encoder": encoder_from_json(encoder) if (encoder := header.get("encoder")) else None,
+            "sources": {
+                name: source_from_json(one) for name, one in header.get("sources", {}).items()
+            },
+        }
 
 
 def _check_format(path: str | Path, header: Mapping[str, Any]) -> None:
     if header.get("format") != FORMAT:
-        raise DataError(f"{path}: not a catalogue of variegate")
+        raise DataError(f"{path}: not a variegate catalogue")
     if header.get("version") != VERSION:
         raise DataError(
-            f"{path}: version {header.get('version')} of the catalogue format, and this "
-            f"variegate reads version {VERSION}: build it anew or use the variegate that wrote it"
+            f"{path}: version {header.get('version')} of the catalogue format, and this variegate "
+            f"reads version {VERSION}: build it again or use the version that wrote it"
         )
 
 

@@ -48,7 +48,7 @@ class Partition:
     #: The cell of each item, (L,)
     cell_of: IndexArray
 
-    def extended(self, features: FloatArray) -> "Partition":
+    def with_items(self, features: FloatArray) -> "Partition":
         """Return it with items added, each in the nearest cell; the cells stay as they are."""
         cell_of = np.concatenate([self.cell_of, nearest(features, self.centres)])
         return Partition(self.centres, self.spreads, self.leaders, cell_of)

@@ -183,7 +183,7 @@ class Distance:
             len(self), len(self)
         )
 
-    def extended(self, more: "Distance") -> "Distance":
+    def with_items(self, more: "Distance") -> "Distance":
         """Return the distance over these items followed by those of `more`.
 
         `more` must be of the same kind; labels that these items have not seen get new columns
@@ -191,10 +191,10 @@ class Distance:
         """
         return self._with_data(more, np.arange(len(self), len(self) + len(more)))
 
-    def changed(self, items: IndexArray, more: "Distance") -> "Distance":
+    def with_changes(self, items: IndexArray, more: "Distance") -> "Distance":
         """Return the distance with the data of `more` in place of those of `items`, in order.
 
-        `more` is as for `extended`. Labels that no item has any longer do no harm and stay.
+        `more` is as for `with_items`. Labels that no item has any longer do no harm and stay.
         """
         if len(more) != len(items):
             raise InputError(
@@ -363,7 +363,7 @@ LARGEST: Final = 1e100
 def distance_of_values(like: Distance, values: Sequence[Any]) -> Distance:
     """Return a distance of the kind of `like` over new items, one plain value an item.
 
-    It is what `Catalogue.extended` and `Catalogue.changed` take. Labels may be new.
+    It is what `Catalogue.with_items` and `Catalogue.with_changes` take. Labels may be new.
 
     Parameters
     ----------
@@ -378,11 +378,11 @@ def distance_of_values(like: Distance, values: Sequence[Any]) -> Distance:
     --------
     >>> genres = jaccard([["drama"], ["drama", "war"]], name="genres")
     >>> new = distance_of_values(genres, [["war", "anime"]])
-    >>> genres.extended(new).labels
+    >>> genres.with_items(new).labels
     ('drama', 'war', 'anime')
     """
     if like.on_features:
-        raise InputError(f"distance `{like.name}` is worked out on the features and takes no data")
+        raise InputError(f"distance `{like.name}` is computed on the features and takes no data")
     if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
         raise InputError(f"`values` must be a list with a value for each item, got {values!r}")
     kind = _KINDS.get(like.formula.name, _VECTOR)

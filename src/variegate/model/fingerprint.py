@@ -1,32 +1,34 @@
-"""What makes two catalogues the same to what was learnt: short digests of their parts."""
+"""Fingerprints of catalogues: digests of the parts that learnt states depend on."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from variegate.arrays import FloatArray
 from variegate.errors import DataError
-from variegate.model.catalogue_file import Contents
 from variegate.model.distances import Distance
 from variegate.model.encoder import encoder_to_json, source_to_json
 
+if TYPE_CHECKING:
+    from variegate.model.catalogue import Catalogue
+
 VERSION: Final = 2
-#: Rows that are hashed at a time, so that no copy of a large catalogue is made.
+#: Rows hashed at a time, so that no copy of a large catalogue is made.
 _ROWS: Final = 65_536
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """The parts of a catalogue that users' learning depends on, each as a digest.
+    """Digests of the parts of a catalogue that learnt states depend on.
 
-    It is the same after saving and loading, and on every machine: numbers count to single
-    precision, for features that are worked out at the start may differ in their last digit from
-    one processor to another. Titles and attributes are no part of it.
+    A fingerprint is the same after saving and loading, and on every machine: numbers are rounded
+    to single precision, since computed features may differ in their last digit from one processor
+    to another. Titles and attributes are not part of it.
     """
 
     items: int
@@ -34,18 +36,15 @@ class Fingerprint:
     ids: str
     feature_names: tuple[str, ...]
     features: str
-    #: The formula of each distance, and a digest of all else, by name and in their order
+    #: Name, formula and digest of each distance, in their order
     distances: tuple[tuple[str, str, str], ...]
     mean_user: str | None
     feature_scale: str
-    #: Of the encoder and of what distances are made from; None without
+    #: Of the encoder and the sources; None without
     encoder: str | None
 
     def means_the_same(self, now: "Fingerprint") -> bool:
-        """Return whether one catalogue can stand for the other if somebody says so.
-
-        Then the items, the names and the shapes agree, and the numbers need not.
-        """
+        """Return whether items, names and shapes are equal; the numbers need not be."""
         shapes = [(name, formula) for name, formula, _ in self.distances]
         return (self.items, self.ids, self.feature_names, shapes) == (
             now.items,
@@ -55,9 +54,9 @@ class Fingerprint:
         )
 
     def differences(self, now: "Fingerprint") -> tuple[str, ...]:
-        """Return what is different in a later catalogue, a few words each; none if nothing is.
+        """Return the differences of a later catalogue, a phrase each.
 
-        An encoder where there was none before is no difference.
+        An encoder where there was none before is not a difference.
         """
         if now.items < self.items:
             gone = self.items - now.items
@@ -72,14 +71,14 @@ class Fingerprint:
         return tuple(found)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fingerprint as texts, numbers and lists."""
+        """Return the fingerprint as JSON values."""
         return {"version": VERSION, **asdict(self)}
 
     @classmethod
     def from_json(cls, described: Mapping[str, Any]) -> "Fingerprint":
-        """Return the fingerprint that `to_json` described, or raise DataError."""
+        """Return the fingerprint from its JSON values, or raise DataError."""
         if described.get("version") != VERSION:
-            raise DataError(f"no fingerprint of this variegate: version {described.get('version')}")
+            raise DataError(f"not a fingerprint of this version: {described.get('version')}")
         values = {name: described[name] for name in cls.__dataclass_fields__}
         return cls(
             **{
@@ -114,20 +113,20 @@ class Fingerprint:
             yield "the distances are in another order"
 
 
-def fingerprint_of(contents: Contents, items: int) -> Fingerprint:
+def fingerprint_of(catalogue: "Catalogue", items: int) -> Fingerprint:
     """Return the fingerprint of the first `items` of a catalogue."""
     made = {
-        "encoder": None if contents.encoder is None else encoder_to_json(contents.encoder),
-        "sources": {name: source_to_json(one) for name, one in sorted(contents.sources.items())},
+        "encoder": None if catalogue.encoder is None else encoder_to_json(catalogue.encoder),
+        "sources": {name: source_to_json(one) for name, one in sorted(catalogue.sources.items())},
     }
     return Fingerprint(
         items,
-        _digest(["".join(f"{len(item)}:{item}" for item in contents.ids[:items]).encode()]),
-        contents.feature_names,
-        _digest(_singles(contents.features[:items])),
-        tuple((h.name, h.formula.name, _of_distance(h, items)) for h in contents.distances),
-        None if contents.mean_user is None else _digest([_single(contents.mean_user).tobytes()]),
-        _text_of(contents.feature_scale),
+        _digest(["".join(f"{len(item)}:{item}" for item in catalogue.ids[:items]).encode()]),
+        catalogue.feature_names,
+        _digest(_singles(catalogue.features[:items])),
+        tuple((h.name, h.formula.name, _of_distance(h, items)) for h in catalogue.distances),
+        None if catalogue.mean_user is None else _digest([_single(catalogue.mean_user).tobytes()]),
+        _text_of(catalogue.feature_scale),
         _digest([_plain(made).encode()]) if any(made.values()) else None,
     )
 
@@ -139,7 +138,7 @@ def _of_distance(h: Distance, items: int) -> str:
 
 
 def _data_of(h: Distance, items: int) -> Iterator[bytes]:
-    """Give a distance's data, whatever order its labels are in and whatever unused ones it has."""
+    """Yield a distance's data, independent of the order of its labels and of unused labels."""
     if h.on_features:
         return
     rows = h.rows[:items]
@@ -174,7 +173,7 @@ def _single(numbers: FloatArray) -> NDArray[np.float32]:
 
 
 def _plain(value: Any) -> str:
-    """Return JSON of which every number is a whole one or given to single precision."""
+    """Return JSON with every float rounded to single precision."""
     return json.dumps(_rounded(value), sort_keys=True, separators=(",", ":"))
 
 

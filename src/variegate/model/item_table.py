@@ -44,7 +44,7 @@ class ItemTable:
         """Every column by its name."""
         return {**self.numbers, **self.categories, **self.lists, **self.texts}  # type: ignore[dict-item]
 
-    def aligned(self, ids: Sequence[str]) -> "ItemTable":
+    def align(self, ids: Sequence[str]) -> "ItemTable":
         """Return the items with `ids`, in their order; one not in here has its id as title only."""
         row_of = {own_id: row for row, own_id in enumerate(self.ids)}
         # Row -1 of a column with a blank at its end is that blank.
@@ -63,7 +63,7 @@ class ItemTable:
             {name: picked(column, "") for name, column in self.texts.items()},
         )
 
-    def taken(self, rows: Sequence[int]) -> "ItemTable":
+    def take(self, rows: Sequence[int]) -> "ItemTable":
         """Return the items at `rows`, in their order."""
         return ItemTable(
             tuple(self.ids[row] for row in rows),

@@ -16,8 +16,7 @@ from variegate.arrays import (
 from variegate.errors import InputError
 from variegate.kernels import lmdh_list
 from variegate.kernels.layout import layout_of
-from variegate.model.catalogue import Catalogue
-from variegate.model.catalogue_checks import checked_distances, checked_features
+from variegate.model.catalogue import Catalogue, check_distances, check_features
 from variegate.model.distances import Distance
 from variegate.model.search import SEARCHES
 from variegate.model.utility import Utility
@@ -69,8 +68,8 @@ def diversify(
     """
     relevance = check_numbers("scores", scores, ndim=1)
     k = check_count(k, len(relevance), of="the items")
-    vectors = checked_features(features, len(relevance))
-    bound = checked_distances(distances, vectors)
+    vectors = check_features(features, len(relevance))
+    bound = check_distances(distances, vectors)
     weights = _weights(diversity, len(bound))
     check_choice("search", search, SEARCHES)
     # One scale for every position: the searches compare the sums of them. Where distances alone

@@ -204,8 +204,8 @@ class Shortlist:
         draft = Draft(self.catalogue, belief, exploration, DRAFTED * len(quotas))
         return candidate_rows(self._cells, opening, draft, factors, free, quotas)
 
-    def extended(self, catalogue: Catalogue) -> "Shortlist":
-        """Return a shortlist of `catalogue`, which grew from this one's by `Catalogue.extended`.
+    def with_items(self, catalogue: Catalogue) -> "Shortlist":
+        """Return a shortlist of `catalogue`, which grew from this one's by `Catalogue.with_items`.
 
         New items go into the cells that are there. When the catalogue has doubled, build anew.
         """
@@ -216,7 +216,7 @@ class Shortlist:
             raise InputError(
                 f"`catalogue` must begin with the items of {self.catalogue}, got {catalogue}"
             )
-        partition = self._cells.partition.extended(catalogue.features[old:])
+        partition = self._cells.partition.with_items(catalogue.features[old:])
         return Shortlist(catalogue, partition, effort=self.effort)
 
     def save(self, path: str | Path) -> None:

@@ -10,8 +10,7 @@ from scipy.sparse.linalg import svds
 
 from variegate.arrays import FloatArray, IndexArray, check_count, check_numbers
 from variegate.errors import InputError
-from variegate.model.catalogue import Catalogue
-from variegate.model.catalogue_checks import selected_rows
+from variegate.model.catalogue import Catalogue, check_rows
 
 #: Name of the popularity feature.
 POPULARITY: Final = "popularity"
@@ -132,7 +131,7 @@ def liked_rows(likes: Iterable[ArrayLike], items: int) -> list[IndexArray]:
     """Return the sorted rows that each user likes, without users who like none."""
     if isinstance(likes, str) or not isinstance(likes, Iterable):
         raise InputError(f"`likes` must hold the rows that each user likes, got {likes!r}")
-    rows = [np.unique(selected_rows("likes", liked, items)) for liked in likes]
+    rows = [np.unique(check_rows("likes", liked, items)) for liked in likes]
     rows = [liked for liked in rows if len(liked)]
     if not rows:
         raise InputError("`likes` must hold at least one user who likes an item, got none")

@@ -43,7 +43,7 @@ def test_a_change_and_its_undoing_leave_nothing(shop: ItemTable) -> None:
 
 def test_features_from_no_attribute_that_changed_stay(shop: ItemTable) -> None:
     catalogue = content_catalogue(shop)
-    own = catalogue.changed(["pan"], [catalogue.features[0] + 0.25])
+    own = catalogue.with_changes(["pan"], [catalogue.features[0] + 0.25])
     edited = own.with_attributes(["pan"], {"price": [10]})
     is_price = np.array([name == "price" for name in catalogue.feature_names])
     np.testing.assert_array_equal(edited.features[0, ~is_price], own.features[0, ~is_price])
@@ -100,7 +100,7 @@ def test_more_features_do_not_lose_the_encoder(shop: ItemTable) -> None:
         ({"price": [1, 2]}, "`attributes\\['price'\\]` must have 1 entries, got 2"),
         (
             {"price": [None], "tags": [[]], "maker": [None]},
-            "`attributes` must leave something known of item 'pan' .*: price, maker, tags",
+            "`attributes` must have a known value for item 'pan' .*: price, maker, tags",
         ),
     ],
 )

@@ -80,9 +80,9 @@ def test_a_column_with_the_name_of_the_features_distance_is_refused() -> None:
 
 
 def test_new_items_join_and_old_distances_stay(shop: ItemTable) -> None:
-    start = shop.taken([0, 1, 2, 4])
+    start = shop.take([0, 1, 2, 4])
     first = content_catalogue(start)
-    grown = add_items(first, shop.taken([3, 5]))
+    grown = add_items(first, shop.take([3, 5]))
     assert grown.ids == ("pan", "pot", "rake", "ball", "spade", "bat")
     assert grown.attributes["price"] == (30, 40, 20, 10, 25, None)
     for old, new in zip(first.distances, grown.distances, strict=True):
@@ -96,7 +96,7 @@ def test_new_items_without_a_column_of_a_distance_are_refused(shop: ItemTable) -
 
 
 def test_a_catalogue_without_an_encoder_takes_one_for_new_items(shop: ItemTable) -> None:
-    whole, start = content_catalogue(shop), shop.taken([0, 1, 2, 4])
+    whole, start = content_catalogue(shop), shop.take([0, 1, 2, 4])
     made = content_catalogue(start)
     bare = Catalogue(
         made.ids,
@@ -106,7 +106,7 @@ def test_a_catalogue_without_an_encoder_takes_one_for_new_items(shop: ItemTable)
         dict(made.attributes),
         feature_names=made.feature_names,
     )
-    more = shop.taken([3, 5])
+    more = shop.take([3, 5])
     with pytest.raises(InputError, match="`encoder` must be given for Catalogue"):
         add_items(bare, more)
     grown = add_items(bare, more, encoder=content_features(start).encoder)

@@ -18,14 +18,14 @@ def new_item(**columns: dict[str, object]) -> ItemTable:
 def test_the_same_items_have_the_same_features_again(shop: ItemTable) -> None:
     content = content_features(shop)
     np.testing.assert_array_equal(
-        content.encoder.features(shop.taken([4, 0])), content.features[[4, 0]]
+        content.encoder.features(shop.take([4, 0])), content.features[[4, 0]]
     )
 
 
 def test_the_same_texts_have_the_same_features_again(stories: ItemTable) -> None:
     content = content_features(stories)
     np.testing.assert_allclose(
-        content.encoder.features(stories.taken([7, 40])), content.features[[7, 40]], atol=1e-12
+        content.encoder.features(stories.take([7, 40])), content.features[[7, 40]], atol=1e-12
     )
 
 
@@ -43,7 +43,7 @@ def test_a_new_label_counts_as_other_where_there_is_one(shop: ItemTable) -> None
 
 
 def test_numbers_outside_the_table_stand_at_its_ends(shop: ItemTable) -> None:
-    encoder = content_features(shop.taken(range(5)), columns=["price"]).encoder
+    encoder = content_features(shop.take(range(5)), columns=["price"]).encoder
     table = ItemTable(("a", "b"), ("a", "b"), numbers={"price": np.array([-5.0, 900.0])})
     assert encoder.features(table).ravel().tolist() == [-1.0, 1.0]
 

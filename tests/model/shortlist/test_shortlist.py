@@ -57,8 +57,8 @@ def test_one_cell_will_do(shop: Catalogue) -> None:
 
 
 def test_new_items_are_found(shop: Catalogue, shortlist: Shortlist) -> None:
-    larger = shop.extended(["new"], 2.0 * shop.features[:1])
-    grown = shortlist.extended(larger)
+    larger = shop.with_items(["new"], 2.0 * shop.features[:1])
+    grown = shortlist.with_items(larger)
 
     assert LMDH(larger, shortlist=grown).recommend(10).ids[0] == "new"
     assert grown.effort == shortlist.effort
@@ -67,7 +67,7 @@ def test_new_items_are_found(shop: Catalogue, shortlist: Shortlist) -> None:
 
 def test_extending_leaves_the_cells_as_they_are(shop: Catalogue, shortlist: Shortlist) -> None:
     old, new = shortlist._cells.partition, clustered(100, seed=1)
-    grown = shortlist.extended(shop.extended([f"new {n}" for n in range(100)], new))
+    grown = shortlist.with_items(shop.with_items([f"new {n}" for n in range(100)], new))
     partition = grown._cells.partition
     apart = np.linalg.norm(new[:, None] - old.centres[None, :], axis=2)
 
@@ -81,7 +81,7 @@ def test_only_a_catalogue_that_grew_from_its_own_extends_it(
     items: int, shortlist: Shortlist
 ) -> None:
     with pytest.raises(InputError, match=r"`catalogue` must begin with the items of .*, got"):
-        shortlist.extended(shop_of(clustered(items)))
+        shortlist.with_items(shop_of(clustered(items)))
 
 
 def test_a_saved_shortlist_comes_back(
