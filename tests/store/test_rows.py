@@ -1,4 +1,4 @@
-"""Text is refused before any database sees it, in every place where text goes in."""
+"""Text that a database cannot store is refused before it is sent; JSON of the rows."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.store.making import event, item, key, slate, user
+from tests.store.factories import event, item, key, slate, user
 from variegate.errors import InputError
 from variegate.store import Batch, Store
 from variegate.store.rows import check_ids, to_json
@@ -63,7 +63,7 @@ def store_of_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         ("value", lambda batch, text: batch.set_meta("", text)),
     ],
 )
-def test_text_that_a_database_could_not_keep_is_refused(
+def test_text_that_a_database_cannot_store_is_refused(
     store_of_all: Store, text: str, name: str, call: Callable[[Batch, str], object]
 ) -> None:
     with store_of_all.batch() as batch:
@@ -85,6 +85,6 @@ def test_json_is_the_standard_library_s(value: object) -> None:
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
-def test_numbers_that_json_lacks_are_refused(number: float) -> None:
+def test_numbers_that_are_not_finite_are_refused(number: float) -> None:
     with pytest.raises(InputError, match="must hold finite numbers only"):
         to_json({"rewards": [1.0, number]})

@@ -1,4 +1,4 @@
-"""Which databases become a store, and what is said of the others."""
+"""Which databases can be opened as a store, and the errors of the others."""
 
 import sqlite3
 import subprocess
@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.postgres import Postgres
-from tests.store.making import add_users, in_one_batch, user
+from tests.store.factories import add_users, in_one_batch, user
 from variegate.errors import InputError, MissingExtraError, StoreError
 from variegate.store import Batch, Store
 
-SECRET = "hunter2"  # noqa: S105 (it is what must not be told)
+SECRET = "hunter2"  # noqa: S105 (must not appear in messages)
 
 
-def said(batch: Batch, question: str) -> object:
-    """Return the one value that a database answers with."""
-    ((value,),) = batch._transaction.rows(question)
+def value_of(batch: Batch, query: str) -> object:
+    """Return the one value that a query selects."""
+    ((value,),) = batch._transaction.rows(query)
     return value
 
 
@@ -49,28 +49,28 @@ def test_relative_path_stays_the_same_file(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("query", "level"), [("", 2), ("?durability=full", 2), ("?durability=normal", 1)]
 )
-def test_durability_is_as_asked_for(tmp_path: Path, query: str, level: int) -> None:
+def test_durability_is_set_by_the_address(tmp_path: Path, query: str, level: int) -> None:
     with Store.open(f"sqlite:///{tmp_path}/file{query}") as store, store.batch() as batch:
-        assert said(batch, "PRAGMA synchronous") == level
-        assert said(batch, "PRAGMA journal_mode") == "wal"
+        assert value_of(batch, "PRAGMA synchronous") == level
+        assert value_of(batch, "PRAGMA journal_mode") == "wal"
 
 
 @pytest.mark.parametrize(
     ("query", "committed"), [("", "on"), ("&durability=normal", "off")], ids=["full", "normal"]
 )
-def test_postgres_has_limits_to_its_patience(postgres_url: str, query: str, committed: str) -> None:
+def test_postgres_has_timeouts(postgres_url: str, query: str, committed: str) -> None:
     shown = ("lock_timeout", "statement_timeout", "transaction_isolation", "synchronous_commit")
     with Store.open(postgres_url + query) as store, store.batch() as batch:
-        found = [said(batch, f"SHOW {name}") for name in shown]
+        found = [value_of(batch, f"SHOW {name}") for name in shown]
 
     assert found == ["5s", "27s", "read committed", committed]
 
 
-def test_address_can_set_other_limits(postgres_url: str) -> None:
+def test_address_can_set_other_timeouts(postgres_url: str) -> None:
     url = f"{postgres_url}&options=-c%20lock_timeout%3D70ms&application_name=shop"
     with Store.open(url) as store, store.batch() as batch:
-        assert said(batch, "SHOW lock_timeout") == "70ms"
-        assert said(batch, "SHOW application_name") == "shop"
+        assert value_of(batch, "SHOW lock_timeout") == "70ms"
+        assert value_of(batch, "SHOW application_name") == "shop"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_store_in_memory_is_refused(url: str) -> None:
         ("://", r"^`url` must be a file"),
     ],
 )
-def test_address_of_nothing_is_refused(url: str, words: str) -> None:
+def test_wrong_address_is_refused(url: str, words: str) -> None:
     with pytest.raises(InputError, match=words) as caught:
         Store.open(url)
 
@@ -118,16 +118,16 @@ def test_address_of_nothing_is_refused(url: str, words: str) -> None:
     ],
     ids=["password", "query", "socket", "setting"],
 )
-def test_server_that_is_not_there_is_told_without_secrets(url: str) -> None:
+def test_missing_server_is_reported_without_secrets(url: str) -> None:
     with pytest.raises(StoreError, match=r"^postgresql://(127.0.0.1:1)?/db: ") as caught:
         Store.open(url)
 
-    told = "".join(traceback.format_exception(caught.value))
-    assert SECRET not in told
+    text = "".join(traceback.format_exception(caught.value))
+    assert SECRET not in text
     assert "\n" not in str(caught.value)
 
 
-def test_database_that_is_not_there_is_told(postgres: Postgres) -> None:
+def test_missing_database_is_reported(postgres: Postgres) -> None:
     with pytest.raises(StoreError, match='database "nowhere" does not exist'):
         Store.open(postgres.url("nowhere"))
 
@@ -144,7 +144,7 @@ def test_database_of_another_encoding_is_refused(postgres_url: str) -> None:
         Store.open(postgres_url.replace(name, "latin"))
 
 
-def test_nothing_is_made_where_that_is_not_asked_for(tmp_path: Path, new_postgres_url: str) -> None:
+def test_nothing_is_created_without_create(tmp_path: Path, new_postgres_url: str) -> None:
     with pytest.raises(StoreError, match="there is no store here"):
         Store.open(str(tmp_path / "file"), create=False)
     assert list(tmp_path.iterdir()) == []
@@ -153,7 +153,7 @@ def test_nothing_is_made_where_that_is_not_asked_for(tmp_path: Path, new_postgre
         Store.open(new_postgres_url, create=False)
 
 
-def test_folder_that_is_missing_is_told(tmp_path: Path) -> None:
+def test_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="nowhere/file: the folder does not exist: create"):
         Store.open(str(tmp_path / "nowhere" / "file"))
 
@@ -174,7 +174,7 @@ def test_file_of_another_kind_is_refused_and_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("table", ["users (name)", "meta (key, value)", "meta (id, version)"])
-def test_tables_of_another_are_refused_and_kept(tmp_path: Path, table: str) -> None:
+def test_tables_of_another_application_are_refused_and_kept(tmp_path: Path, table: str) -> None:
     path = tmp_path / "shop.db"
     with sqlite3.connect(path) as connection:
         connection.execute(f"CREATE TABLE {table}")
@@ -198,9 +198,7 @@ def test_closed_store_says_so(store: Store) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sqlite_url", "new_postgres_url"])
-def test_ping_tells_a_store_that_somebody_emptied(
-    kind: str, request: pytest.FixtureRequest
-) -> None:
+def test_ping_reports_an_emptied_store(kind: str, request: pytest.FixtureRequest) -> None:
     with Store.open(request.getfixturevalue(kind)) as store:
         store.ping()
         in_one_batch(store, lambda batch: batch._transaction.change("DELETE FROM meta"))
@@ -225,3 +223,9 @@ def test_importing_the_store_does_not_load_psycopg() -> None:
     )
 
     assert loaded.stdout == "False\n"
+
+
+@pytest.mark.parametrize("timeout", [0.0, -1.0, float("inf"), float("nan")])
+def test_timeout_must_be_seconds(tmp_path: Path, timeout: float) -> None:
+    with pytest.raises(InputError, match="`timeout` must be a number of seconds above 0"):
+        Store.open(str(tmp_path / "store.db"), timeout=timeout)

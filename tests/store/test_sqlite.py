@@ -1,4 +1,4 @@
-"""What can happen to a file: gone, replaced, locked, full, not to be written, broken."""
+"""Files of SQLite that are removed, replaced, locked, full, read-only, broken or not private."""
 
 import itertools
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.making import add_users, in_one_batch, slate, user
+from tests.store.factories import add_users, in_one_batch, slate, user
 from variegate.errors import StoreError
 from variegate.store import Batch, Store
 from variegate.store.sqlite import SqliteConnection, SqliteDatabase
@@ -89,7 +89,7 @@ every_loss = pytest.mark.parametrize(
 
 
 @every_loss
-def test_file_that_is_not_the_same_is_not_written(
+def test_replaced_file_is_not_written(
     store: Store, path: Path, lose: Callable[[Path], None]
 ) -> None:
     lose(path)
@@ -103,7 +103,7 @@ def test_file_that_is_not_the_same_is_not_written(
     assert contents(path) == left
 
 
-def test_file_that_is_gone_is_not_made_anew_by_a_new_connection(store: Store, path: Path) -> None:
+def test_removed_file_is_not_created_again_by_a_new_connection(store: Store, path: Path) -> None:
     with store.batch():
         remove(path)
         with pytest.raises(StoreError, match=GONE):
@@ -124,7 +124,7 @@ def test_file_that_comes_back_is_used_again(store: Store, path: Path) -> None:
         assert reader.users(["ada", "bob"]).keys() == {"ada", "bob"}
 
 
-def test_file_that_others_write_to_is_waited_for_and_then_given_up(path: Path) -> None:
+def test_wait_for_another_writer_times_out(path: Path) -> None:
     Store.open(str(path)).close()
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -142,7 +142,7 @@ def fill(store: Store) -> None:
         add_users(store, f"user {number}", state=bytes(8000))
 
 
-def test_full_disk_keeps_what_was_kept_and_goes_on_when_there_is_room(path: Path) -> None:
+def test_full_disk_keeps_commits_and_continues_when_there_is_space(path: Path) -> None:
     with on_each_connection("max_page_count = 120"), Store.open(str(path)) as store:
         with pytest.raises(StoreError, match=r"store\.db: database or disk is full$"):
             fill(store)
@@ -158,7 +158,7 @@ def test_full_disk_keeps_what_was_kept_and_goes_on_when_there_is_room(path: Path
             assert reader.counts()["users"] == room
 
 
-def test_full_disk_inside_a_batch_that_goes_on_keeps_nothing(path: Path) -> None:
+def test_full_disk_inside_a_batch_that_continues_commits_nothing(path: Path) -> None:
     def overfill(batch: Batch) -> None:
         with pytest.raises(StoreError, match="database or disk is full"):
             batch.add_slates([slate(f"01{n}", features=bytes(8000)) for n in range(200)])
@@ -176,7 +176,7 @@ def test_full_disk_inside_a_batch_that_goes_on_keeps_nothing(path: Path) -> None
         add_users(store, "ada")
 
 
-def test_store_that_must_not_be_written_can_be_read(path: Path) -> None:
+def test_read_only_store_can_be_read(path: Path) -> None:
     with Store.open(str(path)) as store:
         add_users(store, "ada")
     with Store.open(str(path)) as store:
@@ -202,7 +202,7 @@ def not_as_root() -> Iterator[None]:
         os.seteuid(0)
 
 
-def test_file_without_permission_to_write_is_told() -> None:
+def test_file_without_write_permission_is_reported() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
         Store.open(str(path)).close()
@@ -215,7 +215,7 @@ def test_file_without_permission_to_write_is_told() -> None:
             path.parent.chmod(0o755)
 
 
-def test_broken_file_is_told(path: Path) -> None:
+def test_broken_file_is_reported(path: Path) -> None:
     with Store.open(str(path)) as store:
         add_users(store, *(f"user {number}" for number in range(500)))
     content = bytearray(path.read_bytes())
@@ -236,3 +236,63 @@ def test_forgotten_user_is_not_in_the_file(path: Path) -> None:
 
     assert b"somebody special" not in path.read_bytes()
     assert b"secret taste" not in path.read_bytes()
+
+
+def modes(folder: Path) -> dict[str, str]:
+    return {path.name: oct(path.stat().st_mode & 0o777) for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_new_files_are_private(
+    tmp_path: Path, umask: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = os.umask(umask)
+    try:
+        with Store.open(f"sqlite:///{tmp_path}/new.db") as store:
+            store.ping()
+            found = modes(tmp_path)
+    finally:
+        os.umask(before)
+
+    assert found == dict.fromkeys(("new.db", "new.db-wal", "new.db-shm"), "0o600")
+    assert caplog.messages == []
+
+
+def test_file_that_others_can_read_keeps_its_mode_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "old.db"
+    Store.open(f"sqlite:///{path}").close()
+    path.chmod(0o644)
+
+    Store.open(f"sqlite:///{path}").close()
+
+    assert modes(tmp_path)["old.db"] == "0o644"
+    (message,) = caplog.messages
+    assert "chmod 600" in message
+
+
+@pytest.mark.parametrize(
+    ("code", "is_rolled_back"),
+    [
+        (sqlite3.SQLITE_FULL, True),
+        (sqlite3.SQLITE_BUSY, True),
+        (sqlite3.SQLITE_BUSY_SNAPSHOT, True),
+        (sqlite3.SQLITE_READONLY, True),
+        (sqlite3.SQLITE_IOERR_WRITE, True),
+        (sqlite3.SQLITE_IOERR_FSYNC, False),
+        (sqlite3.SQLITE_IOERR_SHMMAP, False),
+        (sqlite3.SQLITE_NOMEM, False),
+    ],
+)
+def test_commit_to_a_file_is_rolled_back_if_its_last_page_was_not_written(
+    tmp_path: Path, code: int, is_rolled_back: bool
+) -> None:
+    database = SqliteDatabase(tmp_path / "store.db", create=True, durable=True, timeout=1.0)
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = code
+    try:
+        assert database._is_rolled_back(error) is is_rolled_back
+        assert not database._is_rolled_back(sqlite3.OperationalError("without a code"))
+    finally:
+        database.close()

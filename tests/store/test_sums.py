@@ -1,15 +1,16 @@
-"""What the running sums say is what the lists say, whatever happened to them."""
+"""The running sums agree with the slates after any change; reports of the last minutes."""
 
 import math
 import threading
 import time
+from collections import Counter
 from functools import partial
 
 import numpy as np
 import pytest
 
-from tests.store.making import add_users, answered, event, slate, threads, user
-from variegate.store import Moments, PolicySums, Store
+from tests.store.factories import add_users, answered, event, slate, threads, user
+from variegate.store import Batch, Moments, PeriodSums, PolicySums, Recent, Store
 from variegate.store.store import open_database
 from variegate.store.sums import UNIT
 
@@ -27,7 +28,7 @@ def moments(*values: float) -> Moments:
     return Moments(len(values), sum(exact), sum(value * value for value in exact))
 
 
-def test_counts_tell_what_there_is(store: Store) -> None:
+def test_counts_are_those_of_the_rows(store: Store) -> None:
     add_users(store, "ada", "bob")
     add_users(store, "bob")
     with store.batch() as batch:
@@ -45,7 +46,7 @@ def test_counts_of_an_empty_store_are_zero(store: Store) -> None:
         assert reader.policy_sums() == []
 
 
-def test_users_count_once_for_each_policy_that_they_answered(store: Store) -> None:
+def test_users_count_once_per_policy(store: Store) -> None:
     with store.batch() as batch:
         batch.add_slates(
             [
@@ -66,7 +67,7 @@ def test_users_count_once_for_each_policy_that_they_answered(store: Store) -> No
     }
 
 
-def test_a_list_that_changes_is_counted_as_it_is_by_now(store: Store) -> None:
+def test_changed_slate_counts_in_its_new_state(store: Store) -> None:
     given = slate("01A", diversity={"cosine": 0.5})
     with store.batch() as batch:
         batch.add_slates([given])
@@ -79,7 +80,7 @@ def test_a_list_that_changes_is_counted_as_it_is_by_now(store: Store) -> None:
     )
 
 
-def test_a_list_that_is_given_and_answered_in_one_batch_counts_once(store: Store) -> None:
+def test_slate_created_and_answered_in_one_batch_counts_once(store: Store) -> None:
     given = slate("01A", diversity={})
     with store.batch() as batch:
         batch.add_slates([given])
@@ -89,7 +90,7 @@ def test_a_list_that_is_given_and_answered_in_one_batch_counts_once(store: Store
     assert sums_of(store)["lmdh"] == PolicySums("lmdh", 1, 1, moments(0.75), {})
 
 
-def test_who_is_forgotten_leaves_the_sums_as_they_were(store: Store) -> None:
+def test_forgotten_user_leaves_the_sums_as_before(store: Store) -> None:
     add_users(store, "ada")
     with store.batch() as batch:
         batch.add_slates([answered(slate("01A", "ada"), [0.3, None, 0.1])])
@@ -110,7 +111,7 @@ def test_who_is_forgotten_leaves_the_sums_as_they_were(store: Store) -> None:
         assert reader.counts() == {"users": 1, "slates": 1, "answered": 1, "events": 1}
 
 
-def test_who_is_replaced_in_one_batch_counts_as_what_they_became(store: Store) -> None:
+def test_user_replaced_in_one_batch_counts_in_the_new_state(store: Store) -> None:
     with store.batch() as batch:
         batch.ensure_users([user("ada")])
         batch.add_slates([answered(slate("01A", "ada"), [0.3, None, 0.1])])
@@ -123,7 +124,7 @@ def test_who_is_replaced_in_one_batch_counts_as_what_they_became(store: Store) -
     assert sums_of(store) == {"lmdh": PolicySums("lmdh", 1, 1, moments(0.5), {})}
 
 
-def test_numbers_without_measure_break_nothing(store: Store) -> None:
+def test_huge_numbers_give_finite_sums(store: Store) -> None:
     with store.batch() as batch:
         batch.add_slates(
             [
@@ -138,7 +139,7 @@ def test_numbers_without_measure_break_nothing(store: Store) -> None:
     assert all(map(math.isfinite, (found.diversity["x"].mean, found.diversity["x"].error)))
 
 
-def test_intervals_lose_no_digits_however_often_a_list_changes() -> None:
+def test_intervals_lose_no_digits() -> None:
     rng = np.random.default_rng(2)
     values = 0.7 + 1e-9 * rng.random(1000)
     exact = [int(value * UNIT) for value in values]
@@ -174,7 +175,7 @@ def test_many_writers_at_once_lose_nothing(url: str) -> None:
         assert reader.counts()["users"] == len(reader.all_users(None, 9))
 
 
-def test_sums_that_are_wrong_are_found_and_put_right(store: Store) -> None:
+def test_wrong_sums_are_found_and_recomputed(store: Store) -> None:
     with store.batch() as batch:
         batch.add_slates([answered(slate("01A", "ada"), [0.3, None, 0.1])])
     before = sums_of(store)
@@ -189,7 +190,7 @@ def test_sums_that_are_wrong_are_found_and_put_right(store: Store) -> None:
     assert sums_of(store) == before
 
 
-def test_a_store_from_before_there_were_sums_is_counted_at_opening(url: str) -> None:
+def test_sums_of_a_store_without_them_are_computed_when_it_is_opened(url: str) -> None:
     now = time.time()
     rows = [
         answered(slate(f"01{n}", f"u{n % 3}", created=now - 60 * n), [n / 20, None, None])
@@ -214,3 +215,127 @@ def test_a_store_from_before_there_were_sums_is_counted_at_opening(url: str) -> 
 
     with Store.open(url) as store, store.reading() as reader:
         assert (reader.policy_sums(), reader.recent(now - 3600), reader.counts()) == before
+
+
+START = 1_700_000_040.0  # the beginning of a minute
+MINUTE = int(START // 60)
+
+
+def recent(store: Store, since: float = 0.0, width: int = 1) -> Recent:
+    with store.reading() as reader:
+        return reader.recent(since, width)
+
+
+def test_slates_are_counted_by_the_minute_of_their_creation(store: Store) -> None:
+    times = {"01A": START - 1, "01B": START, "01C": START + 59.9, "01D": START + 60}
+    with store.batch() as batch:
+        batch.add_slates([slate(name, created=time) for name, time in times.items()])
+
+    assert recent(store).lists == {MINUTE - 1: 1, MINUTE: 2, MINUTE + 1: 1}
+    assert recent(store, START).lists == {MINUTE: 2, MINUTE + 1: 1}
+
+
+def test_feedback_is_counted_and_other_events_are_not(store: Store) -> None:
+    with store.batch() as batch:
+        batch.add_events(
+            [
+                event(kind="feedback", time=START - 0.1),
+                event(kind="feedback", time=START),
+                event(kind="close", time=START),
+                event(kind="feedback", time=START + 130),
+            ]
+        )
+
+    assert recent(store, START).feedback == {MINUTE: 1, MINUTE + 2: 1}
+
+
+def test_rewards_are_added_up_by_policy_and_minute(store: Store) -> None:
+    with store.batch() as batch:
+        batch.add_slates(
+            [
+                answered(
+                    slate("01A", "bob", created=START, diversity={"cosine": 0.5}), [1.0, None, 0.25]
+                ),
+                answered(
+                    slate("01B", "ada", created=START + 10, diversity={"cosine": 0.25, "x": 0.0}),
+                    [0.0, None, None],
+                ),
+                answered(
+                    slate("01C", "ada", policy="mmr", created=START + 70, diversity={}),
+                    [1.0, 1.0, 1.0],
+                ),
+                slate("01D", "ada", created=START),
+            ]
+        )
+
+    assert recent(store).rewards == [
+        PeriodSums("lmdh", MINUTE, 2, 3, 1.25, {"cosine": 0.75, "x": 0.0}),
+        PeriodSums("mmr", MINUTE + 1, 1, 3, 3.0, {}),
+    ]
+
+
+def test_sums_of_many_slates_are_those_of_python(store: Store) -> None:
+    rng = np.random.default_rng(3)
+    rows = [
+        answered(
+            slate(f"01{n:04d}", created=START + float(rng.uniform(0, 600))),
+            [float(rng.random()) for _ in range(3)],
+        )
+        for n in range(200)
+    ]
+    with store.batch() as batch:
+        batch.add_slates(rows)
+
+    found = recent(store, width=2).rewards
+    assert {sums.first for sums in found} == {2 * int(row.created // 120) for row in rows}
+    for sums in found:
+        mine = [row for row in rows if 2 * (row.created // 120) == sums.first]
+        assert sums.answered == len(mine)
+        assert sums.earned == pytest.approx(sum(row.earned for row in mine), abs=1e-12)
+        assert sums.diversity["cosine"] == pytest.approx(
+            sum(row.diversity["cosine"] for row in mine)
+        )
+
+
+def test_old_minutes_are_deleted_and_the_sums_of_all_time_stay(store: Store) -> None:
+    day = 86_400.0
+    with store.batch() as batch:
+        batch.add_slates([slate("01A"), slate("01B", created=START + 6 * day)])
+        batch.delete_old_sums(START + 9 * day)
+
+    assert recent(store).lists == {MINUTE + 6 * 24 * 60: 1}
+    with store.reading() as reader:
+        assert reader.counts()["slates"] == 2
+        assert reader.count_wrong_sums(START + 9 * day) == 0
+
+
+def test_recent_users_come_latest_first(store: Store) -> None:
+    add_users(store, "ada", "bob", "cyd", "dan")
+    with store.batch() as batch:
+        batch.add_events([event(name) for name in ("ada", "bob", "cyd", "ada")])
+
+    with store.reading() as reader:
+        assert reader.recent_users(10) == ["ada", "cyd", "bob"]
+        assert reader.recent_users(2) == ["ada", "cyd"]
+
+
+def test_empty_store_has_no_activity(store: Store) -> None:
+    assert recent(store) == Recent(Counter(), Counter(), [])
+    with store.reading() as reader:
+        assert reader.recent_users(5) == []
+
+
+def test_parts_add_up(store: Store) -> None:
+    given = slate("01A", created=START, diversity={"x": 0.5})
+    steps: list[list[float | None]] = [[1.0, None, None], [1.0, 0.25, None], [1.0, 0.25, 0.5]]
+    for part, rewards in enumerate(steps):
+        with store._database.writing() as transaction:
+            batch = Batch(transaction, part)
+            if not part:
+                batch.add_slates([given])
+            batch.update_slates([answered(given, rewards)])
+            batch.write_sums()
+
+    assert recent(store).rewards == [PeriodSums("lmdh", MINUTE, 1, 3, 1.75, {"x": 0.5})]
+    with store.reading() as reader:
+        assert reader.count_wrong_sums(START) == 0
