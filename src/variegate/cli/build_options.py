@@ -160,7 +160,7 @@ def _fit(console: "Console", data: "Dataset", training: Training) -> "Embeddings
     from variegate.cli.output import progress_bar, say
     from variegate.data.bpr import cache_folder, fit_bpr
 
-    with progress_bar(console, "Fitting embeddings") as (progress, trained):
+    with progress_bar("Fitting embeddings") as (progress, trained):
         learnt = fit_bpr(
             data,
             d=training.d,

@@ -168,7 +168,7 @@ def fetch(name: str, to: str | None, url: str | None) -> None:
     from variegate.data.download import DATASETS, fetch_dataset
 
     console = plain_console()
-    with progress_bar(console, f"Downloading {name}", in_bytes=True) as (progress, received):
+    with progress_bar(f"Downloading {name}", in_bytes=True) as (progress, received):
         path = fetch_dataset(name, folder=to, url=url, progress=progress)
     size = f" ({size_of(path)})" if path.is_file() else ""
     say(console, f"{name} is {'now' if received else 'already'} at {path}{size}")

@@ -76,7 +76,7 @@ def evaluate_log(
 
     console, settings = plain_console(), settings_of(store, catalogue, config)
     how["policies"] = policies or tuple(settings.policies.values())
-    with progress_bar(console, "Users") as (tell, _), _source(settings, file, how["k"]) as source:
+    with progress_bar("Users") as (tell, _), _source(settings, file, how["k"]) as source:
         found = _evaluate(source, out, progress=tell, **how)
     if as_json:
         print_json(found.as_json())

@@ -14,7 +14,6 @@ from variegate.errors import VariegateError
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import ProgressColumn
     from rich.table import Table
 
     from variegate.evaluation.metrics import Scores
@@ -76,35 +75,22 @@ def plain_table(*columns: str, right: tuple[str, ...] = ()) -> "Table":
 
 
 @contextmanager
-def progress_bar(
-    console: "Console", doing: str, *, in_bytes: bool = False
-) -> Iterator[tuple[Progress, list[int]]]:
+def progress_bar(doing: str, *, in_bytes: bool = False) -> Iterator[tuple[Progress, list[int]]]:
     """Yield a function that updates a progress bar, and a list that holds its last value.
 
     The list is empty if the function was never called. The bar is drawn only on a terminal, and
     removed at the end.
     """
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+    from variegate.evaluation.progress import show_progress
 
-    parts: list[ProgressColumn] = [
-        TextColumn("{task.description}", markup=False),
-        BarColumn(complete_style="bold", finished_style="bold"),
-    ]
-    bar = Bar(
-        *(*parts, *_amounts(in_bytes), TimeRemainingColumn()),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
     last: list[int] = []
-    with bar:
-        task = bar.add_task(doing, total=None)
+    with show_progress(in_bytes=in_bytes) as show:
 
         def update(done: int, total: int | None) -> None:
             last[:] = [done]
-            bar.update(task, completed=done, total=total)
+            show(doing, done, total or 0)
 
+        show(doing, 0, 0)
         yield update, last
 
 
@@ -131,12 +117,6 @@ def size_of(path: Path) -> str:
             return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} GB"
-
-
-def _amounts(in_bytes: bool) -> "tuple[ProgressColumn, ...]":
-    from rich.progress import DownloadColumn, MofNCompleteColumn, TransferSpeedColumn
-
-    return (DownloadColumn(), TransferSpeedColumn()) if in_bytes else (MofNCompleteColumn(),)
 
 
 def shown_rounds(rounds: int) -> list[int]:

@@ -54,7 +54,7 @@ def rebuild(
         raise click.ClickException("--check, --relearn and --accept are mutually exclusive")
     console, settings = plain_console(), settings_of(store, catalogue, config)
     if relearn or accept:
-        say(console, (_relearn if relearn else _accept)(settings, console))
+        say(console, (_relearn if relearn else _accept)(settings))
     else:
         _check_against_log(settings, console, check)
 
@@ -63,7 +63,7 @@ def _check_against_log(settings: Settings, console: Console, check: bool) -> Non
     from variegate.cli.output import progress_bar, say
     from variegate.engine.replay import check_states
 
-    with served(settings) as executor, progress_bar(console, "Users") as (tell, _):
+    with served(settings) as executor, progress_bar("Users") as (tell, _):
         with executor.store.reading() as reader:
             users = reader.counts()["users"]
         found = check_states(
@@ -99,13 +99,13 @@ def _repairs(found: StateCheck) -> list[RebuildUser | RecountSums]:
     return [*map(RebuildUser, found.wrong), *sums]
 
 
-def _relearn(settings: Settings, console: Console) -> str:
+def _relearn(settings: Settings) -> str:
     from variegate.cli.output import progress_bar
     from variegate.engine.replay import relearn
 
     with (
         served(settings, tie=False) as executor,
-        progress_bar(console, "Users") as (tell, _),
+        progress_bar("Users") as (tell, _),
     ):
         with executor.store.reading() as reader:
             users = reader.counts()["users"]
@@ -119,7 +119,7 @@ def _relearn(settings: Settings, console: Console) -> str:
     return f"{done.users} users relearnt from {done.lists} lists{gone if done.dropped else ''}."
 
 
-def _accept(settings: Settings, _console: Console) -> str:
+def _accept(settings: Settings) -> str:
     from variegate.engine.replay import accept
 
     with served(settings, tie=False) as executor:

@@ -111,22 +111,20 @@ def ratios(users: int, seed: int) -> None:
     """
     import numpy as np  # imported here to keep --help fast
     from rich.console import Console
-    from rich.progress import track
     from rich.table import Table
 
     from variegate.arrays import check_count
+    from variegate.cli.output import progress_bar
     from variegate.evaluation import PAPER_RATIOS, approximation_ratios
 
     check_count(users, 10_000_000, name="users", of="the most that make sense")
     console, searches = Console(highlight=False), ("greedy", "non-oblivious", "local")
-    drawn = track(
-        approximation_ratios(searches, users=users, seed=seed),
-        "Searching all lists",
-        total=users,
-        console=console,
-        disable=not console.is_terminal,
-    )
-    measured = np.array(list(drawn))
+    found = []
+    with progress_bar("Searching all lists") as (update, _):
+        for ratios_of_user in approximation_ratios(searches, users=users, seed=seed):
+            found.append(ratios_of_user)
+            update(len(found), users)
+    measured = np.array(found)
     errors = measured.std(axis=0, ddof=1) / users**0.5 if users > 1 else 0 * measured[0]
     table = Table(box=None, pad_edge=False, title=f"F(found) / F(best), mean of {users} users")
     table.add_column("search")

@@ -81,7 +81,7 @@ def import_(
     console, settings = plain_console(), settings_of(store, catalogue, config)
     with (
         served(settings, create=True) as executor,
-        progress_bar(console, "Users") as (tell, _),
+        progress_bar("Users") as (tell, _),
     ):
         users, items = import_users(executor, file, replace=replace, progress=tell)
     more = f", {items} items and priors" if items else ""

@@ -70,14 +70,6 @@ def exact_bias(estimate: Estimator, earning: Earning) -> float:
     return value - true_value(earning)
 
 
-def errors_of(estimate: Estimator, earning: Earning, *, lists: int) -> float:
-    """Return how many standard errors the mean over 20 logs is from the truth."""
-    logs = 20
-    values = [estimate(made_log(earning, lists, seed)).value for seed in range(logs)]
-    spread = np.std(values, ddof=1) / np.sqrt(logs)
-    return float(abs(np.mean(values) - true_value(earning)) / spread)
-
-
 holds = pytest.mark.parametrize(
     ("estimate", "earning"),
     [
@@ -119,22 +111,10 @@ def test_estimator_has_another_mean_where_its_assumption_fails(
     assert abs(exact_bias(estimate, earning)) > 0.02
 
 
-@holds
-def test_made_logs_agree_with_the_truth_where_the_assumption_holds(
-    estimate: Estimator, earning: Earning
-) -> None:
-    assert errors_of(estimate, earning, lists=2_000) < 4.0
-
-
-@fails
-def test_made_logs_show_the_bias_where_the_assumption_fails(
-    estimate: Estimator, earning: Earning
-) -> None:
-    assert errors_of(estimate, earning, lists=20_000) > 6.0
-
-
-@pytest.mark.parametrize("estimate", [by_sips, by_rips, by_dr])
-@pytest.mark.parametrize("interval", ["normal", "bootstrap"])
+@pytest.mark.parametrize(
+    ("estimate", "interval"),
+    [(by_sips, "normal"), (by_rips, "normal"), (by_dr, "normal"), (by_rips, "bootstrap")],
+)
 @pytest.mark.parametrize("self_normalised", [False, True])
 def test_intervals_hold_the_truth_about_as_often_as_they_say(
     estimate: Estimator, interval: str, self_normalised: bool

@@ -62,7 +62,7 @@ def test_a_mean_weight_is_near_1_as_far_as_can_be_told(
 
 @pytest.mark.parametrize("estimator", ["rips", "sips", "dr", "pi"])
 def test_an_estimate_without_trouble_has_no_warnings(estimator: str) -> None:
-    found = evaluation(uniform_lists(3_000), estimator=estimator)
+    found = evaluation(uniform_lists(1_500), estimator=estimator)
 
     (value,) = found.values
     assert value.warnings == ()
