@@ -7,17 +7,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from variegate.data.anime import load_anime as load_anime
-    from variegate.data.bpr import fit_bpr as fit_bpr
-    from variegate.data.build import content_catalogue as content_catalogue
-    from variegate.data.build import rated_catalogue as rated_catalogue
-    from variegate.data.dataset import Dataset as Dataset
-    from variegate.data.films import film_catalogue as film_catalogue
-    from variegate.data.movielens import load_movielens_1m as load_movielens_1m
-    from variegate.data.movielens import load_movielens_100k as load_movielens_100k
-    from variegate.data.splits import split_users as split_users
-    from variegate.data.tables import load_items as load_items
-    from variegate.data.tables import load_table as load_table
+    from variegate.data import Dataset as Dataset
+    from variegate.data import ItemTable as ItemTable
+    from variegate.data import content_catalogue as content_catalogue
+    from variegate.data import film_catalogue as film_catalogue
+    from variegate.data import fit_bpr as fit_bpr
+    from variegate.data import load_anime as load_anime
+    from variegate.data import load_items as load_items
+    from variegate.data import load_movielens_1m as load_movielens_1m
+    from variegate.data import load_movielens_100k as load_movielens_100k
+    from variegate.data import load_table as load_table
+    from variegate.data import make_embeddings as make_embeddings
+    from variegate.data import rated_catalogue as rated_catalogue
+    from variegate.data import split_users as split_users
     from variegate.errors import VariegateError as VariegateError
     from variegate.evaluation import Evaluation as Evaluation
     from variegate.evaluation import Simulation as Simulation
@@ -74,14 +76,21 @@ __version__ = "0.1.0"
 #: The public names by module. A module is imported when one of its names is first used, so that
 #: `import variegate` and `variegate --help` do not wait for NumPy and SciPy.
 _NAMES: Final = {
-    "data.anime": ("load_anime",),
-    "data.bpr": ("fit_bpr",),
-    "data.build": ("content_catalogue", "rated_catalogue"),
-    "data.dataset": ("Dataset",),
-    "data.films": ("film_catalogue",),
-    "data.movielens": ("load_movielens_100k", "load_movielens_1m"),
-    "data.splits": ("split_users",),
-    "data.tables": ("load_items", "load_table"),
+    "data": (
+        "Dataset",
+        "ItemTable",
+        "content_catalogue",
+        "film_catalogue",
+        "fit_bpr",
+        "load_anime",
+        "load_items",
+        "load_movielens_1m",
+        "load_movielens_100k",
+        "load_table",
+        "make_embeddings",
+        "rated_catalogue",
+        "split_users",
+    ),
     "errors": ("VariegateError",),
     "evaluation": ("Evaluation", "Simulation", "evaluate"),
     "model.distances": ("distances",),
