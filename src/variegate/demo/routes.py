@@ -15,7 +15,12 @@ Compute = Callable[[Request, Hashable, Callable[[], Any]], Awaitable[Response]]
 
 def add_page_routes(client: APIRouter, admin: APIRouter, demo: Demo, compute: Compute) -> None:
     """Add the page's routes to a router for clients and to one for admins."""
+    _add_slate_routes(client, demo, compute)
+    _add_catalogue_routes(client, demo, compute)
+    _add_admin_routes(admin, demo, compute)
 
+
+def _add_slate_routes(client: APIRouter, demo: Demo, compute: Compute) -> None:
     @client.get("/users/{user}/counterfactual", include_in_schema=False)
     async def counterfactual(
         request: Request,
@@ -29,16 +34,6 @@ def add_page_routes(client: APIRouter, admin: APIRouter, demo: Demo, compute: Co
             request, ("counterfactual", key), lambda: demo.counterfactual(user, slate, policy)
         )
 
-    @client.get("/policies", include_in_schema=False)
-    async def policies(request: Request) -> Response:
-        """Return the policies that can work on this catalogue."""
-        return await compute(request, "policies", demo.policies)
-
-    @client.get("/map", include_in_schema=False)
-    async def map_(request: Request) -> Response:
-        """Return the items in two dimensions."""
-        return await compute(request, "map", demo.map)
-
     @client.get("/simulation", include_in_schema=False)
     async def simulation(
         request: Request,
@@ -50,6 +45,20 @@ def add_page_routes(client: APIRouter, admin: APIRouter, demo: Demo, compute: Co
         key = (policy, rounds, seed)
         return await compute(request, ("simulation", key), lambda: demo.simulation(*key))
 
+
+def _add_catalogue_routes(client: APIRouter, demo: Demo, compute: Compute) -> None:
+    @client.get("/policies", include_in_schema=False)
+    async def policies(request: Request) -> Response:
+        """Return the policies that can work on this catalogue."""
+        return await compute(request, "policies", demo.policies)
+
+    @client.get("/map", include_in_schema=False)
+    async def map_(request: Request) -> Response:
+        """Return the items in two dimensions."""
+        return await compute(request, "map", demo.map)
+
+
+def _add_admin_routes(admin: APIRouter, demo: Demo, compute: Compute) -> None:
     @admin.get("/overview", include_in_schema=False)
     async def overview(
         request: Request, minutes: Annotated[int, Query(ge=1, le=7 * 24 * 60)] = 60
