@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from variegate.engine import Feedback, RecommendRequest
 from variegate.engine.process import FrameDecoder, encode_frame
 from variegate.engine.process_main import MetricsBuffer, SocketChannel
 from variegate.engine.queue import MAX_BATCH, BatchLoop, QueuedCommand
-from variegate.errors import InputError
+from variegate.errors import InputError, NotFoundError
+from variegate.policies import Dial
 
 
 class Front:
@@ -152,3 +154,30 @@ def test_what_came_before_the_end_is_done_though_nobody_waits(
 
     assert not it.thread.is_alive()
     assert done == ["a", "b"]
+
+
+MESSAGES: list[Any] = [
+    None,
+    (1, 2.5, RecommendRequest("ann", 3, ("a", "b"), dial=Dial(2.0), instead_of="x")),
+    (2, 2.5, Feedback("slate", {"a": 1.0}, ("a",))),
+    ([(1, {"items": ["é" * 5000]})], [("batch", 2.0)]),
+]
+
+
+@pytest.mark.parametrize("piece", [1, 3, 7, 4096, 10**6])
+def test_messages_come_whole_in_pieces_of_any_size(piece: int) -> None:
+    wire = b"".join(map(encode_frame, MESSAGES))
+    frames = FrameDecoder()
+
+    found: list[Any] = []
+    for at in range(0, len(wire), piece):
+        found += frames.feed(wire[at : at + piece])
+
+    assert found == MESSAGES
+
+
+def test_refusals_keep_their_kind_and_their_words() -> None:
+    (error,) = FrameDecoder().feed(encode_frame(NotFoundError("no item 'x'")))
+
+    assert type(error) is NotFoundError
+    assert str(error) == "no item 'x'"

@@ -1,4 +1,4 @@
-"""Lists: what is in them, what is not, and why."""
+"""Slates: what is chosen, from what, and how it is stored and answered."""
 
 from dataclasses import FrozenInstanceError
 from typing import Any
@@ -241,3 +241,39 @@ def test_ids_of_lists_of_one_moment_sort_as_they_were_given(shop: Shop) -> None:
 def test_rules_are_frozen(shop: Shop) -> None:
     with pytest.raises(FrozenInstanceError):
         shop.rules.k = 9  # type: ignore[misc]
+
+
+THOMPSON = {"thompson": "lmdt:exploration=1"}
+
+
+@pytest.mark.parametrize("dial", [None, Dial(2.0)])
+def test_propensities_are_logged_and_agree_with_the_library(
+    store: Store, dial: Dial | None
+) -> None:
+    shop = Shop(store, THOMPSON, mix=0.3, seed=11)
+    policy = shop.experiment.new_policy("thompson", shop.items)
+    rng = np.random.default_rng((11, crc32(b"ann"), 0))
+    slate, propensities = explore_slate(policy, 4, 0.3, rng=rng, dial=dial)
+
+    row = shop.slate(shop.give(dial=dial)["slate_id"])
+
+    assert (row.items, row.propensities) == (slate.ids, propensities.tolist())
+
+
+def test_without_a_mix_it_draws_and_logs_nothing(store: Store) -> None:
+    shop = Shop(store, THOMPSON)
+    rng = np.random.default_rng((shop.rules.seed, crc32(b"ann"), 0))
+    slate = shop.experiment.new_policy("thompson", shop.items).recommend(4, rng=rng)
+
+    row = shop.slate(shop.give()["slate_id"])
+
+    assert (row.items, row.propensities) == (slate.ids, None)
+
+
+def test_it_learns_from_mixed_lists(store: Store) -> None:
+    shop = Shop(store, THOMPSON, mix=0.5)
+    before = shop.experiment.new_policy("thompson", shop.items).state()
+
+    shop.click()
+
+    assert shop.experiment.policy_of(shop.user(), shop.items).state() != before
