@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from tests.cli.running import fail, run
 from variegate.cli import commands
-from variegate.service.keys import KeyRing
+from variegate.service.keys import KeyCache
 from variegate.store import Store
 
 
@@ -33,7 +33,7 @@ def test_made_key_opens_the_service(url: str) -> None:
     key = made("--role", "admin", "--name", "me")
 
     with Store.open(url) as store:
-        ring = KeyRing(store)
+        ring = KeyCache(store)
         ring.load()
     row = ring.check(key)
     assert row is not None

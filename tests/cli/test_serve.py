@@ -148,7 +148,7 @@ def test_the_page_is_opened_where_it_was_asked_for_and_can_be_seen(
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
 
     def started(_settings: Settings, announce: Callable[[str], object]) -> None:
-        announce("variegate answers at http://127.0.0.1:81 (its interface: none)")
+        announce("variegate is running at http://127.0.0.1:81 (API documentation: none)")
 
     monkeypatch.setattr("variegate.service.run.serve", started)
 

@@ -13,8 +13,8 @@ import uvicorn
 
 from variegate.engine.settings import Settings
 from variegate.service.app import build_app
-from variegate.service.protocol import PatientProtocol
-from variegate.service.run import address_of, bound_socket
+from variegate.service.protocol import LimitedProtocol
+from variegate.service.run import bind_socket, local_url
 
 
 @contextmanager
@@ -22,13 +22,13 @@ def service(folder: Path, **settings: Any) -> Iterator[str]:
     """Give the address of a service that keeps its state in a folder; all of it in this process."""
     url = f"sqlite:///{folder}/store.db?durability=normal"
     told = Settings(store=url, port=0, engine_process=False, **settings)
-    listener = bound_socket(told)
-    config = uvicorn.Config(build_app(told), http=PatientProtocol, lifespan="on", log_config=None)
+    listener = bind_socket(told)
+    config = uvicorn.Config(build_app(told), http=LimitedProtocol, lifespan="on", log_config=None)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
-        yield address_of(listener)
+        yield local_url(listener)
     finally:
         server.should_exit = True
         thread.join()

@@ -35,7 +35,7 @@ def test_a_key_opens(ask: Asking, locked: tuple[str, str]) -> None:
 
 
 def test_without_a_key_nothing_is_answered(ask: Asking, locked: tuple[str, str]) -> None:
-    with pytest.raises(InputError, match=r"`key`: a key is needed.*\(request .+\)$"):
+    with pytest.raises(InputError, match=r"`key`: a key is required.*\(request .+\)$"):
         ask.at(locked[0])("ping")
 
 

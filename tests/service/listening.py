@@ -11,16 +11,16 @@ import uvicorn
 from fastapi import FastAPI
 
 from variegate.engine.settings import Settings
-from variegate.service.protocol import PatientProtocol
-from variegate.service.run import bound_socket
+from variegate.service.protocol import LimitedProtocol
+from variegate.service.run import bind_socket
 
 
 @contextmanager
 def listening(
-    app: FastAPI, protocol: type[PatientProtocol] = PatientProtocol, **options: Any
+    app: FastAPI, protocol: type[LimitedProtocol] = LimitedProtocol, **options: Any
 ) -> Iterator[int]:
     """Answer at a free port, which is given, until the end."""
-    listener = bound_socket(Settings(port=0))
+    listener = bind_socket(Settings(port=0))
     config = uvicorn.Config(app, http=protocol, ws="none", log_config=None, **options)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -17,20 +17,20 @@ from tests.service.listening import ask, listening
 from tests.service.whole import service
 from variegate.engine.settings import Settings
 from variegate.service.app import create_app
-from variegate.service.protocol import RESERVE, PatientProtocol, connections_that_fit
+from variegate.service.protocol import RESERVE, LimitedProtocol, default_max_connections
 from variegate.service.routing import client_router
 from variegate.store import Store
 
 MUCH = 20_000_000
 
 
-class HastyProtocol(PatientProtocol):
+class HastyProtocol(LimitedProtocol):
     """Waits as long as a test may take, and shows what is open."""
 
-    write_seconds = 0.3
-    idle_seconds = 0.1
-    most_connections = 6
-    open: ClassVar[set[PatientProtocol]] = set()
+    write_timeout = 0.3
+    min_idle = 0.1
+    max_connections = 6
+    open: ClassVar[set[LimitedProtocol]] = set()
 
     def connection_made(self, transport: Any) -> None:
         self.open.add(self)
@@ -153,7 +153,7 @@ def test_idle_connections_make_room(port: int) -> None:
     with ExitStack() as stack:
         idle = [stack.enter_context(connected(port)) for _ in range(6)]
         until(lambda: len(HastyProtocol.open) == 6)
-        time.sleep(HastyProtocol.idle_seconds)
+        time.sleep(HastyProtocol.min_idle)
 
         assert [ask(port, "GET", "/v1/ping")[0] for _ in range(2)] == [200, 200]
         assert idle[0].recv(1) == b""  # the one that was idle for the longest time
@@ -169,7 +169,7 @@ def test_probes_are_answered_where_there_is_no_room(app: FastAPI, port: int) -> 
         assert ask(port, "GET", "/readyz")[0] == 200
         status, said = ask(port, "GET", "/v1/ping")
         assert (status, said["error"]["code"]) == (503, "unavailable")
-        assert "as many connections as it can hold" in said["error"]["message"]
+        assert "too many connections" in said["error"]["message"]
 
         for connection in busy:
             connection.sendall(b"y")
@@ -183,7 +183,7 @@ def test_probes_are_not_endless_either(store: Store) -> None:
     app = create_app(Settings(), store=store, checks=[lambda: waited(going)])
     with listening(app, HastyProtocol) as port, ExitStack() as stack:
         probe = head("GET", "/readyz", "Connection: close")
-        for number in range(HastyProtocol.most_connections + RESERVE):
+        for number in range(HastyProtocol.max_connections + RESERVE):
             stack.enter_context(connected(port, probe))
             until(lambda: sum(one.cycle is not None for one in HastyProtocol.open) > number)  # noqa: B023
 
@@ -198,6 +198,6 @@ def test_room_is_left_for_other_files() -> None:
     files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (512, most))
-        assert connections_that_fit() == 256
+        assert default_max_connections() == 256
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))

@@ -116,7 +116,7 @@ def test_deep_nesting_is_malformed(client: TestClient) -> None:
     [
         ("GET", "/v1/nothing", 404, "there is nothing at this path: see /docs"),
         ("GET", "/v1/ping/", 404, "there is nothing at this path: see /docs"),
-        ("PUT", "/v1/ping", 405, "this path does not take PUT: see /docs"),
+        ("PUT", "/v1/ping", 405, "this path does not accept PUT: see /docs"),
     ],
 )
 def test_routing_errors_have_the_same_shape(
@@ -139,7 +139,7 @@ def test_wrong_method_tells_the_right_one(client: TestClient) -> None:
             {"k": "many"},
             "`k` must be a valid integer, unable to parse string as an integer, got 'many'",
         ),
-        ({"K": 1}, "`K` is not known here"),
+        ({"K": 1}, "`K` is not a known field"),
         ({"names": ["long name"]}, "`names.0` must have at most 3 characters, got 'long name'"),
         ({"names": "abc"}, "`names` must be a valid list, got 'abc'"),
         (

@@ -202,7 +202,7 @@ def test_file_that_is_removed_is_told_and_not_made_anew(sqlite_url: str, tmp_pat
         check_away(caller.request(), "was removed or replaced: restart the service")
         check_away(caller.report(slate), "was removed or replaced: restart the service")
         check_away(caller.ask("GET", "/v1/users/ada"), "was removed or replaced")
-        check_away(caller.ask("GET", "/readyz"), "the service is not ready: its log says why")
+        check_away(caller.ask("GET", "/readyz"), "the service is not ready: see its log")
         assert caller.ask("GET", "/healthz").status == 200
         assert not path.exists()
 

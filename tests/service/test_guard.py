@@ -14,12 +14,12 @@ from starlette.types import Message, Scope
 from tests.service.shell import calling, problem
 from variegate.service.middleware import (
     SECURITY_HEADERS,
-    Buckets,
     Exchange,
-    client_of,
+    RateLimiter,
     is_malformed,
+    rate_client,
 )
-from variegate.service.routing import Call, call_of, client_router
+from variegate.service.routing import RequestContext, client_router, request_context
 from variegate.store import Store
 
 
@@ -32,7 +32,7 @@ def routes() -> APIRouter:
 
     @router.post("/import")
     async def take_much(request: Request) -> int:
-        call_of(request).max_body = 10_000
+        request_context(request).max_body = 10_000
         return len(await request.body())
 
     @router.get("/broken/{user}")
@@ -133,7 +133,7 @@ async def nowhere(_: Message) -> None:
 
 
 def test_slow_body_is_given_up() -> None:
-    exchange = Exchange(Call("id", 1000), {}, never, nowhere, patience=0.001)
+    exchange = Exchange(RequestContext("id", 1000), {}, never, nowhere, timeout=0.001)
 
     with pytest.raises(Exception, match=r"within 0\.001 seconds") as caught:
         asyncio.run(exchange.receive())
@@ -154,7 +154,7 @@ def test_waiting_for_the_end_of_a_connection_has_no_limit() -> None:
         return messages.pop(0)
 
     async def both() -> list[str]:
-        exchange = Exchange(Call("id", 1000), {}, receive, nowhere, patience=0.0)
+        exchange = Exchange(RequestContext("id", 1000), {}, receive, nowhere, timeout=0.0)
         return [(await exchange.receive())["type"] for _ in range(2)]
 
     assert asyncio.run(both()) == ["http.request", "http.disconnect"]
@@ -212,7 +212,7 @@ def test_requests_above_the_rate_wait(store: Store) -> None:
 
     assert statuses == [200, 200]
     assert late.status_code == 429
-    assert problem(late)["message"] == "more than 0.001 requests a second: try again later"
+    assert problem(late)["message"] == "more than 0.001 requests per second: try again later"
     assert 900 < int(late.headers["retry-after"]) <= 1000
 
 
@@ -233,30 +233,30 @@ def test_refusals_are_counted(store: Store) -> None:
 
 
 def test_bucket_lets_no_more_than_its_rate() -> None:
-    buckets = Buckets(rate=10, size=3)
+    limiter = RateLimiter(rate=10, size=3)
 
-    taken = sum(buckets.wait("a", now=step / 100) == 0 for step in range(1001))
+    taken = sum(limiter.acquire("a", now=step / 100) == 0 for step in range(1001))
 
     assert taken == 3 + 10 * 10
 
 
 def test_bucket_is_no_fuller_after_a_long_rest() -> None:
-    buckets = Buckets(rate=10, size=2)
-    buckets.wait("a", now=0.0)
+    limiter = RateLimiter(rate=10, size=2)
+    limiter.acquire("a", now=0.0)
 
-    assert [buckets.wait("a", now=1000.0) for _ in range(3)] == [0.0, 0.0, pytest.approx(0.1)]
+    assert [limiter.acquire("a", now=1000.0) for _ in range(3)] == [0.0, 0.0, pytest.approx(0.1)]
 
 
 def test_buckets_are_bounded_and_forget_who_was_longest_away() -> None:
-    buckets = Buckets(rate=1e-9, size=1)
-    buckets.wait("first", now=0.0)
-    buckets.wait("second", now=0.0)
-    buckets.wait("first", now=0.0)
+    limiter = RateLimiter(rate=1e-9, size=1)
+    limiter.acquire("first", now=0.0)
+    limiter.acquire("second", now=0.0)
+    limiter.acquire("first", now=0.0)
     for number in range(9_999):
-        buckets.wait(str(number), now=0.0)
+        limiter.acquire(str(number), now=0.0)
 
-    assert buckets.wait("first", now=0.0) > 0
-    assert buckets.wait("second", now=0.0) == 0
+    assert limiter.acquire("first", now=0.0) > 0
+    assert limiter.acquire("second", now=0.0) == 0
 
 
 @pytest.mark.parametrize(
@@ -268,14 +268,14 @@ def test_buckets_are_bounded_and_forget_who_was_longest_away() -> None:
     ],
 )
 def test_addresses_of_one_client(one: str, other: str) -> None:
-    assert client_of(one) == client_of(other)
+    assert rate_client(one) == rate_client(other)
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("2001:db8::1", "2001:db8:0:1::1"), ("10.0.0.1", "10.0.0.2"), (":x", ":y")]
 )
 def test_addresses_of_two_clients(one: str, other: str) -> None:
-    assert client_of(one) != client_of(other)
+    assert rate_client(one) != rate_client(other)
 
 
 def test_refusals_can_be_read_by_a_configured_page(store: Store) -> None:

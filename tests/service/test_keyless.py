@@ -139,7 +139,7 @@ def test_key_is_enough_from_anywhere(store: Store, headers: dict[str, str]) -> N
 def test_any_origin_without_keys_does_not_start(sqlite_url: str, options: dict[str, bool]) -> None:
     settings = Settings(store=sqlite_url, cors_origins=("*",), **options)  # type: ignore[arg-type]
 
-    with pytest.raises(InputError, match=r"`cors_origins` must name its origins.*keys make"):
+    with pytest.raises(InputError, match=r"`cors_origins` must list origins.*keys make"):
         check_exposure(settings)
 
     with Store.open(sqlite_url) as store:

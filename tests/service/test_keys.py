@@ -11,8 +11,8 @@ from tests.service.shell import calling, numbers, problem
 from variegate.engine.settings import Settings
 from variegate.errors import InputError, NotFoundError, StoreError
 from variegate.service.app import create_app
-from variegate.service.keys import KeyRing, list_keys, make_key, new_key, revoke_key
-from variegate.service.routing import admin_router, call_of, client_router
+from variegate.service.keys import KeyCache, list_keys, make_key, new_key, revoke_key
+from variegate.service.routing import admin_router, client_router, request_context
 from variegate.store import Store
 from variegate.store.batch import Batch
 from variegate.store.reader import Reader
@@ -95,7 +95,7 @@ def test_key_that_cannot_be_made(role: str, name: str, message: str) -> None:
 
 def test_ring_knows_good_keys_alone(store: Store) -> None:
     key, row = make_key(store, "admin", "me")
-    ring = KeyRing(store)
+    ring = KeyCache(store)
     ring.load()
 
     assert ring.check(key) == row
@@ -115,7 +115,7 @@ def test_ring_knows_good_keys_alone(store: Store) -> None:
 def test_revoked_key_is_refused_within_two_seconds(store: Store) -> None:
     key, row = make_key(store, "client", "shop")
     clock = Clock()
-    ring = KeyRing(store, clock=clock)
+    ring = KeyCache(store, clock=clock)
     asyncio.run(ring.refresh())
     assert ring.check(key) is not None
 
@@ -125,12 +125,12 @@ def test_revoked_key_is_refused_within_two_seconds(store: Store) -> None:
     asyncio.run(ring.refresh())
 
     assert ring.check(key) is None
-    assert ring.was_filled
+    assert ring.has_keys
 
 
 def test_fresh_ring_does_not_ask_the_store(store: Store) -> None:
     clock = Clock()
-    ring = KeyRing(store, clock=clock)
+    ring = KeyCache(store, clock=clock)
     ring.load()
 
     clock.now = 0.99
@@ -156,7 +156,7 @@ def test_unknown_key_cannot_be_revoked_and_its_secret_is_not_told(store: Store) 
 def test_known_keys_hold_while_the_store_is_away(store: Store) -> None:
     key, _ = make_key(store, "client", "shop")
     clock, flaky = Clock(), FlakyStore(store)
-    ring = KeyRing(flaky, clock=clock)
+    ring = KeyCache(flaky, clock=clock)
     asyncio.run(ring.refresh())
 
     flaky.is_away, clock.now = True, 100.0
@@ -171,7 +171,7 @@ def test_store_that_was_never_reached_is_told() -> None:
             self.is_away = True
 
     with pytest.raises(StoreError, match="the store that holds the keys cannot be reached"):
-        asyncio.run(KeyRing(Away()).refresh())
+        asyncio.run(KeyCache(Away()).refresh())
 
 
 def test_without_keys_everybody_here_is_admin(store: Store) -> None:
@@ -244,7 +244,7 @@ def test_wrong_key_is_refused_and_counted(store: Store) -> None:
     client.get("/v1/ping")
 
     assert answer.status_code == 401
-    assert problem(answer)["message"] == "the key is not known, or was revoked"
+    assert problem(answer)["message"] == "the key is unknown or revoked"
     found = numbers(client, **bearer(key))
     assert found['variegate_refused_total{reason="bad_key"}'] == 1
     assert found['variegate_refused_total{reason="no_key"}'] == 1
@@ -304,7 +304,7 @@ def test_route_learns_who_calls(store: Store) -> None:
 
     @router.get("/me")
     async def me(request: Request) -> list[str]:
-        call = call_of(request)
+        call = request_context(request)
         return [call.key.name if call.key else "", str(call.role)]
 
     key, _ = make_key(store, "client", "shop")
@@ -329,7 +329,7 @@ def test_store_that_is_away_gives_503(store: Store) -> None:
         "/healthz": 200,
     }
     assert answers["/v1/ping"].headers["retry-after"] == "1"
-    assert problem(answers["/readyz"])["message"] == "the service is not ready: its log says why"
+    assert problem(answers["/readyz"])["message"] == "the service is not ready: see its log"
     assert answers["/readyz"].headers["retry-after"] == "1"
 
 
@@ -339,5 +339,5 @@ def test_route_that_says_nothing_of_keys_is_not_taken(store: Store) -> None:
     @router.get("/v1/oops")
     async def oops() -> None: ...
 
-    with pytest.raises(InputError, match=r"got the open route /v1/oops"):
+    with pytest.raises(InputError, match=r"got the public route /v1/oops"):
         create_app(Settings(), store=store, routers=[router])

@@ -63,8 +63,8 @@ def test_core_adds_its_own_numbers() -> None:
     metrics.batch_size.observe(5)
     for count in (metrics.slates, metrics.feedback, metrics.new_users):
         count.inc()
-    metrics.store_error("timeout")
-    metrics.engine_restart("hung")
+    metrics.count_store_error("timeout")
+    metrics.count_engine_restart("hung")
 
     text = metrics.text().decode()
 
@@ -91,7 +91,7 @@ def test_processes_put_their_numbers_together(tmp_path: Path) -> None:
         "from variegate.service.metrics import Metrics\n"
         "metrics = Metrics()\n"
         "metrics.slates.inc()\n"
-        "metrics.answered('/v1/ping', 'GET', 200, 0.001)\n"
+        "metrics.count_request('/v1/ping', 'GET', 200, 0.001)\n"
         "print(metrics.text().decode())\n"
     )
     environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}

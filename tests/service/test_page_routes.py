@@ -432,3 +432,13 @@ def test_a_store_that_is_away_does_not_keep_the_page_away(tmp_path: Path) -> Non
 
         assert page.get("/").status_code == 200
         assert page.get("/v1/map").status_code == 503
+
+
+def test_the_page_can_be_switched_off(tmp_path: Path) -> None:
+    with service(tmp_path, page=False) as (app, _):
+        client = TestClient(app, base_url="http://127.0.0.1")
+
+        assert client.get("/").status_code == 404
+        assert client.get("/page/main.js").status_code == 404
+        assert client.get("/v1/map").status_code == 404
+        assert client.get("/v1/catalogue").status_code == 200

@@ -11,7 +11,7 @@ from tests.service.whole import service
 from variegate.client import Client
 from variegate.engine.codecs import check_id
 from variegate.errors import InputError
-from variegate.service.routing import decoded, routable
+from variegate.service.routing import decode_segment, routing_path
 
 IDS = [
     "a/b",
@@ -114,9 +114,9 @@ def test_path_is_decoded_once(port: int) -> None:
 
 @pytest.mark.parametrize("text", IDS)
 def test_routable_path_gives_the_id_back(text: str) -> None:
-    path = routable(f"/v1/users/{segment(text)}".encode(), b"")
+    path = routing_path(f"/v1/users/{segment(text)}".encode(), b"")
 
-    assert decoded(path.removeprefix("/v1/users/")) == text
+    assert decode_segment(path.removeprefix("/v1/users/")) == text
     assert path.count("/") == 3
 
 

@@ -41,8 +41,8 @@ def test_check_that_hangs_is_waited_for_no_longer_than_its_deadline(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "FRESH_SECONDS", 0.3)
-    monkeypatch.setattr(module, "SHORT_PATIENCE_SECONDS", 0.05)
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(module, "SHORT_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.5)
     going = Event()
     going.set()
     readiness = Readiness([lambda: waited(going)])
@@ -62,4 +62,4 @@ def test_check_that_hangs_is_waited_for_no_longer_than_its_deadline(
 
     first, second, third, took, last = asyncio.run(probe())
     assert (first, second, third, last) == (True, True, False, True)
-    assert took < module.PATIENCE_SECONDS + 0.5
+    assert took < module.TIMEOUT_SECONDS + 0.5

@@ -68,5 +68,5 @@ def test_a_client_may_call_the_rest(caller: Caller, method: str, path: str) -> N
 def test_nobody_may_call_anything_without_a_key(caller: Caller, method: str, path: str) -> None:
     before = caller.engine.counts()
     answer = caller.send(method, path_of(path), role=None)
-    assert "a key is needed" in error(answer, 401)
+    assert "a key is required" in error(answer, 401)
     assert caller.engine.counts() == before

@@ -22,18 +22,18 @@ from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
 from variegate.service.app import create_app
 from variegate.service.keys import make_key, revoke_key
-from variegate.service.protocol import PatientProtocol
+from variegate.service.protocol import LimitedProtocol
 from variegate.service.routing import client_router
-from variegate.service.run import address_of, bound_socket, check_exposure
+from variegate.service.run import bind_socket, check_exposure, local_url
 from variegate.store import Store
 
 ALL = "0.0.0.0"  # noqa: S104
 
 
-class HastyProtocol(PatientProtocol):
+class HastyProtocol(LimitedProtocol):
     """Waits for a head as long as a test may take."""
 
-    head_seconds = 0.2
+    header_timeout = 0.2
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def port(store: Store) -> Iterator[int]:
 
     settings = Settings(port=0, timeout_seconds=0.2)
     app = create_app(settings, store=store, routers=[router])
-    listener = bound_socket(settings)
+    listener = bind_socket(settings)
     server = uvicorn.Server(uvicorn.Config(app, http=HastyProtocol, log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
@@ -114,23 +114,25 @@ def test_connection_serves_many_requests(port: int) -> None:
 
 
 def test_busy_port_is_told_in_a_line() -> None:
-    with bound_socket(Settings(port=0)) as listener:
+    with bind_socket(Settings(port=0)) as listener:
         port = listener.getsockname()[1]
 
-        with pytest.raises(InputError, match=rf"`port` {port} is taken at 127\.0\.0\.1: stop what"):
-            bound_socket(Settings(port=port))
+        with pytest.raises(
+            InputError, match=rf"`port` {port} is in use at 127\.0\.0\.1: stop what"
+        ):
+            bind_socket(Settings(port=port))
 
 
 @pytest.mark.parametrize("host", ["no such host", "192.0.2.1", "x" * 300])
 def test_host_that_is_not_here_is_told(host: str) -> None:
     with pytest.raises(InputError, match="`host` must be an address of this machine, got"):
-        bound_socket(Settings(host=host, port=0))
+        bind_socket(Settings(host=host, port=0))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", ALL])
 def test_address_can_be_opened_from_here(host: str) -> None:
-    with bound_socket(Settings(host=host, port=0)) as listener:
-        assert address_of(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with bind_socket(Settings(host=host, port=0)) as listener:
+        assert local_url(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 def test_service_for_others_wants_a_key(store: Store, tmp_path: Path) -> None:
@@ -203,13 +205,13 @@ def test_process_says_where_it_is_answers_and_ends_well(
     with running(tmp_path, *options) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
-        address = line.split()[3]
+        address = line.partition(" at ")[2].split()[0]
         ping = asked(address, "/v1/ping")
         numbers = asked(address, "/metrics")[1]
         process.send_signal(signal.SIGTERM)
         rest, errors = process.communicate(timeout=60)
 
-    assert line == f"variegate answers at {address} (its interface: {address}/docs)\n"
+    assert line == f"variegate is running at {address} (API documentation: {address}/docs)\n"
     assert ping == (200, '{"status":"ok"}')
     assert 'variegate_requests_total{method="GET",route="/v1/ping",status="200"} 1.0' in numbers
     assert (process.returncode, rest) == (0, "")

@@ -15,8 +15,8 @@ from tests.service.test_connections import connected, counted, head, until
 from tests.service.whole import service
 from variegate.engine.settings import Settings
 from variegate.errors import NotFoundError
-from variegate.service.app import THREADS, create_app
-from variegate.service.responses import MOST_QUESTIONS, SmallPool, worked_out
+from variegate.service.app import N_THREADS, create_app
+from variegate.service.responses import MAX_TASKS, CoalescingPool, computed_response
 from variegate.service.routing import client_router
 from variegate.store import Store
 
@@ -26,11 +26,11 @@ class Slow:
 
     def __init__(self, store: Store) -> None:
         self.going, self.begun = Event(), list[int]()
-        router, self.pool = client_router(), SmallPool(threads=2, most=4)
+        router, self.pool = client_router(), CoalescingPool(n_threads=2, max_tasks=4)
 
         @router.get("/slow/{number}")
         async def slow(request: Request, number: int) -> Response:
-            return await worked_out(self.pool, request, number, lambda: self.work(number))
+            return await computed_response(self.pool, request, number, lambda: self.work(number))
 
         @router.get("/blocked")
         def blocked() -> None:
@@ -66,7 +66,7 @@ def test_one_more_than_may_wait_is_refused_at_once(slow: Slow, port: int) -> Non
         answers = [threads.submit(ask, port, "GET", f"/v1/slow/{n}") for n in range(2)]
         until(lambda: len(slow.begun) == 2)
         answers += [threads.submit(ask, port, "GET", f"/v1/slow/{n}") for n in (2, 3)]
-        until(lambda: slow.pool.questions == 4)
+        until(lambda: slow.pool.n_tasks == 4)
 
         assert ask(port, "GET", "/v1/slow/4")[0] == 429
         assert ask(port, "GET", "/v1/ping")[0] == 200
@@ -80,7 +80,7 @@ def test_one_more_than_may_wait_is_refused_at_once(slow: Slow, port: int) -> Non
 def test_the_same_question_is_worked_out_once(slow: Slow, port: int) -> None:
     with ThreadPoolExecutor(20) as threads:
         answers = [threads.submit(ask, port, "GET", "/v1/slow/7") for _ in range(20)]
-        until(lambda: slow.begun == [7] and slow.pool._jobs[7].askers == 20)
+        until(lambda: slow.begun == [7] and slow.pool._tasks[7].n_requests == 20)
         slow.going.set()
         assert {answer.result() for answer in answers} == {(200, b"14")}
     assert slow.begun == [7]
@@ -91,10 +91,10 @@ def test_who_hangs_up_gives_up_a_place_that_is_not_begun(slow: Slow, port: int) 
         for number in range(4):
             stack.enter_context(connected(port, head("GET", f"/v1/slow/{number}")))
             until(lambda: len(slow.begun) == min(number + 1, 2))  # noqa: B023
-        until(lambda: slow.pool.questions == 4)
+        until(lambda: slow.pool.n_tasks == 4)
 
     until(lambda: sum(line.endswith(" 4.0") for line in counted(slow.app, 499)) == 1)
-    assert slow.pool.questions == 2
+    assert slow.pool.n_tasks == 2
     with connected(port, head("GET", "/v1/slow/5")), ThreadPoolExecutor(1) as threads:
         answer = threads.submit(ask, port, "GET", "/v1/slow/6")
         slow.going.set()
@@ -112,9 +112,9 @@ def test_errors_are_told_to_who_asked(slow: Slow, port: int) -> None:
 
 def test_probe_waits_for_no_pool(slow: Slow, port: int) -> None:
     with ExitStack() as stack:
-        for _ in range(2 * THREADS):
+        for _ in range(2 * N_THREADS):
             stack.enter_context(connected(port, head("GET", "/v1/blocked")))
-        until(lambda: len(slow.begun) == THREADS)
+        until(lambda: len(slow.begun) == N_THREADS)
 
         began = time.monotonic()
         assert ask(port, "GET", "/readyz")[0] == 200
@@ -140,4 +140,4 @@ def test_demonstrations_hold_up_nobody(tmp_path: Path) -> None:
             took.append(time.monotonic() - began)
         assert min(took) < 1
         (line,) = counted(app, 429)
-        assert float(line.rsplit(" ", 1)[1]) >= 100 - 2 * MOST_QUESTIONS
+        assert float(line.rsplit(" ", 1)[1]) >= 100 - 2 * MAX_TASKS

@@ -12,7 +12,7 @@ from variegate import Catalogue
 from variegate.engine import Engine
 from variegate.engine.settings import Settings
 from variegate.model.distances import difference, hamming, jaccard
-from variegate.service.app import api_routes, create_app, create_engine
+from variegate.service.app import api_routers, create_app, create_engine
 from variegate.service.metrics import Metrics
 from variegate.store import Store
 
@@ -48,7 +48,9 @@ def service(
         engine.start()
         try:
             yield (
-                create_app(said, store=store, routers=api_routes(engine), metrics=metrics),
+                create_app(
+                    said, store=store, routers=api_routers(engine, page=said.page), metrics=metrics
+                ),
                 engine,
             )
         finally:

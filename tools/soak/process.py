@@ -51,7 +51,7 @@ class Process:
         if not told:
             self._process.kill()
             raise StoreError("the service did not start: what it printed says why")
-        parts = urlsplit(told.split()[3])
+        parts = urlsplit(told.partition(" at ")[2].split()[0])
         self.address: Final = parts.hostname or "", parts.port or 0
         self.pid: Final = self._process.pid or 0
         #: Seconds until it answered

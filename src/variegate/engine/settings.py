@@ -96,6 +96,10 @@ class Settings(BaseSettings):
         description="Run the engine, which makes lists and learns, in a process beside the HTTP "
         "process, for each worker. Not set: if there are two cores per worker.",
     )
+    page: bool = Field(
+        default=True,
+        description="Serve the demo page and its routes beside the API.",
+    )
     policies: dict[str, str] = Field(
         default={"lmdp": "lmdp"},
         min_length=1,

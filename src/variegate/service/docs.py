@@ -1,8 +1,8 @@
-"""/docs: Swagger UI over the service's OpenAPI, from files on this machine alone.
+"""/docs: Swagger UI for the service's OpenAPI, from local files only.
 
-Its script and styles come with the package `fastapi_offline`; the page here is our own, since
-that package's page, like FastAPI's, starts Swagger UI with a script inside the page, which our
-Content-Security-Policy forbids.
+Its script and styles are those of the package `fastapi_offline`. The page is not: that of the
+package, like FastAPI's, starts Swagger UI with an inline script, which our Content-Security-Policy
+forbids.
 """
 
 from importlib.resources import files
@@ -11,13 +11,13 @@ from typing import Final
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
-#: Addresses are relative, so that the page works behind a proxy that adds a prefix.
+#: URLs are relative, so that the page works behind a proxy that adds a prefix.
 PAGE: Final = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>variegate: the HTTP interface</title>
+<title>variegate: HTTP API</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="docs/swagger-ui.css">
 </head>
@@ -29,7 +29,7 @@ PAGE: Final = """<!DOCTYPE html>
 </body>
 </html>
 """
-#: No validator: it would send the interface to a site on the internet.
+#: No validator: it would send the schema to a public site.
 START: Final = """\
 SwaggerUIBundle({
   url: "openapi.json",
@@ -43,8 +43,8 @@ _CACHED: Final = {"Cache-Control": "max-age=3600"}
 
 
 def add_docs(app: FastAPI) -> None:
-    """Add the page, its files, and the OpenAPI that it shows."""
-    # Read once: an open file for each answer would count against the limit on connections.
+    """Add the page, its files, and the OpenAPI schema."""
+    # Read once: an open file per response would count against the limit on connections.
     folder = files("fastapi_offline") / "static"
     styles = (folder / "swagger-ui.css").read_bytes()
     bundle = (folder / "swagger-ui-bundle.js").read_bytes()
@@ -64,7 +64,7 @@ def add_docs(app: FastAPI) -> None:
     async def openapi() -> Response:
         return JSONResponse(app.openapi())
 
-    # Routes of FastAPI's, since those of Starlette's do not tell the log which one it was.
+    # Routes of FastAPI: those of Starlette do not set the route for the log.
     for path, answer in (
         ("/docs", page),
         ("/docs/start.js", start),

@@ -1,4 +1,4 @@
-"""Errors as answers, of one shape: {"error": {"code", "message", "request_id"}}."""
+"""Errors as responses of one format: {"error": {"code", "message", "request_id"}}."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ from variegate.schemas import ErrorResponse
 
 log = logging.getLogger(__name__)
 
-STATUS: Final[Mapping[type[VariegateError], int]] = {
+STATUS_CODES: Final[Mapping[type[VariegateError], int]] = {
     InputError: 422,
     DataError: 422,
     NotFoundError: 404,
@@ -34,8 +34,8 @@ STATUS: Final[Mapping[type[VariegateError], int]] = {
     StateError: 409,
     StoreError: 503,
 }
-#: What a program reads; the message is for people and may change.
-CODES: Final[Mapping[int, str]] = {
+#: For programs; the message is for people and may change.
+ERROR_CODES: Final[Mapping[int, str]] = {
     400: "malformed",
     401: "unauthenticated",
     403: "forbidden",
@@ -52,22 +52,21 @@ CODES: Final[Mapping[int, str]] = {
 }
 #: The code of a 503 after which the change may have been made; "unavailable" means that it was not.
 OUTCOME_UNKNOWN: Final = "outcome_unknown"
-#: What pydantic puts between the names where a field takes several kinds.
-_KIND: Final = re.compile(r"constrained-\w+|(list|dict|nullable|function-\w+)\[.*\]")
-INTERNAL: Final = "something went wrong here, not with your request: the log says what"
+INTERNAL_ERROR: Final = "an internal error, not a fault of the request: see the service's log"
 
-_UNAVAILABLE: Final = "the service cannot use its store now: try again in a moment"
-_UNKNOWN: Final = "the store did not answer: the change may have been made, or not"
-
-
-#: For the `responses` of routers: OpenAPI's ranges stand for all statuses of a kind.
-ERROR_ANSWERS: Final[Mapping[int | str, dict[str, Any]]] = {
-    "4XX": {"model": ErrorResponse, "description": "The request will not do."},
-    "5XX": {"model": ErrorResponse, "description": "The service cannot answer now; try again."},
+#: For the `responses` of routers, by OpenAPI's ranges of statuses.
+ERROR_RESPONSES: Final[Mapping[int | str, dict[str, Any]]] = {
+    "4XX": {"model": ErrorResponse, "description": "The request is invalid or refused."},
+    "5XX": {"model": ErrorResponse, "description": "The service cannot respond now; try again."},
 }
 
+_UNAVAILABLE: Final = "the service cannot reach its store: try again in a moment"
+_OUTCOME_UNKNOWN: Final = "the store did not respond: the change may or may not have been made"
+#: What pydantic adds to a field's location for a union of types.
+_TYPE_NAME: Final = re.compile(r"constrained-\w+|(list|dict|nullable|function-\w+)\[.*\]")
 
-def error_answer(
+
+def error_response(
     status: int,
     message: str,
     request_id: str,
@@ -75,112 +74,114 @@ def error_answer(
     *,
     code: str | None = None,
 ) -> Response:
-    """Return the answer that reports an error; `code` stands in for the one of the status."""
-    problem = {
-        "code": code or CODES.get(status, f"status_{status}"),
+    """Return the response for an error; `code` replaces that of the status."""
+    detail = {
+        "code": code or ERROR_CODES.get(status, f"status_{status}"),
         "message": replace_surrogates(message),
         "request_id": request_id,
     }
-    body = json.dumps({"error": problem}, ensure_ascii=False, separators=(",", ":"))
+    body = json.dumps({"error": detail}, ensure_ascii=False, separators=(",", ":"))
     return Response(body, status, dict(headers or {}), "application/json")
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Let each error that a route raises on purpose become its answer."""
-    for kind, handle in _HANDLERS.items():
-        app.add_exception_handler(kind, handle)
+    """Register the handlers of all errors that routes raise on purpose."""
+    for kind, handler in _HANDLERS.items():
+        app.add_exception_handler(kind, handler)
 
 
-async def answer_to(request: Request, error: Exception) -> Response:
-    """Return what the handlers above make of an error; one that none is for is raised again."""
-    for kind, handle in _HANDLERS.items():
+async def handle_error(request: Request, error: Exception) -> Response:
+    """Return the response of the handler for an error; re-raise it if there is none."""
+    for kind, handler in _HANDLERS.items():
         if isinstance(error, kind):
-            return await handle(request, error)
+            return await handler(request, error)
     raise error
 
 
-async def _on_own_error(request: Request, error: Exception) -> Response:
-    status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 500)
+async def _handle_own_error(request: Request, error: Exception) -> Response:
+    status = next((code for kind, code in STATUS_CODES.items() if isinstance(error, kind)), 500)
     if status < 500:
-        return _answer(request, status, str(error))
+        return _response(request, status, str(error))
     if status == 500:
-        raise error  # an extra that is not installed: the last resort logs it
-    log.warning("the store cannot be used: %s", error)
+        raise error  # an extra that is not installed: the middleware logs it
+    log.warning("the store is not available: %s", error)
     is_unknown = isinstance(error, OutcomeUnknownError)
-    message = _UNKNOWN if is_unknown else _UNAVAILABLE
-    call = request.scope.get("call")
-    if call is not None and call.role == "admin":
-        message = str(error)  # which may name the store's address, or its file
+    message = _OUTCOME_UNKNOWN if is_unknown else _UNAVAILABLE
+    context = request.scope.get("context")
+    if context is not None and context.role == "admin":
+        message = str(error)  # which may contain the store's address or file
     code = OUTCOME_UNKNOWN if is_unknown else None
-    return _answer(request, status, message, {"Retry-After": "1"}, code=code)
+    return _response(request, status, message, {"Retry-After": "1"}, code=code)
 
 
-async def _on_refusal(request: Request, error: Exception) -> Response:
+async def _handle_http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - for the types: it is registered so
     if error.status_code < 200 or error.status_code in (204, 304):
         return Response(status_code=error.status_code, headers=error.headers)
     message = str(error.detail)
     if error.status_code == 400 and error.__cause__ is not None:
-        # FastAPI's way to say that the body could not be read at all.
-        message = _unreadable(error.__cause__)
+        # FastAPI raises this if the body cannot be read at all.
+        message = _describe_unreadable(error.__cause__)
     elif message == _phrase(error.status_code):
-        message = _plain_words(request, error.status_code)
-    return _answer(request, error.status_code, message, error.headers)
+        message = _describe_status(request, error.status_code)
+    return _response(request, error.status_code, message, error.headers)
 
 
-async def _on_invalid_request(request: Request, error: Exception) -> Response:
+async def _handle_invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - for the types
     problems = error.errors()
     if problems[0]["type"] == "json_invalid":
-        place = problems[0]["loc"][-1]
-        why = problems[0].get("ctx", {}).get("error", "")
-        return _answer(request, 400, f"the body must be JSON: {why} at character {place}")
+        position = problems[0]["loc"][-1]
+        reason = problems[0].get("ctx", {}).get("error", "")
+        return _response(request, 400, f"the body must be JSON: {reason} at character {position}")
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return _answer(request, 422, complaint(_nearest(problems)) + more)
+    return _response(request, 422, describe_problem(_most_specific(problems)) + more)
 
 
-async def _on_deep_nesting(request: Request, _: Exception) -> Response:
-    return _answer(request, 400, "the body must be JSON that is nested less deeply")
+async def _handle_deep_nesting(request: Request, _: Exception) -> Response:
+    return _response(request, 400, "the body must be JSON that is nested less deeply")
 
 
 _HANDLERS: Final[Mapping[type[Exception], Callable[[Request, Any], Awaitable[Response]]]] = {
-    VariegateError: _on_own_error,
-    HTTPException: _on_refusal,
-    RequestValidationError: _on_invalid_request,
-    RecursionError: _on_deep_nesting,
+    VariegateError: _handle_own_error,
+    HTTPException: _handle_http_exception,
+    RequestValidationError: _handle_invalid_request,
+    RecursionError: _handle_deep_nesting,
 }
 
 
-def _nearest(problems: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return the first problem; of a field that takes several kinds, that of the kind that came."""
-    first = _named(problems[0]["loc"])
-    of_first = (problem for problem in problems if _named(problem["loc"]) == first)
-    return next((one for one in of_first if not one["type"].endswith("_type")), problems[0])
+def _most_specific(problems: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the first problem; for a union of types, that of the type that was sent."""
+    first = _field_name(problems[0]["loc"])
+    of_field = (problem for problem in problems if _field_name(problem["loc"]) == first)
+    return next((one for one in of_field if not one["type"].endswith("_type")), problems[0])
 
 
-def complaint(problem: Mapping[str, Any]) -> str:
-    """Return what pydantic found wrong with a field, in this package's words."""
-    name, kind = _named(problem["loc"]), problem["type"]
-    words = str(problem["msg"]).removeprefix("Value error, ")
+def describe_problem(problem: Mapping[str, Any]) -> str:
+    """Return a message for a validation error of pydantic, in this package's form."""
+    name, kind = _field_name(problem["loc"]), problem["type"]
+    message = str(problem["msg"]).removeprefix("Value error, ")
     if kind == "missing":
         return f"{name} is missing"
     if kind == "extra_forbidden":
-        return f"{name} is not known here"
+        return f"{name} is not a known field"
     if kind == "value_error":
-        return words if words.startswith("`") else f"{name}: {words}"
-    for before in ("Input should ", "String should ", "List should ", "Dictionary should "):
-        if words.startswith(before):
-            words = f"must {words.removeprefix(before)}"
+        return message if message.startswith("`") else f"{name}: {message}"
+    for prefix in ("Input should ", "String should ", "List should ", "Dictionary should "):
+        if message.startswith(prefix):
+            message = f"must {message.removeprefix(prefix)}"
             break
-    return f"{name} {words[:1].lower()}{words[1:]}, got {format_value(problem.get('input'))}"
+    return f"{name} {message[:1].lower()}{message[1:]}, got {format_value(problem.get('input'))}"
 
 
-def _named(place: Sequence[object]) -> str:
-    inner = [str(part)[:80] for part in place[1:] if not _KIND.fullmatch(str(part))]
-    return f"`{'.'.join(inner)}`" if inner else f"the {place[0]}" if place else "the request"
+def _field_name(location: Sequence[object]) -> str:
+    names = [str(part)[:80] for part in location[1:] if not _TYPE_NAME.fullmatch(str(part))]
+    if names:
+        return f"`{'.'.join(names)}`"
+    return f"the {location[0]}" if location else "the request"
 
 
-def _answer(
+def _response(
     request: Request,
     status: int,
     message: str,
@@ -188,11 +189,12 @@ def _answer(
     *,
     code: str | None = None,
 ) -> Response:
-    call = request.scope.get("call")
-    return error_answer(status, message, call.request_id if call else "", headers, code=code)
+    context = request.scope.get("context")
+    request_id = context.request_id if context else ""
+    return error_response(status, message, request_id, headers, code=code)
 
 
-def _unreadable(cause: BaseException) -> str:
+def _describe_unreadable(cause: BaseException) -> str:
     if isinstance(cause, UnicodeDecodeError):
         return "the body must be JSON in UTF-8"
     if isinstance(cause, RecursionError):
@@ -200,11 +202,11 @@ def _unreadable(cause: BaseException) -> str:
     return "the body must be JSON"
 
 
-def _plain_words(request: Request, status: int) -> str:
+def _describe_status(request: Request, status: int) -> str:
     if status == 404:
         return "there is nothing at this path: see /docs"
     if status == 405:
-        return f"this path does not take {request.method[:16]}: see /docs"
+        return f"this path does not accept {request.method[:16]}: see /docs"
     return _phrase(status).lower()
 
 

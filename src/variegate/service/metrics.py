@@ -1,4 +1,4 @@
-"""What Prometheus reads at /metrics."""
+"""Prometheus metrics, as /metrics returns them."""
 
 import os
 import time
@@ -18,83 +18,84 @@ from prometheus_client import (
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-#: Where the processes of one service put their numbers together; the launcher makes it.
-SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
+#: The folder in which several workers add up their metrics; `variegate.service.run` creates it.
+MULTIPROCESS_DIR: Final = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
-#: What `variegate_store_errors` is told apart by.
+#: Values of the label `kind` of `variegate_store_errors`.
 ERROR_KINDS: Final = ("unavailable", "timeout", "busy", "outcome_unknown")
-#: Why an engine process was replaced.
-RESTARTS: Final = ("hung", "ended")
-#: Requests among which the slowest are told.
+#: Values of the label `reason` of `variegate_engine_restarts`.
+RESTART_REASONS: Final = ("hung", "ended")
+#: Requests among which `Metrics.slowest` searches.
 _RECENT: Final = 1000
+
 _REQUEST_SECONDS: Final = (
     0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
 )  # fmt: skip
-_CORE_SECONDS: Final = (
+_ENGINE_SECONDS: Final = (
     0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1,
 )  # fmt: skip
 
 
 class Metrics:
-    """The numbers of one service.
+    """The metrics of one process.
 
-    The core adds to `recommend_seconds`, `learn_seconds` and `batch_size` with `observe`, and
+    The engine adds to `recommend_seconds`, `learn_seconds` and `batch_size` with `observe`, and
     to `slates`, `feedback` and `new_users` with `inc`.
     """
 
     def __init__(self) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call] # a series beside each, for OpenMetrics
+        disable_created_metrics()  # type: ignore[no-untyped-call] # one more series for each
         self.registry = registry = CollectorRegistry()
         self._requests = Counter(
             "variegate_requests",
-            "Requests by route, method and status.",
+            "Requests, by route, method and status.",
             ("route", "method", "status"),
             registry=registry,
         )
         self._request_seconds = Histogram(
             "variegate_request_seconds",
-            "Seconds from a request's head to the end of its answer, by route.",
+            "Seconds from the headers of a request to the end of its response, by route.",
             ("route",),
             buckets=_REQUEST_SECONDS,
             registry=registry,
         )
-        refusals = "Requests refused: no_key, bad_key, role, origin, forwarded, site, rate, busy."
-        self._refused = self._by_label("refused", refusals, "reason")
-        self.recommend_seconds = self._core_seconds("recommend", "working out one list, no HTTP.")
-        self.learn_seconds = self._core_seconds("learn", "learning from one feedback, no HTTP.")
+        refusals = "Refused requests: no_key, bad_key, role, origin, forwarded, site, rate, busy."
+        self._refused = self._labelled("refused", refusals, "reason")
+        self.recommend_seconds = self._engine_seconds("recommend", "to compute one slate")
+        self.learn_seconds = self._engine_seconds("learn", "to learn from one feedback")
         self.batch_size = Histogram(
             "variegate_batch_operations",
-            "Operations written in one transaction.",
+            "Operations per transaction.",
             buckets=(1, 2, 4, 8, 16, 32, 64),
             registry=registry,
         )
-        self.slates = self._count("slates", "Lists given.")
-        self.feedback = self._count("feedback", "Feedback taken in, repetitions left out.")
-        self.new_users = self._count("new_users", "Users met for the first time.")
-        failures = "Failures of the store and the engine, reads included, by kind."
-        self._store_errors = self._by_label("store_errors", failures, "kind", ERROR_KINDS)
-        restarts = "Engine processes that were replaced."
-        self._engine_restarts = self._by_label("engine_restarts", restarts, "reason", RESTARTS)
-        # Finding a child by its labels takes a lock and a tuple of texts each time.
+        self.slates = self._counter("slates", "Slates recommended.")
+        self.feedback = self._counter("feedback", "Feedback accepted, without duplicates.")
+        self.new_users = self._counter("new_users", "New users.")
+        failures = "Errors of the store and the engine, also in reads, by kind."
+        self._store_errors = self._labelled("store_errors", failures, "kind", ERROR_KINDS)
+        restarts = "Engine processes that were replaced, by reason."
+        self._restarts = self._labelled("engine_restarts", restarts, "reason", RESTART_REASONS)
+        # Finding a child by its labels takes a lock and a tuple of strings each time.
         self._counts: dict[tuple[str, str, int], Counter] = {}
         self._times: dict[str, Histogram] = {}
         self._recent: deque[tuple[float, str, str, int, float]] = deque(maxlen=_RECENT)
-        if not is_shared():
+        if not is_multiprocess():
             ProcessCollector(registry=registry)
 
-    def watch_waiting(self, waiting: Callable[[], int]) -> None:
-        """Tell how many operations wait whenever somebody asks.
+    def watch_queue(self, length: Callable[[], int]) -> None:
+        """Report the number of waiting operations with every scrape, if there is one process.
 
-        Of one process alone: several have no place to put such numbers together.
+        Several processes have no place to add such numbers up.
         """
-        if not is_shared():
-            about = "Operations that were asked for and are not answered yet."
+        if not is_multiprocess():
+            about = "Operations that were requested and have no result yet."
             gauge = Gauge("variegate_waiting_operations", about, registry=self.registry)
-            gauge.set_function(waiting)
+            gauge.set_function(length)
 
-    def answered(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count a request that was answered."""
+    def count_request(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count a request and its duration."""
         labels = (route, method, status)
         count = self._counts.get(labels)
         if count is None:
@@ -104,53 +105,52 @@ class Metrics:
         self._times[route].observe(seconds)
         self._recent.append((seconds, route, method, status, time.time()))
 
-    def slowest(self, most: int = 20) -> list[dict[str, Any]]:
-        """Return the slowest of the last requests to this process, the slowest first."""
-        recent = nlargest(most, list(self._recent))
-        return [
-            {"route": f"{method} {route}", "ms": 1000 * seconds, "at": at, "status": status}
-            for seconds, route, method, status, at in recent
-        ]
-
-    def store_error(self, kind: str) -> None:
-        """Count a failure of the store, or a command that the engine did not answer."""
-        self._store_errors.labels(kind).inc()
-
-    def engine_restart(self, reason: str) -> None:
-        """Count an engine process that was replaced."""
-        self._engine_restarts.labels(reason).inc()
-
-    def refused(self, reason: str) -> None:
-        """Count a request that was not let in."""
+    def count_refusal(self, reason: str) -> None:
+        """Count a refused request."""
         self._refused.labels(reason).inc()
 
-    def text(self) -> bytes:
-        """Return the numbers of all processes as Prometheus reads them."""
-        if not is_shared():
-            return generate_latest(self.registry)
-        together = CollectorRegistry()
-        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
-        return generate_latest(together)
+    def count_store_error(self, kind: str) -> None:
+        """Count an error of the store, or a command without a response of the engine."""
+        self._store_errors.labels(kind).inc()
 
-    def _count(self, name: str, about: str) -> Counter:
+    def count_engine_restart(self, reason: str) -> None:
+        """Count an engine process that was replaced."""
+        self._restarts.labels(reason).inc()
+
+    def slowest(self, n: int = 20) -> list[dict[str, Any]]:
+        """Return the slowest of this process's recent requests, slowest first."""
+        return [
+            {"route": f"{method} {route}", "ms": 1000 * seconds, "at": at, "status": status}
+            for seconds, route, method, status, at in nlargest(n, list(self._recent))
+        ]
+
+    def text(self) -> bytes:
+        """Return the metrics of all processes in the Prometheus text format."""
+        if not is_multiprocess():
+            return generate_latest(self.registry)
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)
+
+    def _counter(self, name: str, about: str) -> Counter:
         return Counter(f"variegate_{name}", about, registry=self.registry)
 
-    def _by_label(self, name: str, about: str, label: str, values: Sequence[str] = ()) -> Counter:
+    def _labelled(self, name: str, about: str, label: str, values: Sequence[str] = ()) -> Counter:
         counter = Counter(f"variegate_{name}", about, (label,), registry=self.registry)
         for value in values:
-            # A series that begins with its first error has no increase that an alert could see.
+            # A series that starts with its first error has no increase to alert on.
             counter.labels(value)
         return counter
 
-    def _core_seconds(self, name: str, about: str) -> Histogram:
+    def _engine_seconds(self, name: str, about: str) -> Histogram:
         return Histogram(
             f"variegate_{name}_seconds",
-            f"Seconds spent on {about}",
-            buckets=_CORE_SECONDS,
+            f"Seconds {about}, without HTTP.",
+            buckets=_ENGINE_SECONDS,
             registry=self.registry,
         )
 
 
-def is_shared() -> bool:
-    """Whether several processes put their numbers together."""
-    return SHARED_FOLDER in os.environ
+def is_multiprocess() -> bool:
+    """Return whether several processes add up their metrics."""
+    return MULTIPROCESS_DIR in os.environ

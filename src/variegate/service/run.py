@@ -1,4 +1,4 @@
-"""The service as a process, or several: from settings to a socket that answers."""
+"""The service as one process or several: from settings to a socket that is served."""
 
 import errno
 import logging
@@ -25,50 +25,52 @@ from variegate.engine.settings import Settings, mask_password
 from variegate.errors import InputError, StateError, VariegateError
 from variegate.service.app import build_app, check_startable
 from variegate.service.keys import list_keys
-from variegate.service.metrics import SHARED_FOLDER
-from variegate.service.protocol import PatientProtocol, connections_that_fit
+from variegate.service.metrics import MULTIPROCESS_DIR
+from variegate.service.protocol import LimitedProtocol, default_max_connections
 from variegate.store import Store
 
-#: Holds the settings as JSON for the processes that answer.
-HANDED_DOWN: Final = "VARIEGATE_SERVE_SETTINGS"
+#: Contains the settings as JSON, for the worker processes.
+SETTINGS_VARIABLE: Final = "VARIEGATE_SERVE_SETTINGS"
 KEEP_ALIVE_SECONDS: Final = 15
-#: A worker that does not answer the launcher for so long is replaced; a slow machine takes long to
-#: start one.
+#: A worker that does not respond to the supervisor for so long is replaced; a slow machine takes
+#: long to start one.
 HEALTH_SECONDS: Final = 30
-#: Bytes of an answer that the system takes before the network has room for them.
+#: Bytes of a response that the system buffers before the network accepts them.
 UNSENT_BYTES: Final = 131_072
-#: How long requests that are being answered may take when the service is told to stop.
+#: Seconds for requests in progress when the service is told to stop.
 DRAIN_SECONDS: Final = 30
+#: Addresses that mean all interfaces, and how to reach them from this machine.
+_LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
 
 Announce = Callable[[str], object]
 _log = logging.getLogger(__name__)
 
 
 def serve(settings: Settings, announce: Announce) -> None:
-    """Answer until SIGTERM or SIGINT, then let the requests under way finish.
+    """Serve until SIGTERM or SIGINT, then let the requests in progress finish.
 
     Parameters
     ----------
     announce
-        Is told the address, once, when the service answers.
+        Called once with a line that contains the address, when the service is up.
     """
     check_exposure(settings)
-    listener = bound_socket(settings)
+    listener = bind_socket(settings)
     configure_logs(settings.log_level, settings.log_format)
-    address = address_of(listener)
+    url = local_url(listener)
 
-    def tell() -> None:
-        announce(f"variegate answers at {address} (its interface: {address}/docs)")
+    def announce_url() -> None:
+        announce(f"variegate is running at {url} (API documentation: {url}/docs)")
 
     with listener:
         if settings.workers == 1:
-            _serve_here(settings, listener, tell)
+            _serve_in_process(settings, listener, announce_url)
         else:
-            _serve_in_processes(settings, listener, tell)
+            _serve_in_workers(settings, listener, announce_url)
 
 
 def check_exposure(settings: Settings) -> None:
-    """Raise InputError where others could reach a service that has no keys."""
+    """Raise InputError if others could reach a service without keys."""
     is_open = settings.is_local or settings.allow_anonymous
     if is_open and "*" not in settings.cors_origins:
         return
@@ -76,22 +78,22 @@ def check_exposure(settings: Settings) -> None:
         keys = list_keys(store)
     if is_open and not keys:
         raise InputError(
-            "`cors_origins` must name its origins, such as https://shop.example, while no key is "
-            f"in {mask_password(settings.store)}, got '*', by which every web page could read "
-            "and change everything: name them, or make a key with `variegate keys make --role "
-            "admin --name me`"
+            "`cors_origins` must list origins, such as https://shop.example, while there is no key "
+            f"in {mask_password(settings.store)}, got '*', which lets every web page read and "
+            "change everything: list them, or make a key with `variegate keys make --role admin "
+            "--name me`"
         )
     if is_open or any(row.revoked is None for row in keys):
         return
     raise InputError(
-        f"`host` {settings.host} lets others reach the service, and no key is in "
+        f"`host` {settings.host} lets others reach the service, and there is no key in "
         f"{mask_password(settings.store)}: make one with `variegate keys make --role admin "
-        "--name me`, or let everybody in with --allow-anonymous"
+        "--name me`, or admit everybody with --allow-anonymous"
     )
 
 
-def bound_socket(settings: Settings) -> socket.socket:
-    """Return a socket at the address of the settings, or raise InputError."""
+def bind_socket(settings: Settings) -> socket.socket:
+    """Return a listening socket at the address of the settings, or raise InputError."""
     host, port = settings.host.strip("[]"), settings.port
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -101,94 +103,92 @@ def bound_socket(settings: Settings) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if hasattr(socket, "TCP_NOTSENT_LOWAT"):
-            # Connections inherit it: the system keeps no megabytes for those who do not read.
+            # Connections inherit it: the system buffers no megabytes for clients that do not read.
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
         listener.bind(address)
-        # Two that are bound and do not listen yet would not see each other.
+        # Two sockets that are bound and do not listen yet would not notice each other.
         listener.listen(2048)
     except OSError as error:
         listener.close()
-        raise InputError(_why_not(error, host, port)) from None
+        raise InputError(_describe_bind_error(error, host, port)) from None
     listener.set_inheritable(True)
     return listener
 
 
-def address_of(listener: socket.socket) -> str:
-    """Return the URL that a browser on this machine can open."""
+def local_url(listener: socket.socket) -> str:
+    """Return the URL at which a browser on this machine can open the service."""
     host, port = listener.getsockname()[:2]
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - told, not bound
+    host = _LOCAL.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def app_of_worker() -> FastAPI:
-    """Return the service by the settings that the launcher handed down."""
-    settings = Settings.model_validate_json(os.environ[HANDED_DOWN])
+def create_worker_app() -> FastAPI:
+    """Return the application of a worker process, by the settings in its environment."""
+    settings = Settings.model_validate_json(os.environ[SETTINGS_VARIABLE])
     configure_logs(settings.log_level, settings.log_format)
-    _set_up_process(settings)
     try:
-        return _built_to_last(settings)
+        return _set_up(settings)
     except VariegateError as error:
-        # Told in a line. Not uvicorn's code for a failed start, which would stop the others too:
-        # the store may be away for a moment, and the launcher tries again.
+        # Not uvicorn's code for a failed start, which would stop the other workers too: the store
+        # may be unavailable for a moment, and the supervisor tries again.
         _log.error("a worker cannot start: %s", error)
         raise SystemExit(1) from None
 
 
-def _set_up_process(settings: Settings) -> None:
-    PatientProtocol.head_seconds = PatientProtocol.write_seconds = settings.timeout_seconds
-    PatientProtocol.most_connections = settings.max_connections or connections_that_fit()
+def _set_up(settings: Settings) -> FastAPI:
+    """Set the limits of this process and return its application."""
+    LimitedProtocol.header_timeout = LimitedProtocol.write_timeout = settings.timeout_seconds
+    LimitedProtocol.max_connections = settings.max_connections or default_max_connections()
     # The writer waits for the interpreter after each commit; 5 ms, the default, is longer than
     # the commit.
     sys.setswitchinterval(0.001)
-
-
-def _built_to_last(settings: Settings) -> FastAPI:
     app = build_app(settings)
     freeze_startup_objects()
     return app
 
 
-class _TellingServer(uvicorn.Server):
-    """Says when it has started."""
+class _AnnouncingServer(uvicorn.Server):
+    """Calls `announce` when it has started."""
 
-    tell: Callable[[], None]
+    announce: Callable[[], None]
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self.tell()
+        self.announce()
 
 
-def _serve_here(settings: Settings, listener: socket.socket, tell: Callable[[], None]) -> None:
-    _set_up_process(settings)
-    server = _TellingServer(_config(settings, _built_to_last(settings)))
-    server.tell = tell
-    with _quiet_end():
+def _serve_in_process(
+    settings: Settings, listener: socket.socket, announce: Callable[[], None]
+) -> None:
+    server = _AnnouncingServer(_config(settings, _set_up(settings)))
+    server.announce = announce
+    with _ignored_signals():
         server.run(sockets=[listener])
 
 
-def _serve_in_processes(
-    settings: Settings, listener: socket.socket, tell: Callable[[], None]
+def _serve_in_workers(
+    settings: Settings, listener: socket.socket, announce: Callable[[], None]
 ) -> None:
     check_startable(settings)
     with tempfile.TemporaryDirectory(prefix="variegate-metrics-") as folder:
-        os.environ[SHARED_FOLDER] = folder
-        os.environ[HANDED_DOWN] = settings.model_dump_json()
-        config = _config(settings, f"{__name__}:app_of_worker", factory=True)
+        os.environ[MULTIPROCESS_DIR] = folder
+        os.environ[SETTINGS_VARIABLE] = settings.model_dump_json()
+        config = _config(settings, f"{__name__}:create_worker_app", factory=True)
         supervisor = Multiprocess(config, sockets=[listener])
-        threading.Thread(target=_tell_when_up, args=(listener, tell), daemon=True).start()
+        threading.Thread(target=_announce_when_up, args=(listener, announce), daemon=True).start()
         try:
             supervisor.run()
         finally:
-            del os.environ[SHARED_FOLDER], os.environ[HANDED_DOWN]
+            del os.environ[MULTIPROCESS_DIR], os.environ[SETTINGS_VARIABLE]
     if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
-        raise StateError("a worker could not start: the log above says why")
+        raise StateError("a worker could not start: see the log above")
 
 
 def _config(settings: Settings, app: FastAPI | str, **options: Any) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         workers=settings.workers,
-        http=PatientProtocol,
+        http=LimitedProtocol,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -204,8 +204,8 @@ def _config(settings: Settings, app: FastAPI | str, **options: Any) -> uvicorn.C
 
 
 @contextmanager
-def _quiet_end() -> Iterator[None]:
-    """Let uvicorn, which raises the signal again after it has drained, end like a success."""
+def _ignored_signals() -> Iterator[None]:
+    """Ignore the signal that uvicorn raises again after it has drained, to exit with 0."""
     handlers = {
         number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)
     }
@@ -216,18 +216,14 @@ def _quiet_end() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _tell_when_up(listener: socket.socket, tell: Callable[[], None]) -> None:
+def _announce_when_up(listener: socket.socket, announce: Callable[[], None]) -> None:
     host, port = listener.getsockname()[:2]
     while listener.fileno() >= 0:
-        connection = HTTPConnection(
-            {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host),  # noqa: S104
-            port,
-            timeout=5,
-        )
+        connection = HTTPConnection(_LOCAL.get(host, host), port, timeout=5)
         try:
             connection.request("GET", "/healthz")
             if connection.getresponse().status == 200:
-                tell()
+                announce()
                 return
         except (OSError, HTTPException):
             time.sleep(0.05)
@@ -235,9 +231,9 @@ def _tell_when_up(listener: socket.socket, tell: Callable[[], None]) -> None:
             connection.close()
 
 
-def _why_not(error: OSError, host: str, port: int) -> str:
+def _describe_bind_error(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"`port` {port} is taken at {host}: stop what listens there, or give another --port"
+        return f"`port` {port} is in use at {host}: stop what listens there, or use another --port"
     if error.errno == errno.EACCES:
-        return f"`port` must be from 1024 for those who are not root, got {port}"
+        return f"`port` must be at least 1024 unless you are root, got {port}"
     return f"`host` must be an address of this machine, got {host!r}: {error.strerror}"

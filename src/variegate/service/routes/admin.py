@@ -1,58 +1,57 @@
-"""What policies begin with: looked at, fitted anew, given up."""
+"""Routes for operators: the comparison of policies, and their priors."""
 
 from fastapi import APIRouter, Request, Response
 
 from variegate.engine import Engine
 from variegate.schemas import PolicyName, Prior, Report
-from variegate.service.responses import SmallPool, answer_of, answered, worked_out
+from variegate.service.responses import (
+    CoalescingPool,
+    computed_response,
+    json_response,
+    response_schema,
+)
 from variegate.service.routing import admin_router
 
 
-def prior_routes(engine: Engine, pool: SmallPool) -> list[APIRouter]:
-    """Return the routes that are about priors."""
-    router = admin_router(tags=["operation"])
-
-    @router.get(
-        "/policies/{policy}/prior",
-        response_class=Response,
-        responses=answer_of(Prior, "What users of the policy begin with."),
-    )
-    def prior(policy: PolicyName) -> Response:
-        """Return what new users of a policy are believed to want, in words and numbers."""
-        return answered(engine.priors.view(policy))
-
-    @router.post(
-        "/policies/{policy}/prior",
-        response_class=Response,
-        responses=answer_of(Prior, "What users begin with from here on."),
-    )
-    async def fit_prior(request: Request, policy: PolicyName) -> Response:
-        """Fit what users begin with to the users that there are; 409 where they are too few."""
-        return await worked_out(pool, request, ("fit", policy), lambda: engine.priors.fit(policy))
-
-    @router.delete(
-        "/policies/{policy}/prior",
-        response_class=Response,
-        responses=answer_of(Prior, "What users begin with from here on."),
-    )
-    def drop_prior(policy: PolicyName) -> Response:
-        """Go back to what the policy's line says of its prior."""
-        return answered(engine.priors.drop(policy))
-
-    return [router]
-
-
-def report_routes(engine: Engine, pool: SmallPool) -> list[APIRouter]:
-    """Return the routes that are about how it goes."""
+def operator_router(engine: Engine, pool: CoalescingPool) -> APIRouter:
+    """Return the routes for operators."""
     router = admin_router(tags=["operation"])
 
     @router.get(
         "/report",
         response_class=Response,
-        responses=answer_of(Report, "The policies side by side."),
+        responses=response_schema(Report, "The comparison."),
     )
     async def report(request: Request) -> Response:
-        """Compare the policies on the users they got: rewards and diversity, with intervals."""
-        return await worked_out(pool, request, "report", engine.report)
+        """Compare the policies over their users: rewards and diversity, with intervals."""
+        return await computed_response(pool, request, "report", engine.report)
 
-    return [router]
+    @router.get(
+        "/policies/{policy}/prior",
+        response_class=Response,
+        responses=response_schema(Prior, "The prior."),
+    )
+    def prior(policy: PolicyName) -> Response:
+        """Return the prior of a policy's new users, in words and numbers."""
+        return json_response(engine.priors.view(policy))
+
+    @router.post(
+        "/policies/{policy}/prior",
+        response_class=Response,
+        responses=response_schema(Prior, "The new prior."),
+    )
+    async def fit_prior(request: Request, policy: PolicyName) -> Response:
+        """Fit the prior of a policy to its users; 409 if there are too few."""
+        key = ("fit", policy)
+        return await computed_response(pool, request, key, lambda: engine.priors.fit(policy))
+
+    @router.delete(
+        "/policies/{policy}/prior",
+        response_class=Response,
+        responses=response_schema(Prior, "The new prior."),
+    )
+    def drop_prior(policy: PolicyName) -> Response:
+        """Return to the prior of the policy's spec."""
+        return json_response(engine.priors.drop(policy))
+
+    return router

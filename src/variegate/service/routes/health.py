@@ -1,7 +1,7 @@
-"""Whether the service is ready: checked in a thread of its own, reported by the event loop.
+"""Probes, metrics and a ping: the routes that need no engine.
 
-A probe waits for no thread pool and not for a store that hangs: it reports the last check, which
-must be recent.
+Readiness is checked in a separate thread. A probe does not wait for a thread pool, nor for a store
+that hangs: it reports the last check, which must be recent.
 """
 
 import asyncio
@@ -16,66 +16,69 @@ from fastapi import APIRouter, HTTPException, Response
 
 from variegate.schemas import Status
 from variegate.service.metrics import CONTENT_TYPE, Metrics
-from variegate.service.routing import client_router, open_router
+from variegate.service.routing import client_router, public_router
 
-#: What load balancers ask; never limited, never behind a key.
+#: For load balancers: without rate limit and without keys.
 PROBES: Final = ("/healthz", "/readyz")
-_SOON: Final = {"Retry-After": "1"}
-#: Seconds for which the result of a check counts.
+#: Seconds for which the result of a check is valid.
 FRESH_SECONDS: Final = 3.0
-#: Seconds that a check may take before probes stop to wait for it.
-PATIENCE_SECONDS: Final = 2.0
-#: The same while there is a result that counts.
-SHORT_PATIENCE_SECONDS: Final = 0.25
+#: Seconds that a probe waits for a check.
+TIMEOUT_SECONDS: Final = 2.0
+#: The same while there is a valid result.
+SHORT_TIMEOUT_SECONDS: Final = 0.25
 
-_log = logging.getLogger(__name__)
-
-
-_METRICS_ANSWER: Final[dict[str, Any]] = {
+_METRICS_RESPONSE: Final[dict[str, Any]] = {
     "description": "Prometheus text.",
     "content": {"text/plain": {"schema": {"type": "string"}}},
 }
+_log = logging.getLogger(__name__)
 
 
-def health_routes(checks: Sequence[Callable[[], None]], metrics: Metrics) -> APIRouter:
-    """Return the routes that need no engine: probes, metrics, and a ping."""
-    router = open_router(tags=["operation"])
-    readiness = Readiness(checks)
+def health_routers(checks: Sequence[Callable[[], None]], metrics: Metrics) -> list[APIRouter]:
+    """Return the routers of probes, metrics and ping."""
+    return [_probes(Readiness(checks)), _metrics(metrics), _ping()]
+
+
+def _probes(readiness: "Readiness") -> APIRouter:
+    router = public_router(tags=["operation"])
 
     @router.head("/healthz", include_in_schema=False)
     @router.get("/healthz")
     async def healthz() -> Status:
-        """Say that the process is alive."""
+        """Return 200 while the process is alive."""
         return Status()
 
     @router.head("/readyz", include_in_schema=False)
     @router.get("/readyz")
     async def readyz() -> Status:
-        """Say that the store can be reached; 503 while it cannot."""
+        """Return 200 if the store can be reached, and 503 otherwise."""
         if not await readiness.is_ready():
-            # Anybody may ask: where the store is and what is wrong with it is in the log alone.
-            raise HTTPException(503, "the service is not ready: its log says why", _SOON)
+            # Anybody may call this: the store's address and its errors are in the log only.
+            message = "the service is not ready: see its log"
+            raise HTTPException(503, message, {"Retry-After": "1"})
         return Status()
 
-    closed = client_router(prefix="", tags=["operation"])
-
-    @closed.get("/metrics", response_class=Response, responses={200: _METRICS_ANSWER})
-    async def metrics_text() -> Response:
-        """Return the service's numbers as Prometheus reads them."""
-        # Not among the reads: they may all wait for a store that is away.
-        return Response(await asyncio.to_thread(metrics.text), media_type=CONTENT_TYPE)
-
-    router.routes.extend(closed.routes)
-    router.routes.extend(_ping_route().routes)
     return router
 
 
-def _ping_route() -> APIRouter:
+def _metrics(metrics: Metrics) -> APIRouter:
+    router = client_router(prefix="", tags=["operation"])
+
+    @router.get("/metrics", response_class=Response, responses={200: _METRICS_RESPONSE})
+    async def metrics_text() -> Response:
+        """Return the metrics in the Prometheus text format."""
+        # Not in the thread pool of reads: these may all wait for a store that is not available.
+        return Response(await asyncio.to_thread(metrics.text), media_type=CONTENT_TYPE)
+
+    return router
+
+
+def _ping() -> APIRouter:
     router = client_router(tags=["operation"])
 
     @router.get("/ping")
     async def ping() -> Status:
-        """Do nothing: a way to try a key, and what the load test compares with."""
+        """Do nothing: to check a key, and as the baseline of the load test."""
         return Status()
 
     return router
@@ -92,30 +95,30 @@ class Readiness:
     Parameters
     ----------
     checks
-        Each raises an exception where the service is not ready. They may block.
+        Each raises an exception if the service is not ready. They may block.
     """
 
     def __init__(self, checks: Sequence[Callable[[], None]]) -> None:
         self._checks = checks
         self._last: _Result | None = None
         self._running: Future[None] | None = None
-        self._began = 0.0
+        self._started = 0.0
 
     async def is_ready(self) -> bool:
         """Return whether the checks pass now, or passed a moment ago."""
         if self._running is None or self._running.done():
-            self._begin()
-        patience = SHORT_PATIENCE_SECONDS if self._age() <= FRESH_SECONDS else PATIENCE_SECONDS
-        left = self._began + patience - time.monotonic()
-        if self._running is not None and left > 0:
-            await asyncio.wait([asyncio.wrap_future(self._running)], timeout=left)
+            self._start()
+        timeout = SHORT_TIMEOUT_SECONDS if self._age() <= FRESH_SECONDS else TIMEOUT_SECONDS
+        remaining = self._started + timeout - time.monotonic()
+        if self._running is not None and remaining > 0:
+            await asyncio.wait([asyncio.wrap_future(self._running)], timeout=remaining)
         return self._last is not None and self._last.is_ready and self._age() <= FRESH_SECONDS
 
     def _age(self) -> float:
         return float("inf") if self._last is None else time.monotonic() - self._last.time
 
-    def _begin(self) -> None:
-        self._running, self._began = Future(), time.monotonic()
+    def _start(self) -> None:
+        self._running, self._started = Future(), time.monotonic()
         self._running.set_running_or_notify_cancel()
         # A daemon: a check that hangs must not keep the process from ending.
         thread = threading.Thread(
@@ -128,7 +131,7 @@ class Readiness:
         try:
             for check in self._checks:
                 check()
-        except Exception as error:  # whatever a check raises, the service is not ready
+        except Exception as error:  # any error of a check means not ready
             is_ready = False
             if was_ready:
                 _log.warning("the service is not ready: %s", error)

@@ -1,4 +1,4 @@
-"""Items: looked at, added, changed, retired."""
+"""Items: read, added, changed, retired."""
 
 from typing import Annotated
 
@@ -15,12 +15,12 @@ from variegate.schemas import (
     RetiredItem,
     UpsertedItems,
 )
-from variegate.service.responses import answer_of, answered
+from variegate.service.responses import json_response, response_schema
 from variegate.service.routing import admin_router, client_router
 
 
-def item_routes(engine: Engine) -> list[APIRouter]:
-    """Return the routes that are about items."""
+def item_routers(engine: Engine) -> list[APIRouter]:
+    """Return the routes for items."""
     return [_client_routes(engine), _admin_routes(engine)]
 
 
@@ -30,33 +30,33 @@ def _client_routes(engine: Engine) -> APIRouter:
     @router.get(
         "/catalogue",
         response_class=Response,
-        responses=answer_of(CatalogueInfo, "What items are described by."),
+        responses=response_schema(CatalogueInfo, "Names in the catalogue."),
     )
     def catalogue() -> Response:
         """Return the names of features, distances and attributes, and the policies."""
-        return answered(engine.catalogue())
+        return json_response(engine.catalogue())
 
     @router.get(
         "/items",
         response_class=Response,
-        responses=answer_of(ItemPage, "Items that were found."),
+        responses=response_schema(ItemPage, "A page of items."),
     )
     def items(
         search: Annotated[str, Query(max_length=200)] = "",
         limit: Annotated[int, Query(ge=1, le=1000)] = 20,
         after: Annotated[int, Query(ge=0, le=2**31)] = 0,
     ) -> Response:
-        """Return items whose title or id has a text in it."""
-        return answered(engine.items(search, limit, after))
+        """Return the items whose title or id contains a text."""
+        return json_response(engine.items(search, limit, after))
 
     @router.get(
         "/items/{item:path}",
         response_class=Response,
-        responses=answer_of(ItemDetails, "The item."),
+        responses=response_schema(ItemDetails, "The item."),
     )
     def item(item: Id) -> Response:
-        """Return all that is known of an item."""
-        return answered(engine.item(item))
+        """Return an item with all its data."""
+        return json_response(engine.item(item))
 
     return router
 
@@ -65,31 +65,32 @@ def _admin_routes(engine: Engine) -> APIRouter:
     router = admin_router(tags=["items"])
 
     @router.post(
-        "/items", response_class=Response, responses=answer_of(UpsertedItems, "They are there.")
+        "/items",
+        response_class=Response,
+        responses=response_schema(UpsertedItems, "The items were added or changed."),
     )
-    async def snapshot(body: ItemsRequest) -> Response:
-        """Add items, or change known ones: all of them, or none. The next list knows them."""
-        wishes = [one.model_dump(exclude_none=True) for one in body.items]
-        return answered(await engine.upsert_items(wishes))
+    async def upsert_items(body: ItemsRequest) -> Response:
+        """Add or change items, all of them or none. The next slate may contain them."""
+        items = [item.model_dump(exclude_none=True) for item in body.items]
+        return json_response(await engine.upsert_items(items))
 
     @router.put(
         "/items/{item:path}",
         response_class=Response,
-        responses=answer_of(UpsertedItems, "It is there."),
+        responses=response_schema(UpsertedItems, "The item was added or changed."),
     )
-    async def put(item: Id, body: ItemData) -> Response:
-        """Add or change one item; a retired one comes back."""
-        return answered(
-            await engine.upsert_items([{"id": item, **body.model_dump(exclude_none=True)}])
-        )
+    async def upsert_item(item: Id, body: ItemData) -> Response:
+        """Add or change one item; a retired item becomes active again."""
+        data = {"id": item, **body.model_dump(exclude_none=True)}
+        return json_response(await engine.upsert_items([data]))
 
     @router.delete(
         "/items/{item:path}",
         response_class=Response,
-        responses=answer_of(RetiredItem, "It is gone."),
+        responses=response_schema(RetiredItem, "The item was retired."),
     )
-    async def retire(item: Id) -> Response:
-        """Retire an item: it is in no list any more. What was learnt from it stays learnt."""
-        return answered(await engine.retire_item(item))
+    async def retire_item(item: Id) -> Response:
+        """Retire an item: it is in no further slate. What was learnt from it stays."""
+        return json_response(await engine.retire_item(item))
 
     return router

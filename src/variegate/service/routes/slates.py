@@ -1,4 +1,4 @@
-"""Lists and feedback: what the service is for."""
+"""Slates and feedback: the service's main routes."""
 
 from typing import Annotated
 
@@ -7,7 +7,6 @@ from fastapi import APIRouter, Body, Header, Response
 from variegate.engine import Engine, Feedback, RecommendRequest
 from variegate.policies import Dial
 from variegate.schemas import (
-    Diversity,
     FeedbackRequest,
     FeedbackResult,
     Id,
@@ -15,10 +14,10 @@ from variegate.schemas import (
     SlateId,
     SlateRequest,
 )
-from variegate.service.responses import answer_of, answered
-from variegate.service.routing import lean_router
+from variegate.service.responses import json_response, response_schema
+from variegate.service.routing import fast_router
 
-_NOTHING_SAID = SlateRequest.model_validate({})
+_DEFAULTS = SlateRequest.model_validate({})
 
 IdempotencyKey = Annotated[
     str | None,
@@ -27,60 +26,60 @@ IdempotencyKey = Annotated[
         min_length=1,
         max_length=200,
         pattern=r"^[\x20-\x7e]+$",
-        description="Names this request of this user, so that it gets one list however often it is "
-        "sent.",
+        description="Identifies this request of this user: the same key again returns the same "
+        "slate.",
     ),
 ]
 
 
-def slate_routes(engine: Engine) -> list[APIRouter]:
-    """Return the routes that give lists and take feedback."""
-    router = lean_router(tags=["lists"])
+def slate_router(engine: Engine) -> APIRouter:
+    """Return the routes for slates and feedback."""
+    router = fast_router(tags=["slates"])
 
     @router.post(
         "/users/{user}/slates",
         response_class=Response,
         status_code=201,
-        responses=answer_of(Slate, "The list.", 201),
+        responses=response_schema(Slate, "The slate.", 201),
     )
     async def recommend(
         user: Id,
         body: Annotated[SlateRequest | None, Body()] = None,
         idempotency_key: IdempotencyKey = None,
     ) -> Response:
-        """Give a user a list of items; a user need not be known before."""
-        request = wish_of(user, body or _NOTHING_SAID, idempotency_key)
-        return answered(await engine.recommend(request), 201)
+        """Recommend a slate of items to a user, who need not exist yet."""
+        request = recommend_request(user, body or _DEFAULTS, idempotency_key)
+        return json_response(await engine.recommend(request), 201)
 
     @router.post(
         "/slates/{slate}/feedback",
         response_class=Response,
-        responses=answer_of(FeedbackResult, "What became of it."),
+        responses=response_schema(FeedbackResult, "The result."),
     )
     async def feedback(slate: SlateId, body: FeedbackRequest) -> Response:
-        """Learn what the user made of a list. Sent again, it changes nothing."""
+        """Learn from a user's feedback on a slate. The same report again changes nothing."""
         seen = None if body.seen is None else tuple(body.seen)
-        return answered(await engine.feedback(Feedback(slate, body.rewards, seen, body.event)))
+        return json_response(await engine.feedback(Feedback(slate, body.rewards, seen, body.event)))
 
-    return [router]
+    return router
 
 
-def wish_of(user: str, body: SlateRequest, request: str | None = None) -> RecommendRequest:
-    """Return what a body asks for."""
+def recommend_request(
+    user: str, body: SlateRequest, idempotency_key: str | None = None
+) -> RecommendRequest:
+    """Return the engine's command for a request."""
+    diversity = body.diversity
     return RecommendRequest(
         user=user,
         k=body.k,
         candidates=None if body.candidates is None else tuple(body.candidates),
         exclude=tuple(body.exclude),
-        dial=None if body.diversity is None else dial_of(body.diversity),
+        dial=None
+        if diversity is None
+        else Dial(diversity.scale, diversity.floor, diversity.ceiling),
         explain=body.explain,
         allow_repeats=body.allow_repeats,
         details=body.details,
         instead_of=body.instead_of,
-        idempotency_key=request,
+        idempotency_key=idempotency_key,
     )
-
-
-def dial_of(body: Diversity) -> Dial:
-    """Return the dial that a body turns."""
-    return Dial(body.scale, body.floor, body.ceiling)

@@ -1,4 +1,4 @@
-"""What is known of users; their way out, and in."""
+"""Users: what was learnt about them, their history, deletion, export and import."""
 
 import os
 from collections.abc import AsyncIterator
@@ -20,11 +20,11 @@ from variegate.schemas import (
     ImportResult,
     User,
 )
-from variegate.service.responses import answer_of, answered
-from variegate.service.routing import admin_router, call_of, client_router
+from variegate.service.responses import json_response, response_schema
+from variegate.service.routing import admin_router, client_router, request_context
 
 LINES: Final = "application/x-ndjson"
-#: Bytes of one import; more users go in several.
+#: Maximum bytes of one import; more users need several.
 MAX_IMPORT_BYTES: Final = 64_000_000
 _LINES_BODY: Final[dict[str, Any]] = {
     "requestBody": {
@@ -32,7 +32,7 @@ _LINES_BODY: Final[dict[str, Any]] = {
         "content": {LINES: {"schema": {"type": "string"}}},
     }
 }
-_LINES_ANSWER: Final[dict[int | str, Any]] = {
+_LINES_RESPONSE: Final[dict[int | str, Any]] = {
     200: {
         "description": "Lines of JSON.",
         "content": {LINES: {"schema": {"type": "string"}}},
@@ -40,8 +40,8 @@ _LINES_ANSWER: Final[dict[int | str, Any]] = {
 }
 
 
-def user_routes(engine: Engine) -> list[APIRouter]:
-    """Return the routes that are about users."""
+def user_routers(engine: Engine) -> list[APIRouter]:
+    """Return the routes for users."""
     return [_client_routes(engine), _admin_routes(engine)]
 
 
@@ -51,24 +51,24 @@ def _client_routes(engine: Engine) -> APIRouter:
     @router.get(
         "/users/{user}",
         response_class=Response,
-        responses=answer_of(User, "The user."),
+        responses=response_schema(User, "The user."),
     )
     def user(user: Id) -> Response:
-        """Say what was learnt of a user, in words and in numbers with intervals."""
-        return answered(engine.user(user))
+        """Return what was learnt about a user, in words and in numbers with intervals."""
+        return json_response(engine.user(user))
 
     @router.get(
         "/users/{user}/history",
         response_class=Response,
-        responses=answer_of(History, "The user's lists."),
+        responses=response_schema(History, "A page of the user's slates."),
     )
     def history(
         user: Id,
         limit: Annotated[int, Query(ge=1, le=1000)] = 20,
         before: Annotated[str | None, Query(min_length=1, max_length=64)] = None,
     ) -> Response:
-        """Return a user's lists and what came of them, the newest first."""
-        return answered(engine.history(user, limit, before))
+        """Return a user's slates and their feedback, newest first."""
+        return json_response(engine.history(user, limit, before))
 
     return router
 
@@ -79,41 +79,41 @@ def _admin_routes(engine: Engine) -> APIRouter:
     @router.delete(
         "/users/{user}",
         response_class=Response,
-        responses=answer_of(ForgottenUser, "The user is forgotten."),
+        responses=response_schema(ForgottenUser, "The user's data was deleted."),
     )
     async def forget(user: Id) -> Response:
-        """Forget a user wholly: what was learnt, shown and answered."""
-        return answered(await engine.forget(user))
+        """Delete all data about a user: what was learnt, slates and feedback."""
+        return json_response(await engine.forget(user))
 
-    @router.get("/export", response_class=StreamingResponse, responses=_LINES_ANSWER)
+    @router.get("/export", response_class=StreamingResponse, responses=_LINES_RESPONSE)
     def export() -> StreamingResponse:
-        """Return a backup in lines of JSON: a header, changed items, fitted priors, users."""
+        """Return a backup as lines of JSON: a header, changed items, fitted priors, users."""
         lines = engine.export_lines()
-        first = next(lines, b"")  # a store that is away is told by a status, not a broken answer
+        first = next(lines, b"")  # so that an error of the store has a status
         return StreamingResponse(chain([first], lines), media_type=LINES)
 
     @router.post(
         "/import",
         response_class=Response,
-        responses=answer_of(ImportResult, "The lines were taken in."),
+        responses=response_schema(ImportResult, "The lines were imported."),
         openapi_extra=_LINES_BODY,
     )
     async def import_(request: Request, replace: bool = False) -> Response:
-        """Take in lines that `/v1/export` gave.
+        """Import the lines of `/v1/export`.
 
-        All lines are checked before any is written, then taken in by pieces, each user whole or
-        not at all. What is there already with the same content counts as imported.
+        All lines are checked before any is written. They are imported in pieces, each user as a
+        whole or not at all. Existing data with the same content counts as imported.
         """
-        call_of(request).max_body = MAX_IMPORT_BYTES
+        request_context(request).max_body = MAX_IMPORT_BYTES
         async with _spooled(request) as path:
-            return answered(await engine.import_file(path, replace=replace))
+            return json_response(await engine.import_file(path, replace=replace))
 
     return router
 
 
 @asynccontextmanager
 async def _spooled(request: Request) -> AsyncIterator[str]:
-    """Give the path of a file with the request's body, which is never in memory as a whole."""
+    """Write the request's body to a file, so that it is never in memory as a whole."""
     number, path = mkstemp(prefix="variegate-import-")
     try:
         with open(number, "wb") as file:
@@ -127,6 +127,6 @@ async def _spooled(request: Request) -> AsyncIterator[str]:
 def _write(file: IO[bytes], piece: bytes) -> None:
     try:
         file.write(piece)
-        file.flush()  # here, where a full disk is answered
+        file.flush()  # here, where a full disk gets a response
     except OSError as error:
         raise StoreError(f"the import cannot be written to a file: {error.strerror}") from None
