@@ -81,7 +81,7 @@ def test_users_that_are_there_are_refused_and_nothing_is_changed(place: Place, f
 
     message = fail("users", "import", file, "--store", place.url("other"))
 
-    assert message.startswith(f"{file}:4: user 'cyd' is here already with other content: ")
+    assert message.startswith(f"{file}:4: user 'cyd' exists with other content: ")
     assert ids_of(place, "other") == ["cyd"]
 
 
@@ -98,7 +98,7 @@ def test_users_that_are_there_can_be_replaced(place: Place, file: Path) -> None:
     ("values", "words"),
     [
         ({"variegate": 3}, "`variegate` must be 1 or 2, got '3'"),
-        ({"slates": -1}, "`slates`: "),
+        ({"slates": -1}, "`slates` must be greater than or equal to 0, got -1"),
         ({"user": "ann"}, "user 'ann' is in line 2 too"),
         ({"shown": [["nothing", 1]]}, "`shown`: "),
         ({"kind": "history"}, "`"),
@@ -116,10 +116,10 @@ def test_broken_line_is_named_and_nothing_is_taken(
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (b"nonsense\n", "must be a line of JSON as an export has it"),
+        (b"nonsense\n", "must be a line of JSON as in an export"),
         (b"[1]\n", "must be an object, got list"),
-        (b"\xff\n", "must be a line of JSON as an export has it"),
-        (b"[" * 100_000 + b"\n", "must be a line of JSON as an export has it"),
+        (b"\xff\n", "must be a line of JSON as in an export"),
+        (b"[" * 100_000 + b"\n", "must be a line of JSON as in an export"),
     ],
     ids=["no JSON", "no object", "no text", "deep"],
 )
@@ -133,7 +133,7 @@ def test_line_that_is_no_user_is_named(place: Place, file: Path, line: bytes, wo
 def test_what_fails_late_says_what_is_in_and_is_finished_later(
     place: Place, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_plan, "_ENTRIES", 2)
+    monkeypatch.setattr(import_plan, "_COMMAND_ENTRIES", 2)
     take = ImportUsers.apply_alone
 
     def beaten(piece: ImportUsers, batch: Batch, executor: Executor) -> CommandResult:
@@ -146,7 +146,7 @@ def test_what_fails_late_says_what_is_in_and_is_finished_later(
     message = fail("users", "import", file, "--store", place.url("new"))
 
     assert message == (
-        "user 'cyd' came in another way (2 users are in: sending the same again goes on from there)"
+        "user 'cyd' came in another way (2 users are imported: send the same again to continue)"
     )
     assert ids_of(place, "new") == ["ann", "bob"]
     assert run("users", "import", file, "--store", place.url("new")) == "3 users imported.\n"

@@ -232,7 +232,7 @@ def test_a_user_that_is_here_is_replaced_only_where_asked_for(ask: Asking, user:
 
     assert ask("import_users", [line]) == 1
     ask("recommend", user, 1)
-    with pytest.raises(ConflictError, match="is here already with other content"):
+    with pytest.raises(ConflictError, match="exists with other content"):
         ask("import_users", [line])
     assert ask("import_users", [line], replace=True) == 1
 

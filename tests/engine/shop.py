@@ -129,7 +129,7 @@ class Shop:
         return [{**header, "time": 0.0}, *lines]
 
     def take_in(self, lines: Sequence[Mapping[str, Any] | bytes], *, replace: bool = False) -> None:
-        """Import lines as the service does: checked as a whole, then by pieces."""
+        """Import lines as the service does: checked as a whole, then command by command."""
         texts = (one if isinstance(one, bytes) else json.dumps(one).encode() for one in lines)
         with NamedTemporaryFile(buffering=0) as file:
             file.write(b"\n".join(texts))
@@ -137,8 +137,8 @@ class Shop:
             plan = plan_import(
                 source, self.store, self.engine.live, self.experiment, replace=replace
             )
-            for piece in plan.pieces(replace=replace):
-                self.do(piece)
+            for command in plan.commands():
+                self.do(command)
 
     def close(self, seconds: float) -> None:
         """Let time pass, and do what it brings about."""

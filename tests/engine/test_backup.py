@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.conftest import Opening
 from tests.engine.shop import Shop, catalogue, new_item
-from variegate.engine import export as moving
+from variegate.engine import export
 from variegate.engine.experiment import full_prior
 from variegate.errors import ConflictError, DataError
 from variegate.policies import Dial, State
@@ -92,8 +92,8 @@ def test_a_backup_that_is_restored_again_changes_nothing(any_store: Store) -> No
 def test_a_long_history_goes_on_in_further_lines(
     opening: Opening, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(moving, "_LINE", size)
-    monkeypatch.setattr(moving, "_CHUNK", 4000)
+    monkeypatch.setattr(export, "_LINE_SIZE", size)
+    monkeypatch.setattr(export, "_CHUNK_SIZE", 4000)
     old = Shop(opening("sqlite"))
     for number in range(25):
         old.click("ann", place=number % 4, allow_repeats=True)
@@ -108,7 +108,7 @@ def test_a_long_history_goes_on_in_further_lines(
     assert new.exported() == lines
     assert new.check().wrong == ()
     new.take_in(lines)
-    with pytest.raises(DataError, match=r"line \d+: user 'ann' must go on in another line"):
+    with pytest.raises(DataError, match=r"line \d+: user 'ann' must continue in another line"):
         new.take_in([line for line in lines if line.get("kind") == "user"])
     with pytest.raises(DataError, match=r"history must follow the line of its user"):
         new.take_in(lines[2:])
@@ -123,7 +123,7 @@ def test_an_import_into_a_store_with_other_items_is_a_conflict(
     header, *lines = shop.exported()
     other = Shop(opening("sqlite"), clock=shop.clock)
     other.snapshot(new_item("n1", title="Other"))
-    with pytest.raises(ConflictError, match="line 2: item 'n1' is here already with other data"):
+    with pytest.raises(ConflictError, match="line 2: item 'n1' exists with other data"):
         other.take_in([header, *lines])
     other.take_in([header, *lines], replace=True)
     assert other.engine.item("n1") == shop.engine.item("n1")
@@ -138,7 +138,7 @@ def test_an_import_over_another_fitted_prior_is_a_conflict(any_store: Store) -> 
     keep_prior(shop, "a")
     lines = shop.exported()
     keep_prior(shop, "a", noise=0.5)
-    with pytest.raises(ConflictError, match="line 2: policy 'a' has another fitted prior already"):
+    with pytest.raises(ConflictError, match="line 2: policy 'a' has another fitted prior"):
         shop.take_in(lines)
     shop.take_in(lines, replace=True)
     assert shop.engine.priors.view("a")["noise"] == 0.2

@@ -95,7 +95,7 @@ def test_who_is_here_already_is_replaced_only_if_asked_for(any_store: Store) -> 
     shop.clock.now += 1
     shop.click("ann")
     later = shop.exported()
-    with pytest.raises(ConflictError, match="line 2: user 'ann' is here already with"):
+    with pytest.raises(ConflictError, match="line 2: user 'ann' exists with"):
         shop.take_in(early)
     assert shop.exported() == later
     shop.take_in(early, replace=True)
@@ -133,7 +133,7 @@ def test_a_list_of_somebody_else_does_not_change_hands(any_store: Store) -> None
     shop = Shop(any_store)
     shop.give("ann")
     header, line = shop.exported()
-    with pytest.raises(ConflictError, match="is here already, of another user"):
+    with pytest.raises(ConflictError, match="exists, of another user"):
         shop.take_in([header, {**line, "user": "eve"}])
 
 

@@ -138,7 +138,7 @@ class TestUsers:
         assert caller.send("GET", "/v1/export").content.splitlines()[1:] == lines
         caller.slate("mover é")
         refused = error(caller.send("POST", "/v1/import", export.content), 409)
-        assert "user 'mover é' is here already with other content" in refused
+        assert "user 'mover é' exists with other content" in refused
         assert caller.get("POST", "/v1/import?replace=true", export.content) == answer
         assert caller.send("GET", "/v1/export").content.splitlines()[1:] == lines
 
@@ -148,7 +148,7 @@ class TestUsers:
             (b"{", "line 1: must be a line of JSON"),
             (b"\n\n[]\n", "line 3: must be an object, got list"),
             (b"{}\n", "line 1: `variegate` must be 1 or 2, got 'None'"),
-            (b'{"variegate": 1}', "line 1: `lists`: Field required"),
+            (b'{"variegate": 1}', "line 1: `lists` is missing"),
             (b'{"variegate": 2, "kind": "key"}', "line 1: `kind` must be one of export, item, "),
             (b"\xff\xfe", "line 1: must be a line of JSON"),
             (b"[" * 100_000, "line 1: must be a line of JSON"),

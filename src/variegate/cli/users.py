@@ -11,7 +11,7 @@ from variegate.cli.output import Progress
 from variegate.engine.executor import Executor
 from variegate.engine.export_schema import ImportFile
 from variegate.engine.import_commands import ImportUsers
-from variegate.engine.import_plan import plan_import, unfinished
+from variegate.engine.import_plan import incomplete_import, plan_import
 from variegate.errors import VariegateError
 
 
@@ -108,10 +108,10 @@ def import_users(
         file, executor.store, executor.live, executor.experiment, replace=replace, max_entries=None
     )
     done = 0
-    for piece in plan.pieces(replace=replace):
-        (outcome,) = executor([piece])
+    for command in plan.commands():
+        (outcome,) = executor([command])
         if isinstance(outcome, VariegateError):
-            raise unfinished(outcome, done)
-        done += len(piece.entries) if isinstance(piece, ImportUsers) else 0
+            raise incomplete_import(outcome, done)
+        done += len(command.entries) if isinstance(command, ImportUsers) else 0
         progress(done, len(plan.users))
     return len(plan.users), plan.items_and_priors

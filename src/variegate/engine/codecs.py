@@ -3,6 +3,7 @@
 import re
 import secrets
 import struct
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -239,6 +240,19 @@ def format_value(value: object) -> str:
         return "a number of more than 80 digits"  # formatting it could take seconds
     text = "null" if value is None else repr(value)
     return replace_surrogates(text if len(text) <= 2 * _SHOWN else text[: 2 * _SHOWN] + "...")
+
+
+def validation_message(name: str, problem: Mapping[str, Any]) -> str:
+    """Return an error of pydantic about the field `name`, with its value."""
+    kind, text = problem["type"], str(problem["msg"]).removeprefix("Value error, ")
+    if kind == "missing":
+        return f"{name} is missing"
+    if kind == "extra_forbidden":
+        return f"{name} is not known here"
+    if kind == "value_error":
+        return text if text.startswith("`") else f"{name}: {text}"
+    text = re.sub(r"^\w+ should ", "must ", text.partition(", unable to")[0])
+    return f"{name} {text[:1].lower()}{text[1:]}, got {format_value(problem.get('input'))}"
 
 
 def replace_surrogates(text: str) -> str:

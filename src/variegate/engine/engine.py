@@ -13,7 +13,7 @@ from variegate.engine.export import export_lines
 from variegate.engine.export_schema import ImportFile
 from variegate.engine.feedback import Feedback, check_rewards
 from variegate.engine.import_commands import ImportUsers
-from variegate.engine.import_plan import Pauses, plan_import, unfinished
+from variegate.engine.import_plan import Throttle, incomplete_import, plan_import
 from variegate.engine.items import RetireItem, UpsertItems
 from variegate.engine.priors import Priors
 from variegate.engine.queries import (
@@ -140,19 +140,19 @@ class Engine:
         return await self._execute(RetireItem(item))
 
     async def import_file(self, path: str, *, replace: bool = False) -> Answer:
-        """Import the lines of a file that `export_lines` wrote; see `import_plan`.."""
+        """Import the lines of a file that `export_lines` wrote; see `import_plan`."""
         file = ImportFile(path)
         async with self._importing:  # one import at a time: each takes memory
             target = file, self.store, self.live, self.experiment
-            check = partial(plan_import, *target, replace=replace, rest=Pauses())
+            check = partial(plan_import, *target, replace=replace, pause=Throttle())
             plan = await asyncio.to_thread(check)
             done = 0
-            for piece in plan.pieces(replace=replace):
+            for command in plan.commands():
                 try:
-                    await self._execute(piece)
+                    await self._execute(command)
                 except VariegateError as error:
-                    raise unfinished(error, done) from None
-                done += len(piece.entries) if isinstance(piece, ImportUsers) else 0
+                    raise incomplete_import(error, done) from None
+                done += len(command.entries) if isinstance(command, ImportUsers) else 0
         return {"imported": len(plan.users), "items": plan.items_and_priors}
 
     def close_due(self) -> None:

@@ -1,4 +1,4 @@
-"""A store's users, items and priors as lines of JSON: a backup that any other store can read."""
+"""Export a store's items, priors and users as lines of JSON: a backup for any other store."""
 
 import json
 from base64 import b64encode
@@ -25,13 +25,14 @@ from variegate.store import (
     UserRow,
 )
 
-#: How the line of a user begins
+#: The beginning of a user's first line
 USER: Final = f'{{"variegate":{FORMAT},"kind":"user"'.encode()
-#: Bytes after which a user's history goes on in another line
-_LINE: Final = 500_000
-#: Bytes of users read in one transaction, and held in memory; a larger user goes to a file.
-_CHUNK: Final = 2_000_000
-_USERS: Final = 50
+#: Bytes after which a user's history continues in another line
+_LINE_SIZE: Final = 500_000
+#: Bytes of users read in one transaction and held in memory; a larger user is written to a file.
+_CHUNK_SIZE: Final = 2_000_000
+#: Users read at a time
+_USER_PAGE: Final = 50
 
 
 def export_lines(
@@ -39,10 +40,10 @@ def export_lines(
     live: LiveCatalogue,
     now: Callable[[Reader], float] = lambda reader: reader.head().now,
 ) -> Iterator[bytes]:
-    """Give the lines of an export: a header, items, priors, then users by id.
+    """Yield the lines of an export: a header, items, priors, then users by id.
 
-    Items, with all of their changes, and priors are as of one moment, and so is each user. No
-    transaction spans a pause of whoever reads, and memory is bounded whatever a user's history.
+    Items, with all of their changes, and priors are read in one transaction, and so is each user.
+    No transaction stays open while the caller pauses, and memory is bounded for any history.
     """
     with store.reading() as reader:
         history, changes, priors = item_history(reader), reader.item_changes(), reader.priors()
@@ -50,13 +51,13 @@ def export_lines(
     catalogue = live.base.fingerprint.to_json()
     yield _line(kind="export", time=time, catalogue=catalogue, items=history)
     for change in changes:
-        yield _line(kind="item", **_plain_change(change))
+        yield _line(kind="item", **_change_fields(change))
     for prior in priors.values():
         if prior.data is not None:
             yield _prior_line(prior)
     after: str | None = ""
     while after is not None:
-        with SpooledTemporaryFile(max_size=_CHUNK) as spool:
+        with SpooledTemporaryFile(max_size=_CHUNK_SIZE) as spool:
             with store.reading() as reader:
                 after = _write_users(reader, live.as_of(reader), after, spool)
             spool.seek(0)
@@ -64,23 +65,23 @@ def export_lines(
 
 
 def item_history(reader: Reader, revision: int | None = None) -> dict[str, Any]:
-    """Return what identifies the changes of items up to a revision, the last if none is given."""
+    """Return a description of all changes of items up to a revision, by default the last."""
     last = int(reader.meta(ITEMS_REVISION) or 0) if revision is None else revision
     changes = [one for one in reader.item_changes() if one.revision <= last]
     return {
         "revision": last,
         "first": int(reader.meta(ITEMS_HISTORY) or 0),
-        "digest": digest_of(changes),
+        "digest": digest_changes(changes),
     }
 
 
-def digest_of(changes: Iterable[ItemChange]) -> str:
+def digest_changes(changes: Iterable[ItemChange]) -> str:
     """Return a digest of changes of items."""
-    text = "\n".join(_text(_plain_change(one)) for one in changes)
+    text = "\n".join(_to_json(_change_fields(one)) for one in changes)
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _plain_change(change: ItemChange) -> dict[str, Any]:
+def _change_fields(change: ItemChange) -> dict[str, Any]:
     row, item, retired, data = change.item
     return {
         "revision": change.revision,
@@ -97,16 +98,16 @@ def _write_users(
 ) -> str | None:
     """Write the next users; return the id of the last, or None if there are no more."""
     last: str | None = None
-    for user in reader.all_users(after or None, _USERS):
+    for user in reader.all_users(after or None, _USER_PAGE):
         spool.writelines(user_lines(reader, snapshot, user))
         last = user.id
-        if spool.tell() > _CHUNK:
+        if spool.tell() > _CHUNK_SIZE:
             break
     return last
 
 
 def user_lines(reader: Reader, snapshot: CatalogueSnapshot, user: UserRow) -> Iterator[bytes]:
-    """Give the lines of one user: all that was learnt, shown, given and answered."""
+    """Yield the lines of one user: state, shown items, lists and events."""
     ids = snapshot.catalogue.ids
     head = {
         "variegate": FORMAT,
@@ -116,39 +117,39 @@ def user_lines(reader: Reader, snapshot: CatalogueSnapshot, user: UserRow) -> It
         "created": user.created,
         "changed": user.changed,
         "slates": user.slates,
-        "state": _plain_state(user.state),
+        "state": _state_fields(user.state),
         "shown": [[ids[row], second] for row, second in SeenItems(user.shown).entries()],
     }
     parts: dict[str, list[str]] = {"lists": [], "events": []}
     size = 0
     for name, text in _history(reader, user.id):
-        if size > _LINE:
-            yield _with_history(head, parts, more=True)
+        if size > _LINE_SIZE:
+            yield _join_history(head, parts, more=True)
             head = {"variegate": FORMAT, "kind": "history", "user": user.id}
             parts, size = {"lists": [], "events": []}, 0
         parts[name].append(text)
         size += len(text)
-    yield _with_history(head, parts, more=False)
+    yield _join_history(head, parts, more=False)
 
 
 def _history(reader: Reader, user: str) -> Iterator[tuple[str, str]]:
     for row in iter_slates(reader, user):
-        yield "lists", _text(_plain_slate(row))
+        yield "lists", _to_json(_slate_fields(row))
     for event in iter_events(reader, user):
-        yield "events", _text(_plain_event(event))
+        yield "events", _to_json(_event_fields(event))
 
 
-def _with_history(head: dict[str, Any], parts: dict[str, list[str]], *, more: bool) -> bytes:
-    # Each row is written once: the pieces are put together as text.
+def _join_history(head: dict[str, Any], parts: dict[str, list[str]], *, more: bool) -> bytes:
+    # Each row is encoded once: the parts are joined as text.
     history = "".join(f',"{name}":[{",".join(rows)}]' for name, rows in parts.items())
-    return f'{_text(head)[:-1]}{history},"more":{_text(more)}}}\n'.encode()
+    return f'{_to_json(head)[:-1]}{history},"more":{_to_json(more)}}}\n'.encode()
 
 
 def _line(**content: Any) -> bytes:
-    return _text({"variegate": FORMAT, **content}).encode() + b"\n"
+    return _to_json({"variegate": FORMAT, **content}).encode() + b"\n"
 
 
-def _text(content: Any) -> str:
+def _to_json(content: Any) -> str:
     return json.dumps(content, allow_nan=False, separators=(",", ":"))
 
 
@@ -157,8 +158,8 @@ def _prior_line(row: PriorRow) -> bytes:
     return _line(kind="prior", policy=row.policy, users=row.users, fitted=row.fitted, data=data)
 
 
-def _plain_state(raw: bytes | None) -> dict[str, Any] | None:
-    """Return what was learnt; None also for what cannot be read, so that it is learnt again."""
+def _state_fields(raw: bytes | None) -> dict[str, Any] | None:
+    """Return a state; None also for one that cannot be read, so that it is relearnt."""
     if raw is None:
         return None
     try:
@@ -172,11 +173,11 @@ def _plain_state(raw: bytes | None) -> dict[str, Any] | None:
     return {"policy": state.policy, "version": state.version, "arrays": arrays}
 
 
-def _plain_slate(row: SlateRow) -> dict[str, Any]:
+def _slate_fields(row: SlateRow) -> dict[str, Any]:
     plain = row._asdict()
     del plain["user_id"]
     return {**plain, "features": b64encode(row.features).decode()}
 
 
-def _plain_event(row: EventRow) -> dict[str, Any]:
+def _event_fields(row: EventRow) -> dict[str, Any]:
     return {"time": row.time, "slate": row.slate_id, "kind": row.kind, "body": row.body}

@@ -1,7 +1,7 @@
-"""The lines of an export: what each holds, and what is required of one that is imported.
+"""The schema of an export's lines, and the file of lines that an import reads.
 
 Every field has a range, so that nothing can be imported that a later reader (a list, a report, a
-rebuild, an evaluation) could not work with.
+rebuild, an evaluation) could not handle.
 """
 
 import json
@@ -20,71 +20,39 @@ from pydantic import (
     FiniteFloat,
     Strict,
     StringConstraints,
-    TypeAdapter,
     ValidationError,
     model_validator,
 )
 
+from variegate.engine.codecs import validation_message
 from variegate.engine.feedback import MAX_REPORTS
 from variegate.engine.terms import Terms, has_pending_rewards
 from variegate.errors import ConflictError, DataError, InputError, NotFoundError, StateError
 from variegate.kernels.layout import LARGEST
+from variegate.schemas import ID_PATTERN, Id, SlateId
 
-#: Written now; lines of format 1, a user each, are read too.
+#: The format of new exports; format 1, with one line per user, can still be read.
 FORMAT: Final = 2
-
-
-#: Bytes that a parsed line may take, about: what is larger is refused before it is parsed.
+#: Approximate bytes of memory for a parsed line, at most; a larger one is refused unparsed.
 MAX_COST: Final = 32_000_000
 
-
-_NO_CONTROLS: Final = r"^[^\x00-\x1f\x7f]+$"
-
-
-_Id = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_NO_CONTROLS)]
-
-
-_Name = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=_NO_CONTROLS)]
-
-
-_SlateId = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z_-]{1,64}$")]
-
-
-_Reward = Annotated[FiniteFloat, Field(ge=0, le=1)]
-
-
-_Propensity = Annotated[FiniteFloat, Field(gt=0, le=1)]
-
-
-_Distance = Annotated[FiniteFloat, Field(ge=0, le=1e6)]
-
-
-_Number = Annotated[FiniteFloat, Field(ge=-LARGEST, le=LARGEST)]
-
-
-_Count = Annotated[int, Field(ge=0, lt=2**53)]
-
-
-_Second = Annotated[int, Field(ge=0, lt=2**32)]
-
-
-#: Seconds since 1970, up to the year 2106: what was shown is kept with 32 bits for each time.
-_Time = Annotated[FiniteFloat, Field(ge=0, lt=2**32)]
-
-
-_Position = Annotated[str, StringConstraints(pattern=r"^(0|[1-9]\d{0,4})$")]
-
-
+_Name = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=ID_PATTERN)]
 _Text = Annotated[str, StringConstraints(max_length=1_000_000)]
-
-
+_Reward = Annotated[FiniteFloat, Field(ge=0, le=1)]
+_Propensity = Annotated[FiniteFloat, Field(gt=0, le=1)]
+_Distance = Annotated[FiniteFloat, Field(ge=0, le=1e6)]
+_Number = Annotated[FiniteFloat, Field(ge=-LARGEST, le=LARGEST)]
+_Count = Annotated[int, Field(ge=0, lt=2**53)]
+_Row = Annotated[int, Field(ge=0, lt=2**31)]
+_Second = Annotated[int, Field(ge=0, lt=2**32)]
+#: Seconds since 1970, up to the year 2106: shown items are stored with 32 bits for each time.
+_Time = Annotated[FiniteFloat, Field(ge=0, lt=2**32)]
 _Plain = _Text | Annotated[int, Field(ge=-(2**63), lt=2**63)] | FiniteFloat | bool | None
-
-
 _Value = _Plain | Annotated[list[_Plain], Field(max_length=100_000)]
-
-
+_Position = Annotated[str, StringConstraints(pattern=r"^(0|[1-9]\d{0,4})$")]
 _Taught = Annotated[dict[_Position, _Reward], Field(max_length=10_000)]
+# JSON has no tuples.
+_Shown = Annotated[tuple[Id, _Second], Strict(False)]
 
 
 class _Part(BaseModel):
@@ -96,7 +64,7 @@ class _Line(_Part):
 
 
 class ItemHistory(_Part):
-    """The changes of items: the last revision, the first that is kept, and a digest of them."""
+    """The changes of items: the last revision, the first that is stored, and a digest of them."""
 
     revision: _Count
     first: _Count
@@ -104,7 +72,7 @@ class ItemHistory(_Part):
 
 
 class ExportLine(_Line):
-    """The first line: when the export began, and which catalogue it is about."""
+    """The first line: when the export began, and its catalogue."""
 
     kind: Literal["export"]
     time: _Time
@@ -113,7 +81,7 @@ class ExportLine(_Line):
 
 
 class ItemData(_Part):
-    """An item that was added or changed at run time, as the store keeps it."""
+    """The data of an item that was added or changed at run time."""
 
     title: _Text | None = None
     attributes: dict[_Text, _Value] = {}
@@ -122,13 +90,13 @@ class ItemData(_Part):
 
 
 class ItemLine(_Line):
-    """A change of an item; `data` is None for one of the catalogue's file that was only retired."""
+    """A change of an item; `data` is None for an item of the file that was only retired."""
 
     kind: Literal["item"]
     revision: _Count
-    row: Annotated[int, Field(ge=0, lt=2**31)]
+    row: _Row
     time: _Time
-    id: _Id
+    id: Id
     retired: bool
     data: ItemData | None
 
@@ -146,12 +114,12 @@ class PriorLine(_Line):
 class ArrayLine(_Part):
     """An array: its shape, and its numbers as base64 of 8 bytes each, little-endian."""
 
-    shape: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(max_length=4)]
+    shape: Annotated[list[_Row], Field(max_length=4)]
     data: str
 
 
 class StateLine(_Part):
-    """What a policy has learnt; format 1 has arrays as lists of numbers, or of lists of them."""
+    """The state of a policy; format 1 has arrays as nested lists of numbers."""
 
     policy: _Name
     version: Annotated[int, Field(ge=0, lt=2**16)]
@@ -163,13 +131,13 @@ _Status = Literal["learnt", "pending", "duplicate", "late", "kept", "known"]
 
 
 class _Outcome(_Part):
-    slate_id: _SlateId
+    slate_id: SlateId
     status: _Status
-    learnt: Annotated[list[_Id], Field(max_length=10_000)]
+    learnt: Annotated[list[Id], Field(max_length=10_000)]
 
 
 class _Report(_Part):
-    content: _Id
+    content: Id
     answer: _Outcome
 
 
@@ -183,7 +151,7 @@ class _DialLine(_Part):
 
 
 class TermsLine(_Part):
-    """What a list was given under; see `Terms`."""
+    """The terms of a list; see `Terms`."""
 
     revision: Annotated[str, StringConstraints(pattern=r"^\d{1,18}$")] | None = None
     aggregation: Literal["first", "sum"] = "first"
@@ -191,37 +159,36 @@ class TermsLine(_Part):
     late: Literal["drop", "learn"] = "drop"
     mix: _Reward = 0.0
     dial: _DialLine | None = None
-    candidates: list[_Id] | None = None
-    exclude: list[_Id] = []
+    candidates: list[Id] | None = None
+    exclude: list[Id] = []
     allow_repeats: bool = False
     memory: _Count = 1000
     memory_days: Annotated[FiniteFloat, Field(ge=0, le=1e9)] = 30.0
-    displaced: list[Annotated[tuple[_Id, _Second], Strict(False)]] = []
-    asked: _Id | None = None
+    displaced: list[_Shown] = []
+    asked: Id | None = None
 
-    @classmethod
-    def checked(cls, terms: dict[str, Any]) -> dict[str, Any]:
-        """Return `terms` as they are, or raise ValueError."""
-        try:
-            cls.model_validate(terms)
-            Terms.from_dict(terms)
-        except ValidationError as error:
-            raise ValueError(_first_problem(error)) from None
-        except InputError as error:
-            raise ValueError(str(error)) from None
-        return terms
+
+def _check_terms(terms: dict[str, Any]) -> dict[str, Any]:
+    try:
+        TermsLine.model_validate(terms)
+        Terms.from_dict(terms)
+    except ValidationError as error:
+        raise ValueError(_first_problem(error)) from None
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    return terms
 
 
 class SlateLine(_Part):
-    """A list that was given; the columns of the store."""
+    """A list; the columns of the store."""
 
-    id: _SlateId
+    id: SlateId
     policy: _Name
     created: _Time
     deadline: _Time | None
     closed: bool
     k: Annotated[int, Field(ge=1, le=10_000)]
-    items: list[_Id]
+    items: list[Id]
     features: str
     propensities: list[_Propensity] | None
     #: Exports of earlier versions call it `spread`.
@@ -235,17 +202,17 @@ class SlateLine(_Part):
         dict[Annotated[str, StringConstraints(min_length=1, max_length=201)], _Report],
         Field(max_length=MAX_REPORTS + 1),
     ]
-    #: Both follow from `rewards`, and are computed from them.
+    #: Both are recomputed from `rewards`.
     earned: Annotated[FiniteFloat, Field(ge=0, le=10_000)]
     answered: bool
-    #: Lists of earlier exports have none of these
-    terms: Annotated[dict[str, Any], AfterValidator(TermsLine.checked)] = {}
+    #: Not in exports of earlier versions
+    terms: Annotated[dict[str, Any], AfterValidator(_check_terms)] = {}
     due: _Time | None = None
-    request: _Id | None = None
+    request: Id | None = None
 
     @model_validator(mode="after")
     def _keep_acknowledged(self) -> "SlateLine":
-        """Let a list of an earlier export still teach what was kept of it, as it would have."""
+        """Let pending feedback on a list of an earlier export be learnt, as it would have been."""
         _check_slate(self)
         if "terms" not in self.model_fields_set and has_pending_rewards(
             self.closed, self.rewards, self.taught
@@ -256,9 +223,9 @@ class SlateLine(_Part):
 
 
 class _FeedbackBody(_Part):
-    rewards: Annotated[dict[_Id, _Reward], Field(max_length=10_000)]
-    seen: Annotated[list[_Id], Field(max_length=100_000)] | None
-    event: _Id | None
+    rewards: Annotated[dict[Id, _Reward], Field(max_length=10_000)]
+    seen: Annotated[list[Id], Field(max_length=100_000)] | None
+    event: Id | None
     status: _Status
     taught: _Taught
 
@@ -268,27 +235,26 @@ class _CloseBody(_Part):
 
 
 class _WithdrawBody(_Part):
-    instead: _SlateId
+    instead: SlateId
 
 
-class _FeedbackLine(_Part):
-    kind: Literal["feedback"]
+class _Event(_Part):
     time: _Time
-    slate: _SlateId
+    slate: SlateId
+
+
+class _FeedbackLine(_Event):
+    kind: Literal["feedback"]
     body: _FeedbackBody
 
 
-class _CloseLine(_Part):
+class _CloseLine(_Event):
     kind: Literal["close"]
-    time: _Time
-    slate: _SlateId
     body: _CloseBody
 
 
-class _WithdrawLine(_Part):
+class _WithdrawLine(_Event):
     kind: Literal["withdraw"]
-    time: _Time
-    slate: _SlateId
     body: _WithdrawBody
 
 
@@ -301,7 +267,7 @@ EventLine: TypeAlias = Annotated[
 class _HistoryPart(_Part):
     lists: list[SlateLine]
     events: list[EventLine]
-    #: Whether the next line goes on with the history of this user
+    #: Whether the next line continues the history of this user
     more: bool = False
 
 
@@ -310,39 +276,38 @@ class HistoryLine(_HistoryPart):
 
     variegate: Literal[2]
     kind: Literal["history"]
-    user: _Id
+    user: Id
 
 
 class UserLine(_HistoryPart):
-    """A user: what was learnt and shown, and the history or its beginning."""
+    """A user: state, shown items, and the history or its beginning."""
 
     variegate: Literal[1, 2]
     kind: Literal["user"] = "user"
-    user: _Id
+    user: Id
     policy: _Name
     created: _Time
     changed: _Time
     slates: _Count
     state: StateLine | None
-    # JSON has no tuples.
-    shown: list[Annotated[tuple[_Id, _Second], Strict(False)]]
+    shown: list[_Shown]
 
 
 Line: TypeAlias = ExportLine | ItemLine | PriorLine | UserLine | HistoryLine
 
 
-_KINDS: Final[Mapping[str, TypeAdapter[Any]]] = {
-    "export": TypeAdapter(ExportLine),
-    "item": TypeAdapter(ItemLine),
-    "prior": TypeAdapter(PriorLine),
-    "user": TypeAdapter(UserLine),
-    "history": TypeAdapter(HistoryLine),
+_KINDS: Final[Mapping[str, type[Line]]] = {
+    "export": ExportLine,
+    "item": ItemLine,
+    "prior": PriorLine,
+    "user": UserLine,
+    "history": HistoryLine,
 }
 
 
 def parse_line(raw: bytes, max_cost: int = MAX_COST) -> Line:
-    """Return what a line holds, or raise DataError."""
-    plain = _parsed(raw, max_cost)
+    """Return the content of a line, or raise DataError."""
+    plain = _load_json(raw, max_cost)
     version = plain.get("variegate")
     if version not in (1, FORMAT) or isinstance(version, bool):
         raise DataError(f"`variegate` must be 1 or {FORMAT}, got {str(version)[:40]!r}")
@@ -350,21 +315,21 @@ def parse_line(raw: bytes, max_cost: int = MAX_COST) -> Line:
     if not isinstance(kind, str) or kind not in _KINDS:
         raise DataError(f"`kind` must be one of {', '.join(_KINDS)}, got {str(kind)[:40]!r}")
     try:
-        found: Line = _KINDS[kind].validate_python(plain)
+        return _KINDS[kind].model_validate(plain)
     except ValidationError as error:
         raise DataError(_first_problem(error)) from None
-    return found
 
 
 def _first_problem(error: ValidationError) -> str:
-    problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    place = ".".join(map(str, problem["loc"]))
-    return f"`{place[:80]}`: {problem['msg'].removeprefix('Value error, ')}"
+    problem = error.errors(include_url=False, include_context=False)[0]
+    place = f"`{'.'.join(map(str, problem['loc']))[:80]}`"
+    message = validation_message(place, problem)
+    return message if message.startswith(place) else f"{place}: {message}"
 
 
-def _parsed(raw: bytes, max_cost: int) -> dict[str, Any]:
-    # The text is there three times: as bytes, as text and as what it stands for. An object takes
-    # up to 100 bytes beyond its text, and stands behind one of these characters.
+def _load_json(raw: bytes, max_cost: int) -> dict[str, Any]:
+    # The text is in memory three times: as bytes, as text and as values. Each value follows one of
+    # these characters and takes up to 100 bytes beyond its text.
     cost = 3 * len(raw) + 100 * sum(map(raw.count, (b"[", b"{", b",", b":")))
     if cost > max_cost:
         raise DataError(
@@ -373,7 +338,7 @@ def _parsed(raw: bytes, max_cost: int) -> dict[str, Any]:
     try:
         plain = json.loads(raw, parse_constant=_refuse)
     except (ValueError, RecursionError):
-        raise DataError("must be a line of JSON as an export has it") from None
+        raise DataError("must be a line of JSON as in an export") from None
     if not isinstance(plain, dict):
         raise DataError(f"must be an object, got {type(plain).__name__}")
     return plain
@@ -383,8 +348,8 @@ def _refuse(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def decoded(name: str, text: str) -> bytes:
-    """Return the bytes of base64, or raise DataError."""
+def decode_base64(name: str, text: str) -> bytes:
+    """Return decoded bytes, or raise DataError."""
     try:
         return b64decode(text, validate=True)
     except ValueError:
@@ -410,7 +375,7 @@ def _check_slate(line: SlateLine) -> None:
 
 
 class RawLine(NamedTuple):
-    """A line that is not empty: its number from 1, its bytes, and where they begin and end."""
+    """A line that is not empty: its number from 1, its bytes, and their offsets in the file."""
 
     number: int
     raw: bytes
@@ -419,7 +384,7 @@ class RawLine(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """The lines of one user, or one line of another kind: where they begin and end."""
+    """The lines of one user, or one line of another kind: the first number and their offsets."""
 
     name: str
     number: int
@@ -434,9 +399,9 @@ class ImportFile:
     Parameters
     ----------
     place
-        What a message has before a line's number.
+        The text before a line's number in messages.
     max_cost
-        Bytes that one parsed line may take, about.
+        Approximate bytes of memory for one parsed line, at most.
     """
 
     path: str
@@ -444,7 +409,7 @@ class ImportFile:
     max_cost: int = MAX_COST
 
     def raw_lines(self, entry: Entry | None = None) -> Iterator[RawLine]:
-        """Give the lines of an entry, or all lines."""
+        """Yield the lines of an entry, or all lines."""
         number, start = (entry.number, entry.start) if entry else (1, 0)
         longest = self.max_cost // 3
         try:
@@ -463,15 +428,15 @@ class ImportFile:
             raise DataError(f"{self.path}: cannot be read: {error.strerror}") from None
 
     def lines(self, entry: Entry) -> Iterator[tuple[int, Line]]:
-        """Give the lines of an entry, parsed, with their numbers."""
+        """Yield the parsed lines of an entry, with their numbers."""
         for number, raw, _start, _end in self.raw_lines(entry):
-            with self.located(number):
+            with self.at_line(number):
                 line = parse_line(raw, self.max_cost)
             yield number, line
 
     @contextmanager
-    def located(self, number: int) -> Iterator[None]:
-        """Let an error that is raised inside say which line it is about."""
+    def at_line(self, number: int) -> Iterator[None]:
+        """Add the line's number to errors that are raised inside."""
         try:
             yield
         except ConflictError as error:

@@ -1,10 +1,10 @@
-"""Lines of an export into a store: users, each whole or not at all, items and priors.
+"""Import lines of an export: users, each in one transaction, items and priors.
 
-Taken in again, a line changes nothing, so an import that stopped midway is finished by sending
+Importing a line again changes nothing, so an import that stopped midway is completed by sending
 it again.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -25,7 +25,7 @@ from variegate.engine.export_schema import (
     SlateLine,
     StateLine,
     UserLine,
-    decoded,
+    decode_base64,
 )
 from variegate.engine.items import check_new_id, lock_catalogue, new_snapshot, validate_item
 from variegate.engine.queue import CommandResult
@@ -47,22 +47,20 @@ from variegate.store import (
     UserRow,
 )
 
-#: By how much a score may be above the features: it is a sum of them, weighted
-_LARGEST_SCORE: Final = 1e9
-#: A user's lines with their numbers, parsed one at a time
-UserLines = Iterable[tuple[int, Line]]
+#: The largest ratio of a score to the features: it is their weighted sum.
+_MAX_SCORE: Final = 1e9
 
 
-class Target:
-    """Turns lines into the rows of a store over one catalogue.
+class LineConverter:
+    """Converts lines to the rows of a store over one catalogue.
 
     Parameters
     ----------
     coming
-        Ids of items that the same import adds: they have no rows yet, and 0 stands for them.
+        Ids of items that the same import adds: they have no rows yet, and 0 is used.
     keeps_revisions
-        Whether revisions of items mean the same here as where lists were given. Otherwise lists
-        are without one: nobody knows any more what they were chosen from.
+        Whether revisions of items mean the same here as in the export. Otherwise lists are stored
+        without one: the items that they were chosen from are not known.
     """
 
     def __init__(
@@ -78,7 +76,7 @@ class Target:
         # A list has the features of items, and sums of distances.
         self._largest = max(1e6, float(np.abs(catalogue.features).max(initial=0.0)))
 
-    def user(self, line: UserLine) -> UserRow:
+    def user_row(self, line: UserLine) -> UserRow:
         """Return the row of a user."""
         items = [item for item, _second in line.shown]
         if len(set(items)) != len(items):
@@ -88,7 +86,7 @@ class Target:
         return UserRow(
             id=line.user,
             policy=line.policy,
-            state=None if line.state is None else _state_of(line.state).to_bytes(),
+            state=None if line.state is None else _parse_state(line.state).to_bytes(),
             shown=SeenItems.from_entries(shown).to_bytes(),
             slates=line.slates,
             version=0,
@@ -96,52 +94,58 @@ class Target:
             changed=line.changed,
         )
 
-    def slate(self, line: SlateLine, user: str) -> SlateRow:
-        """Return the row of a list, with its items in the rows that they have here."""
-        told = [reward for reward in line.rewards if reward is not None]
+    def slate_row(self, line: SlateLine, user: str) -> SlateRow:
+        """Return the row of a list, with its items by the rows that they have here."""
+        rewards = [reward for reward in line.rewards if reward is not None]
         row = SlateRow(
             **{
                 **line.model_dump(),
                 "user_id": user,
                 "items": tuple(line.items),
-                "features": decoded("features", line.features),
+                "features": decode_base64("features", line.features),
                 "diversity": self._diversity(line),
-                "terms": self.kept_terms(line.terms),
-                "earned": sum(told, 0.0),
-                "answered": bool(told),
+                "terms": self.stored_terms(line.terms),
+                "earned": sum(rewards, 0.0),
+                "answered": bool(rewards),
             }
         )
         slate = unpack_slate(row)
         shapes = slate.relevance.shape, slate.diversity.shape
-        parts = slate.relevance, slate.diversity, slate.coverage, slate.scores / _LARGEST_SCORE
+        parts = slate.relevance, slate.diversity, slate.coverage, slate.scores / _MAX_SCORE
         fits = shapes == ((line.k, self.catalogue.d), (line.k, self.catalogue.m))
         if not fits or not all((np.abs(part) <= self._largest).all() for part in parts):
             raise DataError(
                 f"`features` of list {line.id!r} must be those of {self.catalogue}, none above "
                 f"{self._largest:g}"
             )
-        terms = Terms.from_dict(line.terms)
-        for name in ("candidates", "exclude"):
-            self._rows(f"terms.{name}", getattr(terms, name) or ())
-        self._rows("terms.displaced", [item for item, _second in terms.displaced])
-        if terms.dial is not None:
-            self._check_dial(terms.dial)
+        self._check_terms(Terms.from_dict(line.terms))
         items = np.array(self._rows("items", line.items), dtype=np.intp)
         return row._replace(features=pack_slate(replace(slate, items=items)))
 
-    def _check_dial(self, dial: Dial) -> None:
+    def stored_terms(self, terms: dict[str, Any]) -> dict[str, Any]:
+        """Return the terms of a list as they are stored here."""
+        if self.keeps_revisions:
+            return terms
+        return {name: value for name, value in terms.items() if name != "revision"}
+
+    def as_imported(self, row: SlateRow | None) -> SlateRow | None:
+        """Return a stored list with features and terms as an import would store them."""
+        return row and row._replace(
+            features=pack_slate(unpack_slate(row)), terms=self.stored_terms(row.terms)
+        )
+
+    def _check_terms(self, terms: Terms) -> None:
+        for name in ("candidates", "exclude"):
+            self._rows(f"terms.{name}", getattr(terms, name) or ())
+        self._rows("terms.displaced", [item for item, _second in terms.displaced])
+        dial = terms.dial or Dial()
         for bound in (dial.floor, dial.ceiling):
             unknown = set(bound if isinstance(bound, Mapping) else ()) - set(self._distances)
             if unknown:
                 raise DataError(
-                    f"`terms.dial` must be of {self._distances}, got {sorted(unknown)[0]!r:.40}"
+                    f"`terms.dial` must name distances among {self._distances}, "
+                    f"got {sorted(unknown)[0]!r:.40}"
                 )
-
-    def kept_terms(self, terms: dict[str, Any]) -> dict[str, Any]:
-        """Return what a list was given under as it is kept here."""
-        if self.keeps_revisions:
-            return terms
-        return {name: value for name, value in terms.items() if name != "revision"}
 
     def _diversity(self, line: SlateLine) -> dict[str, float]:
         wanted = self._distances if line.k > 1 else []
@@ -161,80 +165,32 @@ class Target:
         return [0 if item in self._coming else next(rows) for item in items]
 
 
-def _state_of(line: StateLine) -> State:
-    arrays = {name: _array(name, array) for name, array in line.arrays.items()}
+def _parse_state(line: StateLine) -> State:
+    arrays = {name: _parse_array(name, array) for name, array in line.arrays.items()}
     state = State(line.policy, arrays, line.version)
     state.check()
     return state
 
 
-def _array(name: str, given: ArrayLine | list[Any]) -> Any:
+def _parse_array(name: str, given: ArrayLine | list[Any]) -> Any:
     try:
         if isinstance(given, list):
-            array = np.array(given, dtype=np.float64)
-        else:
-            raw = decoded(f"state.arrays.{name}", given.data)
-            array = np.frombuffer(raw, "<f8").reshape(given.shape).astype(np.float64)
+            return np.array(given, dtype=np.float64)
+        raw = decode_base64(f"state.arrays.{name}", given.data)
+        return np.frombuffer(raw, "<f8").reshape(given.shape).astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise DataError(f"`state.arrays.{name}` must be an array of numbers") from None
-    return array
 
 
-def _parts(lines: UserLines, first: UserLine) -> Iterator[tuple[int, UserLine | HistoryLine]]:
-    """Give the lines of a user, of which the first was parsed already."""
-    for number, line in lines:
-        if isinstance(line, HistoryLine):
-            yield number, line
-        else:
-            yield number, first
-
-
-def _events(line: UserLine | HistoryLine, user: str) -> list[EventRow]:
+def _event_rows(line: UserLine | HistoryLine, user: str) -> list[EventRow]:
     return [
         EventRow(None, one.time, user, one.slate, one.kind, one.body.model_dump())
         for one in line.events
     ]
 
 
-def is_same_user(
-    reader: Reader, target: Target, experiment: Experiment, kept: UserRow, lines: UserLines
-) -> bool:
-    """Return whether a user is in the store exactly as lines have them."""
-    lists, events = iter_slates(reader, kept.id), iter_events(reader, kept.id)
-    first: UserLine | None = None
-    seen = _Seen()
-    for _number, line in lines:
-        if not isinstance(line, (UserLine, HistoryLine)):
-            return False
-        first = line if isinstance(line, UserLine) else first
-        slates = [target.slate(one, kept.id) for one in line.lists]
-        if any(_normal(target, next(lists, None)) != row for row in slates):
-            return False
-        told = _events(line, kept.id)
-        if any(_unnumbered(next(events, None)) != event for event in told):
-            return False
-        seen.add(line, slates, told)
-    if first is None or next(lists, None) is not None or next(events, None) is not None:
-        return False
-    user = target.user(first)._replace(version=kept.version)
-    # A state that was learnt again from the events, which are the same, is another.
-    is_other = seen.must_relearn(experiment, target.catalogue, user)
-    return (user._replace(state=kept.state) if is_other else user) == kept
-
-
-def _normal(target: Target, row: SlateRow | None) -> SlateRow | None:
-    """Return a list with its features and its terms as they would be imported."""
-    return row and row._replace(
-        features=pack_slate(unpack_slate(row)), terms=target.kept_terms(row.terms)
-    )
-
-
-def _unnumbered(event: EventRow | None) -> EventRow | None:
-    return event and event._replace(seq=None)
-
-
-class _Seen:
-    """What the lines of one user tell about whether their state can be kept."""
+class _StateValidity:
+    """Whether the imported state of a user is valid here, by the lines of their history."""
 
     def __init__(self) -> None:
         self._has_moved = self._has_taught = False
@@ -242,17 +198,17 @@ class _Seen:
     def add(
         self, line: UserLine | HistoryLine, slates: Sequence[SlateRow], events: Sequence[EventRow]
     ) -> None:
-        """Take in the lists and events of a line."""
+        """Add the lists and events of a line."""
         self._has_moved = self._has_moved or any(
-            decoded("features", old.features) != new.features
+            decode_base64("features", old.features) != new.features
             for old, new in zip(line.lists, slates, strict=True)
         )
         self._has_taught = self._has_taught or any(event.body.get("taught") for event in events)
 
     def must_relearn(self, experiment: Experiment, catalogue: Catalogue, user: UserRow) -> bool:
-        """Return whether the state must be learnt from the events: it is not one for this store.
+        """Return whether the state must be relearnt from the events.
 
-        What was learnt may be kept by rows, and the items may have others here.
+        A state may be stored by rows, and the items may have other rows here.
         """
         if user.policy not in experiment.specs:
             return False
@@ -263,14 +219,54 @@ class _Seen:
         return self._has_moved or (user.state is None and self._has_taught)
 
 
+def is_same_user(
+    reader: Reader,
+    converter: LineConverter,
+    experiment: Experiment,
+    stored: UserRow,
+    lines: Iterable[tuple[int, Line]],
+) -> bool:
+    """Return whether a user is in the store exactly as in numbered lines."""
+    slates, events = iter_slates(reader, stored.id), iter_events(reader, stored.id)
+    first: UserLine | None = None
+    validity = _StateValidity()
+    for _number, line in lines:
+        if not isinstance(line, (UserLine, HistoryLine)):
+            return False
+        first = line if isinstance(line, UserLine) else first
+        new_slates = [converter.slate_row(one, stored.id) for one in line.lists]
+        if any(converter.as_imported(next(slates, None)) != row for row in new_slates):
+            return False
+        new_events = _event_rows(line, stored.id)
+        if any(_without_number(next(events, None)) != event for event in new_events):
+            return False
+        validity.add(line, new_slates, new_events)
+    if first is None or next(slates, None) is not None or next(events, None) is not None:
+        return False
+    user = converter.user_row(first)._replace(version=stored.version)
+    # A state that was relearnt from the events, which are the same, is another.
+    if validity.must_relearn(experiment, converter.catalogue, user):
+        user = user._replace(state=stored.state)
+    return user == stored
+
+
+def _without_number(event: EventRow | None) -> EventRow | None:
+    return event and event._replace(seq=None)
+
+
+def user_conflict(user: str) -> ConflictError:
+    """Return the error for a user that is in the store with other content."""
+    return ConflictError(f"user {user!r} exists with other content: ask to replace them")
+
+
 @dataclass(frozen=True, slots=True)
 class ImportUsers:
-    """Take in the users of a few entries of a file, all of them or none.
+    """Import the users of some entries of a file, all of them or none.
 
     Parameters
     ----------
     replace
-        Whether a user that is there with other content is replaced; else that is a ConflictError.
+        Whether to replace a user that exists with other content; else that is a ConflictError.
     """
 
     file: ImportFile
@@ -281,98 +277,85 @@ class ImportUsers:
     long: ClassVar[bool] = True
 
     def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
-        """Keep them."""
-        entries = {entry.name: entry for entry in self.entries}
-        target = self._target(batch, executor)
-        firsts = {name: self._first(entry) for name, entry in entries.items()}
-        rows = {name: self._row(target, entries[name], line) for name, line in firsts.items()}
-        # New users first, as every batch does: two that wait for each other would stand still.
+        """Store them."""
+        experiment, converter = executor.experiment, self._converter(batch, executor)
+        rows = {entry.name: self._user_row(converter, entry) for entry in self.entries}
+        # New users first, as in every batch: else two batches could wait for each other.
         new = rows.keys() - batch.existing_users(rows)
         batch.ensure_users([rows[name] for name in new])
         locked = batch.lock_users(rows)
-        # Once users are locked nobody can give them an item that came a moment ago.
-        target = self._target(batch, executor)
+        # With users locked, no other transaction can show them an item that is not known here.
+        converter = self._converter(batch, executor)
         changed = 0
-        for name in sorted(rows):
-            is_new = name in new and locked.get(name) == rows[name]
-            kept = None if is_new else locked.get(name)
-            lines = partial(self.file.lines, entries[name])
-            if kept is not None:
-                with self.file.located(entries[name].number):
-                    if is_same_user(batch, target, executor.experiment, kept, lines()):
+        for entry in sorted(self.entries):
+            row, stored = rows[entry.name], locked.get(entry.name)
+            if stored is not None and not (entry.name in new and stored == row):
+                with self.file.at_line(entry.number):
+                    lines = self.file.lines(entry)
+                    if is_same_user(batch, converter, experiment, stored, lines):
                         continue
-                    self._make_room(batch, rows[name])
-            self._take(
-                batch, target, executor.experiment, rows[name], _parts(lines(), firsts[name])
-            )
+                    self._replace_user(batch, row)
+            self._add_history(batch, converter, experiment, row, entry)
             changed += 1
-        # A policy that is remembered of somebody who was replaced has another state: not found.
+        # A cached policy of a user who was replaced has another state: it is not used.
         return CommandResult({"users": len(rows), "changed": changed})
 
-    def _target(self, batch: Batch, executor: Any) -> Target:
+    def _converter(self, batch: Batch, executor: Any) -> LineConverter:
         catalogue = executor.live.as_of(batch).catalogue
-        return Target(catalogue, keeps_revisions=self.keeps_revisions)
+        return LineConverter(catalogue, keeps_revisions=self.keeps_revisions)
 
-    def _first(self, entry: Entry) -> UserLine:
+    def _user_row(self, converter: LineConverter, entry: Entry) -> UserRow:
         for number, line in self.file.lines(entry):
-            if isinstance(line, UserLine):
-                return line
-            with self.file.located(number):
-                raise DataError("must be a user: the file was changed meanwhile")
-        raise DataError(f"{self.file.path}: was cut off meanwhile")
+            with self.file.at_line(number):
+                if isinstance(line, UserLine):
+                    return converter.user_row(line)
+                raise DataError("must be a user: the file was changed during the import")
+        raise DataError(f"{self.file.path}: was cut off during the import")
 
-    def _row(self, target: Target, entry: Entry, line: UserLine) -> UserRow:
-        with self.file.located(entry.number):
-            return target.user(line)
-
-    def _make_room(self, batch: Batch, row: UserRow) -> None:
+    def _replace_user(self, batch: Batch, row: UserRow) -> None:
         if not self.replace:
-            raise different_user(row.id)
+            raise user_conflict(row.id)
         batch.forget_user(row.id)
         batch.ensure_users([row])
 
-    def _take(
+    def _add_history(
         self,
         batch: Batch,
-        target: Target,
+        converter: LineConverter,
         experiment: Experiment,
         user: UserRow,
-        lines: Iterator[tuple[int, UserLine | HistoryLine]],
+        entry: Entry,
     ) -> None:
-        seen = _Seen()
-        for number, line in lines:
-            with self.file.located(number):
-                slates = [target.slate(one, user.id) for one in line.lists]
-                events = _events(line, user.id)
+        validity = _StateValidity()
+        for number, line in self.file.lines(entry):
+            with self.file.at_line(number):
+                if not isinstance(line, (UserLine, HistoryLine)):
+                    raise DataError("must be a user: the file was changed during the import")
+                slates = [converter.slate_row(one, user.id) for one in line.lists]
+                events = _event_rows(line, user.id)
                 taken = sorted(batch.slate_owners([row.id for row in slates]))
                 if taken:
-                    raise ConflictError(f"list {taken[0]!r} is here already, of another user")
+                    raise ConflictError(f"list {taken[0]!r} exists, of another user")
             batch.add_slates(slates)
             batch.add_events(events)
-            seen.add(line, slates, events)
-        if seen.must_relearn(experiment, target.catalogue, user):
-            policy = replay_user(
-                batch, user.id, experiment.new_policy(user.policy, target.catalogue)
-            )
-            batch.save_users([user._replace(state=policy.state().to_bytes())])
-
-
-def different_user(user: str) -> ConflictError:
-    """Return the error for a user that is there with other content."""
-    return ConflictError(f"user {user!r} is here already with other content: ask to replace them")
+            validity.add(line, slates, events)
+        if validity.must_relearn(experiment, converter.catalogue, user):
+            policy = experiment.new_policy(user.policy, converter.catalogue)
+            state = replay_user(batch, user.id, policy).state()
+            batch.save_users([user._replace(state=state.to_bytes())])
 
 
 @dataclass(frozen=True, slots=True)
 class ImportItems:
-    """Take in the items and priors of a few entries of a file, all of them or none.
+    """Import the items and priors of some entries of a file, all of them or none.
 
     Parameters
     ----------
     replace
-        Whether an item or a prior that is there and differs is replaced; else that is a
+        Whether to replace an item or a prior that exists and differs; else that is a
         ConflictError.
     restores
-        The last revision and the first that is kept, to restore items with all of their changes
+        The last revision and the first that is stored, to restore items with all of their changes
         into a store that has none; None to add and change items, each by its last line.
     """
 
@@ -384,18 +367,18 @@ class ImportItems:
     long: ClassVar[bool] = True
 
     def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
-        """Keep them, once every policy has given a list with them."""
-        snapshot, kept = lock_catalogue(batch, executor)
+        """Store them, if every policy can make a list with them."""
+        snapshot, stored = lock_catalogue(batch, executor)
         lines = [line for entry in self.entries for line in self.file.lines(entry)]
         items = [(number, line) for number, line in lines if isinstance(line, ItemLine)]
         if self.restores is None:
-            self._merge(batch, snapshot, kept, items)
+            self._merge(batch, snapshot, stored, items)
         elif items:
-            self._restore(batch, snapshot.catalogue, kept, items)
+            self._restore(batch, snapshot.catalogue, stored, items)
         for number, line in lines:
             if isinstance(line, PriorLine):
-                with self.file.located(number):
-                    self._take_prior(batch, snapshot.catalogue, line)
+                with self.file.at_line(number):
+                    self._import_prior(batch, snapshot.catalogue, line)
         if self.restores is not None and int(batch.meta(ITEMS_REVISION) or 0) < self.restores[0]:
             batch.set_meta(ITEMS_REVISION, str(self.restores[0]))
         later = partial(executor.live.install, new_snapshot(batch, executor))
@@ -405,14 +388,14 @@ class ImportItems:
         self,
         batch: Batch,
         catalogue: Catalogue,
-        kept: Mapping[str, ItemRow],
+        stored: Mapping[str, ItemRow],
         lines: Sequence[tuple[int, ItemLine]],
     ) -> None:
-        if kept:
+        if stored:
             raise ConflictError("items were added or changed meanwhile: send the import again")
         changes = []
         for number, line in lines:
-            with self.file.located(number):
+            with self.file.at_line(number):
                 row = item_row(catalogue, line, line.row)
                 changes.append(ItemChange(line.revision, row, line.time))
         _last, first = self.restores or (0, 0)
@@ -422,33 +405,33 @@ class ImportItems:
         self,
         batch: Batch,
         snapshot: CatalogueSnapshot,
-        kept: Mapping[str, ItemRow],
+        stored: Mapping[str, ItemRow],
         lines: Sequence[tuple[int, ItemLine]],
     ) -> None:
         size = len(snapshot.catalogue)
         for number, line in lines:
             row = snapshot.row_of(line.id)
-            known = kept.get(line.id)
-            with self.file.located(number):
+            known = stored.get(line.id)
+            with self.file.at_line(number):
                 new = item_row(snapshot.catalogue, line, size if row is None else row)
                 if known is not None and (known.retired, known.data) == (new.retired, new.data):
                     continue
                 if known is not None and not self.replace:
-                    raise ConflictError(f"item {line.id!r} is here already with other data")
+                    raise ConflictError(f"item {line.id!r} exists with other data")
             if known is not None:
                 batch.update_items([new])
             else:
                 batch.add_items([new])
                 size += row is None
 
-    def _take_prior(self, batch: Batch, catalogue: Catalogue, line: PriorLine) -> None:
-        data = prior_data(catalogue, line)
+    def _import_prior(self, batch: Batch, catalogue: Catalogue, line: PriorLine) -> None:
+        data = prior_bytes(catalogue, line)
         known = batch.priors().get(line.policy, PriorRow(line.policy))
         new = known._replace(data=data, users=line.users, fitted=line.fitted)
         if new == known:
             return
         if known.data is not None and not self.replace:
-            raise ConflictError(f"policy {line.policy!r} has another fitted prior already")
+            raise ConflictError(f"policy {line.policy!r} has another fitted prior")
         batch.save_prior(new)
 
 
@@ -456,7 +439,7 @@ def item_row(catalogue: Catalogue, line: ItemLine, row: int) -> ItemRow:
     """Return the row of an item, or raise InputError or DataError."""
     if line.data is None:
         if row >= len(catalogue):
-            raise DataError(f"`data` must be there for {line.id!r}, which is a new item")
+            raise DataError(f"`data` must be given for {line.id!r}, which is a new item")
         return ItemRow(row, line.id, line.retired, None)
     if row >= len(catalogue):
         check_new_id(line.id)
@@ -464,8 +447,8 @@ def item_row(catalogue: Catalogue, line: ItemLine, row: int) -> ItemRow:
     return ItemRow(row, line.id, line.retired, data)
 
 
-def prior_data(catalogue: Catalogue, line: PriorLine) -> bytes:
+def prior_bytes(catalogue: Catalogue, line: PriorLine) -> bytes:
     """Return the bytes of a prior, or raise InputError or DataError."""
-    data = decoded("data", line.data)
+    data = decode_base64("data", line.data)
     Prior.from_bytes(data, where="`data`").check(catalogue)
     return data

@@ -23,7 +23,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from variegate.engine.codecs import format_value
+from variegate.engine.codecs import format_value, validation_message
 from variegate.engine.experiment import check_propensities_known, check_spec
 from variegate.engine.terms import Rules
 from variegate.errors import DataError, InputError
@@ -365,16 +365,12 @@ def _check_mode(path: str, mode: int, store: str) -> None:
 
 def _describe(error: ErrorDetails) -> tuple[str, str]:
     """Return the setting that an error is about, and a message."""
-    message = error["msg"].removeprefix("Value error, ")
-    if error["type"] == "value_error":
-        named = re.match(r"`(\w+)", message)
-        return named[1] if named else "", message
-    setting = str(error["loc"][0])
-    if error["type"] == "extra_forbidden":
-        return setting, f"`{setting}` is not a setting"
     place = ".".join(map(str, error["loc"]))
-    must = re.sub(r"^\w+ should ", "must ", message.partition(", unable to")[0])
-    return setting, f"`{place}` {must}, got {format_value(error['input'])}"
+    message = validation_message(f"`{place}`", error)
+    if error["type"] == "extra_forbidden":
+        message = f"`{place}` is not a setting"
+    named = re.match(r"`(\w+)", message)
+    return named[1] if named else "", message
 
 
 def settings_as_toml(settings: Settings) -> str:
