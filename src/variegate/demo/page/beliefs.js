@@ -1,6 +1,7 @@
-/** Weights with their intervals as bars with whiskers, which move to where they are learnt to be. */
+/** How varied you want it: the learnt weight of each distance, and the least that it counts for. */
 
-import { el, readable, setVars, signed } from "./dom.js";
+import { el, fixed, readable, setVars, signed } from "./dom.js";
+import { distanceColour } from "./explanation.js";
 
 /**
  * Make a chart of beliefs in `host`; return what draws them anew.
@@ -71,4 +72,33 @@ function move(row, { weight, low, high }, place, reach) {
   });
   row.children[2].textContent = signed(weight);
   row.children[3].textContent = `, between ${signed(low)} and ${signed(high)}${isSure ? "" : ", not sure yet"}`;
+}
+
+/** Make the panel; return what draws it from what was learnt. */
+export function likesPanel(host) {
+  const draw = beliefBars(host, {
+    most: 10,
+    empty: "Nothing yet. Pick what you like and ask for the next ten: what it makes of your picks "
+      + "appears here. The thin lines say how unsure it is.",
+  });
+  return (learnt) => draw(learnt?.words.likes, learnt?.relevance);
+}
+
+/** Make the panel; return what draws it from what was learnt. */
+export function varietyPanel(host) {
+  let names = [];
+  const draw = beliefBars(host, {
+    most: 6,
+    colourOf: (name) => distanceColour(names.indexOf(name)),
+    empty: "Nothing yet. It watches whether you pick things that differ from those above them, "
+      + "or more of the same.",
+  });
+  const floor = el("p", { class: "belief-floor", hidden: true });
+  host.append(floor);
+  return (learnt) => {
+    names = learnt?.diversity.map(({ name }) => name) ?? [];
+    draw(learnt?.words.variety, learnt?.diversity);
+    floor.hidden = !(learnt?.floor > 0);
+    floor.textContent = `In lists each counts for at least ${fixed(learnt?.floor ?? 0)}, whatever was learnt.`;
+  };
 }

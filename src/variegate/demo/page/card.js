@@ -1,9 +1,9 @@
 /** One item of a list: its poster, what it is, the pick, and why it is there. */
 
 import { el, shape } from "./dom.js";
+import { openWhy, whyBar } from "./explanation.js";
 import { facts } from "./items.js";
 import { poster } from "./poster.js";
-import { whyBar, openWhy } from "./why.js";
 
 const MOST_LABELS = 3;
 

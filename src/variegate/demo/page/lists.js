@@ -2,7 +2,7 @@
 
 import { Away, Refusal, connection, get, part } from "./api.js";
 import { choice, el, note } from "./dom.js";
-import { now } from "./sitting.js";
+import { now } from "./session.js";
 
 const MOST_LISTS = 60;
 let policies = null;

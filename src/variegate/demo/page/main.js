@@ -1,13 +1,13 @@
 /** The page: which view is shown, whether the service is there, and the colours. */
 
 import { connection } from "./api.js";
-import * as beside from "./beside.js";
+import * as beside from "./counterfactual.js";
 import { byId } from "./dom.js";
 import * as map from "./map.js";
 import * as operator from "./operator.js";
 import { waiting } from "./outbox.js";
 import { start as startTry } from "./try.js";
-import * as watch from "./watch.js";
+import * as watch from "./simulation.js";
 
 // All are here from the start, so that a view opens even while the service is away.
 const VIEWS = {

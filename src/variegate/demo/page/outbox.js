@@ -6,8 +6,8 @@
  * one that comes a second time because its acknowledgement was lost.
  */
 
-import { Away, Refusal, connection, part, post } from "./api.js";
-import { keep, kept, newId } from "./keep.js";
+import { Away, connection, part, post, Refusal } from "./api.js";
+import { keep, kept, newId } from "./session.js";
 
 const LONGEST_WAIT = 30_000;
 /** Answers that may be others a little later. */

@@ -7,7 +7,126 @@
 
 import { shape } from "./dom.js";
 import { facts } from "./items.js";
-import { MOTIFS } from "./motifs.js";
+
+const WIDTH = 160;
+const HEIGHT = 100;
+const between = (draw, low, high) => low + draw() * (high - low);
+const oneOf = (draw, choices) => choices[Math.floor(draw() * choices.length)];
+const times = (count, make) => Array.from({ length: count }, (_, index) => make(index));
+
+function hills(draw, [, far, near, light]) {
+  const sun = { cx: between(draw, 35, 125), cy: between(draw, 24, 44), r: between(draw, 11, 20) };
+  const ridge = (top, fill) => {
+    const [a, b] = [between(draw, -22, 22), between(draw, -22, 22)];
+    const curve = `M0 ${top} C45 ${top + a} 90 ${top - a} 115 ${top + b / 2} S150 ${top - b} 160 ${top}`;
+    return shape("path", { d: `${curve} V100 H0 Z`, fill });
+  };
+  return [shape("circle", { ...sun, fill: light }), ridge(58, far), ridge(76, near)];
+}
+
+function arches(draw, [, far, near, light], labels) {
+  const cx = oneOf(draw, [40, 80, 120]);
+  const tones = [far, light, near, far, light];
+  return times(3 + Math.min(labels, 2), (index) =>
+    shape("circle", { cx, cy: HEIGHT, r: 84 - 17 * index, fill: tones[index] }),
+  );
+}
+
+function tiles(draw, [, far, near, light]) {
+  const side = 40;
+  const corners = [[0, 0], [1, 0], [1, 1], [0, 1]];
+  return times(12, (index) => {
+    const [x, y] = [side * (index % 4), side * Math.floor(index / 4) - 10];
+    const [right, down] = oneOf(draw, corners);
+    const [cx, cy] = [x + side * right, y + side * down];
+    const [dx, dy] = [side * (1 - 2 * right), side * (1 - 2 * down)];
+    const sweep = right === down ? 1 : 0;
+    const d = `M${cx} ${cy} h${dx} A${side} ${side} 0 0 ${sweep} ${cx} ${cy + dy} Z`;
+    return shape("path", { d, fill: oneOf(draw, [far, near, light, far]) });
+  });
+}
+
+function bands(draw, [, far, near, light]) {
+  const lean = oneOf(draw, [-40, 40]);
+  let x = between(draw, -30, 10);
+  return times(6, (index) => {
+    const width = between(draw, 8, 30);
+    const d = `M${x} 0 h${width} l${lean} 100 h${-width} Z`;
+    x += width + between(draw, 4, 14);
+    return shape("path", { d, fill: [far, light, near][index % 3] });
+  });
+}
+
+function orbits(draw, [, far, near, light]) {
+  const [cx, cy] = [between(draw, 50, 110), between(draw, 40, 60)];
+  const rings = times(4, (index) => {
+    const r = 20 + 17 * index;
+    const turn = 6.28 * draw();
+    const moon = { cx: cx + r * Math.cos(turn), cy: cy + r * Math.sin(turn), r: between(draw, 3, 6.5) };
+    return [
+      shape("circle", { cx, cy, r, fill: "none", stroke: far, "stroke-width": 1.6 }),
+      shape("circle", { ...moon, fill: index % 2 ? light : near }),
+    ];
+  });
+  return [rings.flat(), shape("circle", { cx, cy, r: 10, fill: light })];
+}
+
+function leaves(draw, [, far, near, light], labels) {
+  const leaf = (x, turn, length, fill) => {
+    const [side, bend] = [length / 3, length / 1.3];
+    const d = `M0 0 C${side} ${-side} ${side} ${-bend} 0 ${-length} C${-side} ${-bend} ${-side} ${-side} 0 0`;
+    return shape("path", { d, transform: `translate(${x} 104) rotate(${turn})`, fill });
+  };
+  const middle = between(draw, 60, 100);
+  return times(5 + Math.min(labels, 3), (index, half = (4 + Math.min(labels, 3)) / 2) =>
+    leaf(middle + 5 * (index - half), 24 * (index - half), between(draw, 62, 98), [far, near, light][index % 3]),
+  );
+}
+
+function columns(draw, [, far, near, light]) {
+  return times(7, (index) => {
+    const height = between(draw, 22, 88);
+    const d = `M${11 + 20 * index} 100 v${-height} a9 9 0 0 1 18 0 V100 Z`;
+    return shape("path", { d, fill: oneOf(draw, [far, near, light, far]) });
+  });
+}
+
+function waves(draw, [, far, near, light]) {
+  const swing = between(draw, 6, 15);
+  return times(6, (index) => {
+    const y = 12 + 16 * index;
+    const d = `M-10 ${y} q22.5 ${-swing} 45 0 t45 0 t45 0 t45 0`;
+    const stroke = [light, far, near][index % 3];
+    return shape("path", { d, fill: "none", stroke, "stroke-width": between(draw, 3, 9) });
+  });
+}
+
+function circles(draw, [, far, near, light]) {
+  return times(3, (index) =>
+    shape("circle", {
+      cx: 40 + 40 * index + between(draw, -14, 14),
+      cy: HEIGHT / 2 + between(draw, -16, 16),
+      r: between(draw, 22, 40),
+      fill: [far, near, light][index],
+      "fill-opacity": 0.88,
+    }),
+  );
+}
+
+function horizon(draw, [, far, near, light]) {
+  const cx = between(draw, 50, 110);
+  const r = between(draw, 26, 36);
+  const lines = times(5, (index) =>
+    shape("rect", { y: 63 + 8 * index, width: WIDTH, height: 1.5 + index, fill: index % 2 ? light : far }),
+  );
+  return [
+    shape("circle", { cx, cy: 58, r, fill: light }),
+    shape("rect", { y: 58, width: WIDTH, height: 42, fill: near }),
+    lines,
+  ];
+}
+
+export const MOTIFS = [hills, arches, tiles, bands, orbits, leaves, columns, waves, circles, horizon];
 
 /** Ground, far, near, light: four tones that sit well together. */
 const PALETTES = [

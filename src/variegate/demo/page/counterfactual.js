@@ -1,11 +1,11 @@
 /** Side by side: one of the person's lists, and what another policy would have shown instead. */
 
 import { choice, counted, el, fixed, readable } from "./dom.js";
+import { distanceColour } from "./explanation.js";
 import { attributesOf, facts, remember } from "./items.js";
 import { allPolicies, attempt, besideList, listChoice, noLists, pastLists, policyOptions } from "./lists.js";
 import { poster } from "./poster.js";
-import { now } from "./sitting.js";
-import { distanceColour } from "./why.js";
+import { now } from "./session.js";
 
 const FAVOURITES = ["logrank", "mmr", "c2ucb"];
 const chosen = { policy: null, slate: null };

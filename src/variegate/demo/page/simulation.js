@@ -3,8 +3,8 @@
 import { get, part } from "./api.js";
 import { band, fitted, frame, legend, line, reach } from "./chart.js";
 import { choice, el, fixed, isStill, readable } from "./dom.js";
+import { distanceColour } from "./explanation.js";
 import { allPolicies, attempt, policyOptions } from "./lists.js";
-import { distanceColour } from "./why.js";
 
 const ROUNDS = 1000;
 const SECONDS = 9;
