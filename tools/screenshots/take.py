@@ -78,8 +78,8 @@ def _wait_operator(page: Page) -> None:
 VIEWS: Final[dict[str, Callable[[Page], None]]] = {
     "try": _wait_try,
     "try-why": _open_explanation,
-    "beside": _wait_for("#view-beside .beside-columns"),
+    "counterfactual": _wait_for("#view-counterfactual .counterfactual-columns"),
     "map": _wait_for("#view-map .map canvas"),
-    "watch": _wait_for("#view-watch .watch-charts svg"),
+    "simulation": _wait_for("#view-simulation .simulation-charts svg"),
     "operator": _wait_operator,
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from tests.demo.page.watched import Tab
+from tests.demo.page.tab import Tab
 from tools.screenshots.browser import find_chromium, open_browser
 from tools.screenshots.service import Service
 from variegate.errors import MissingExtraError

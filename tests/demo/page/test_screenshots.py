@@ -25,7 +25,7 @@ def test_first_screenshot_shows_the_list(browser: Browser, address: str, tmp_pat
 def test_every_view_is_included() -> None:
     views = {view.partition("-")[0] for view in VIEWS}
 
-    assert views == {"try", "beside", "map", "watch", "operator"}
+    assert views == {"try", "counterfactual", "map", "simulation", "operator"}
     assert len(VIEWS) * len(THEMES) * len(SCREENS) == 24
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.demo.page.watched import Tab
+from tests.demo.page.tab import Tab
 
 
 def test_another_policy_stands_beside_the_list(tab: Tab) -> None:
@@ -12,11 +12,11 @@ def test_another_policy_stands_beside_the_list(tab: Tab) -> None:
     page = tab.page
 
     page.get_by_role("link", name="Side by side").click()
-    page.wait_for_selector(".beside-columns")
-    columns = page.locator(".beside-columns .rows")
+    page.wait_for_selector(".counterfactual-columns")
+    columns = page.locator(".counterfactual-columns .rows")
     shown, other = (columns.nth(place).inner_text() for place in (0, 1))
     page.get_by_label("Against").select_option("mmr")
-    page.wait_for_selector(".beside-columns h2:has-text('MMR')")
+    page.wait_for_selector(".counterfactual-columns h2:has-text('MMR')")
 
     assert all(title in shown for title in own)
     assert len(other) > 50
@@ -35,15 +35,15 @@ def test_the_map_holds_every_item_and_the_list(tab: Tab) -> None:
 
 
 def test_watching_runs_to_the_truth(tab: Tab) -> None:
-    page = tab.open("watch")
+    page = tab.open("simulation")
 
-    page.wait_for_selector("#view-watch .watch-charts svg")
-    told = page.locator("#view-watch .watch-told").inner_text()
-    missed = re.search(r"(\d+) % less missed", told)
+    page.wait_for_selector("#view-simulation .simulation-charts svg")
+    told = page.locator("#view-simulation .simulation-summary").inner_text()
+    missed = re.search(r"(\d+) % less regret", told)
 
     assert missed is not None
     assert int(missed.group(1)) > 50
-    assert page.locator("#view-watch .watch-charts svg").count() == 5
+    assert page.locator("#view-simulation .simulation-charts svg").count() == 5
 
 
 def test_the_operator_sees_traffic_and_policies(tab: Tab) -> None:
@@ -60,7 +60,7 @@ def test_the_operator_sees_traffic_and_policies(tab: Tab) -> None:
 
 
 def test_views_need_no_list_before_them(tab: Tab) -> None:
-    for view in ("beside", "map", "watch", "operator"):
+    for view in ("counterfactual", "map", "simulation", "operator"):
         page = tab.open(view)
         page.wait_for_selector(f"#view-{view} .view-body > *")
         assert page.locator(f"#title-{view}").is_visible()

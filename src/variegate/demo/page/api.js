@@ -43,7 +43,7 @@ async function answered(words) {
 }
 
 const FIRST_WAIT = 700;
-const LONGEST_WAIT = 8000;
+const MAX_WAIT = 8000;
 const NO_KEY = "This service answers to a key only. Whoever runs it can make you one.";
 const AWAY_STATUSES = [502, 503, 504];
 
@@ -142,7 +142,7 @@ function found() {
 }
 
 async function untilReady() {
-  for (let wait = FIRST_WAIT; isAway; wait = Math.min(1.6 * wait, LONGEST_WAIT)) {
+  for (let wait = FIRST_WAIT; isAway; wait = Math.min(1.6 * wait, MAX_WAIT)) {
     await pause(wait);
     try {
       const answer = await fetch("/readyz", { signal: AbortSignal.timeout(3000) });

@@ -1,21 +1,21 @@
-/** How varied you want it: the learnt weight of each distance, and the least that it counts for. */
+/** Panels of learnt weights, as bars with 95% intervals. */
 
 import { el, fixed, readable, setVars, signed } from "./dom.js";
 import { distanceColour } from "./explanation.js";
 
 /**
- * Make a chart of beliefs in `host`; return what draws them anew.
+ * Create a chart of weights in `host`; return the function that draws them.
  *
- * Rows are kept by name, so that one that grows stronger is seen to rise.
+ * Rows are kept by name, so that changes of order are animated.
  */
 export function beliefBars(host, { most, colourOf, empty }) {
   const sentence = el("p", { class: "belief-words" });
   const list = el("ul", { class: "beliefs" });
   const ends = el("p", { class: "belief-ends", "aria-hidden": "true" },
-    el("span", {}, "less of it"), el("span", {}, "more of it"));
+    el("span", {}, "less"), el("span", {}, "more"));
   const rows = new Map();
   const sure = el("p", { class: "belief-sure", "aria-hidden": "true" },
-    el("span", { class: "swatch" }), " sure ", el("span", { class: "swatch pale" }), " not sure yet");
+    el("span", { class: "swatch" }), " significant ", el("span", { class: "swatch pale" }), " not significant");
   host.replaceChildren(sentence, list, ends, sure);
 
   return function draw(words, beliefs) {
@@ -71,27 +71,25 @@ function move(row, { weight, low, high }, place, reach) {
     "--span": `${at(high) - at(low)}%`,
   });
   row.children[2].textContent = signed(weight);
-  row.children[3].textContent = `, between ${signed(low)} and ${signed(high)}${isSure ? "" : ", not sure yet"}`;
+  row.children[3].textContent = `, between ${signed(low)} and ${signed(high)}${isSure ? "" : ", not significant"}`;
 }
 
-/** Make the panel; return what draws it from what was learnt. */
+/** Create the panel; return the function that draws it. */
 export function likesPanel(host) {
   const draw = beliefBars(host, {
     most: 10,
-    empty: "Nothing yet. Pick what you like and ask for the next ten: what it makes of your picks "
-      + "appears here. The thin lines say how unsure it is.",
+    empty: "Nothing yet. The weights learnt from your picks appear here, with 95% intervals.",
   });
   return (learnt) => draw(learnt?.words.likes, learnt?.relevance);
 }
 
-/** Make the panel; return what draws it from what was learnt. */
+/** Create the panel; return the function that draws it. */
 export function varietyPanel(host) {
   let names = [];
   const draw = beliefBars(host, {
     most: 6,
     colourOf: (name) => distanceColour(names.indexOf(name)),
-    empty: "Nothing yet. It watches whether you pick things that differ from those above them, "
-      + "or more of the same.",
+    empty: "Nothing yet. It learns whether you pick items that differ from those above them.",
   });
   const floor = el("p", { class: "belief-floor", hidden: true });
   host.append(floor);
@@ -99,6 +97,6 @@ export function varietyPanel(host) {
     names = learnt?.diversity.map(({ name }) => name) ?? [];
     draw(learnt?.words.variety, learnt?.diversity);
     floor.hidden = !(learnt?.floor > 0);
-    floor.textContent = `In lists each counts for at least ${fixed(learnt?.floor ?? 0)}, whatever was learnt.`;
+    floor.textContent = `The policy uses a weight of at least ${fixed(learnt?.floor ?? 0)} for each.`;
   };
 }

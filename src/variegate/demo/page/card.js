@@ -5,7 +5,7 @@ import { openWhy, whyBar } from "./explanation.js";
 import { facts } from "./items.js";
 import { poster } from "./poster.js";
 
-const MOST_LABELS = 3;
+const MAX_LABELS = 3;
 
 /** Return the card of an item; `onpick` is called when the person picks it or takes it back. */
 export function card(item, place, isPicked, scale, onpick) {
@@ -41,7 +41,7 @@ export function card(item, place, isPicked, scale, onpick) {
       poster(item), el("span", { class: "place", "aria-hidden": "true" }, String(place + 1))),
     el("h3", { class: "card-title", title: item.title }, item.title),
     el("p", { class: "card-line" }, line || "\u00a0"),
-    el("p", { class: "chips" }, labels.slice(0, MOST_LABELS).map((label) => el("span", { class: "chip" }, label))),
+    el("p", { class: "chips" }, labels.slice(0, MAX_LABELS).map((label) => el("span", { class: "chip" }, label))),
     pick,
     why,
   );

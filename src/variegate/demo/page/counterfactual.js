@@ -1,9 +1,9 @@
-/** Side by side: one of the person's lists, and what another policy would have shown instead. */
+/** The view "Side by side": a list of the user, and the list of another policy. */
 
 import { choice, counted, el, fixed, readable } from "./dom.js";
 import { distanceColour } from "./explanation.js";
 import { attributesOf, facts, remember } from "./items.js";
-import { allPolicies, attempt, besideList, listChoice, noLists, pastLists, policyOptions } from "./lists.js";
+import { allPolicies, attempt, counterfactualList, listChoice, noLists, pastLists, policyOptions } from "./lists.js";
 import { poster } from "./poster.js";
 import { now } from "./session.js";
 
@@ -21,12 +21,12 @@ async function load(host) {
   const names = others.map(({ name }) => name);
   if (!names.includes(chosen.policy)) chosen.policy = FAVOURITES.find((name) => names.includes(name)) ?? names[0];
   chosen.slate = lists.at(-1).slate_id;
-  const body = el("div", { class: "beside-body", "aria-live": "polite" });
+  const body = el("div", { class: "counterfactual-body", "aria-live": "polite" });
   const labels = new Map(policyOptions(known));
   const redraw = () => attempt(body, () => draw(body, lists, labels));
   host.replaceChildren(
     el("div", { class: "controls" },
-      choice("Against", policyOptions(others), chosen.policy, (name) => {
+      choice("Other policy", policyOptions(others), chosen.policy, (name) => {
         chosen.policy = name;
         redraw();
       }),
@@ -45,7 +45,7 @@ async function draw(body, lists, labels) {
   body.setAttribute("aria-busy", "true");
   const own = lists.find(({ slate_id: id }) => id === chosen.slate);
   const [other, attributes] = await Promise.all([
-    besideList(own.slate_id, chosen.policy),
+    counterfactualList(own.slate_id, chosen.policy),
     attributesOf(own.items.map(({ id }) => id)),
   ]);
   if (mine !== turn) return; // another choice was made meanwhile
@@ -54,10 +54,10 @@ async function draw(body, lists, labels) {
   const shared = new Set(items.map(({ id }) => id).filter((id) => other.items.some((one) => one.id === id)));
   body.removeAttribute("aria-busy");
   body.replaceChildren(
-    el("p", { class: "beside-words" }, inWords(own.diversity, other, shared.size, items.length)),
-    el("div", { class: "beside-columns" },
-      column("What you were shown", labels.get(own.policy) ?? own.policy, items, own.diversity, shared),
-      column("What it would have shown", other.label || other.policy, other.items, other.diversity, shared)),
+    el("p", { class: "counterfactual-words" }, inWords(own.diversity, other, shared.size, items.length)),
+    el("div", { class: "counterfactual-columns" },
+      column("Shown to you", labels.get(own.policy) ?? own.policy, items, own.diversity, shared),
+      column("Other policy", other.label || other.policy, other.items, other.diversity, shared)),
   );
 }
 
@@ -67,11 +67,11 @@ function inWords(diversity, other, same, count) {
   const more = names.filter((name) => gap(name) > 0.05).map(readable);
   const less = names.filter((name) => gap(name) < -0.05).map(readable);
   const parts = [
-    more.length ? `more varied in ${more.join(", ")}` : "",
-    less.length ? `less varied in ${less.join(", ")}` : "",
+    more.length ? `more diverse in ${more.join(", ")}` : "",
+    less.length ? `less diverse in ${less.join(", ")}` : "",
   ].filter(Boolean);
   const both = same ? `${counted(same, "item")} of ${count} in both.` : "No item in both.";
-  return `${both} Yours is ${parts.join(" and ") || "about as varied"}.`;
+  return `${both} Yours is ${parts.join(" and ") || "about as diverse"}.`;
 }
 
 function column(title, policy, items, diversity, shared) {

@@ -1,4 +1,4 @@
-/** Why an item is in the list: the parts of its score as one bar, the same scale for all of a list. */
+/** Explanations: the terms of an item's score as a stacked bar, on one scale per list. */
 
 import { byId, el, fixed, key, readable, setVars, shape, signed } from "./dom.js";
 import { everything } from "./items.js";
@@ -8,20 +8,20 @@ import { poster } from "./poster.js";
 export function partsOf(explanation) {
   if (!explanation) return [];
   return [
-    { name: "your taste", amount: explanation.relevance, colour: "var(--taste)" },
+    { name: "relevance", amount: explanation.relevance, colour: "var(--taste)" },
     ...Object.entries(explanation.diversity).map(([name, amount], index) => ({
-      name: `variety of ${readable(name)}`,
+      name: `diversity of ${readable(name)}`,
       amount,
       colour: distanceColour(index),
     })),
-    { name: "finding out", amount: explanation.exploration, colour: "var(--finding)" },
+    { name: "exploration", amount: explanation.exploration, colour: "var(--finding)" },
   ];
 }
 
 /** Return the colour of a distance, the same in every drawing of the page. */
 export const distanceColour = (index) => `var(--distance-${1 + (index % 6)})`;
 
-/** Return how far the bars of a list reach to either side of nothing. */
+/** Return the scale of the bars of a list: the largest sums above and below zero. */
 export function scaleOf(items) {
   const reach = (sign) =>
     Math.max(0, ...items.map(({ explanation }) =>
@@ -30,7 +30,7 @@ export function scaleOf(items) {
   return { up, down, whole: up + down || 1 };
 }
 
-/** Return the stacked bar: what counts for the item to the right of nothing, against it to the left. */
+/** Return the stacked bar: positive terms right of zero, negative ones left. */
 export function whyBar(explanation, scale) {
   const zero = (100 * scale.down) / scale.whole;
   const ends = { 1: zero, [-1]: zero };
@@ -50,11 +50,11 @@ export function whyBar(explanation, scale) {
 /** Fill the legend under a list. */
 export function drawLegend(host, items) {
   const parts = partsOf(items[0]?.explanation);
-  const title = parts.length ? [el("span", { class: "legend-title" }, "Why each is here:")] : [];
+  const title = parts.length ? [el("span", { class: "legend-title" }, "Score of each item:")] : [];
   host.replaceChildren(...title, ...parts.map(({ name, colour }) => key(name, colour)));
 }
 
-/** Open the sheet that tells all about an item and its place. */
+/** Open the dialog with the details of an item and its score. */
 export function openWhy(item, place, scale) {
   const parts = partsOf(item.explanation);
   const largest = Math.max(...parts.map(({ amount }) => Math.abs(amount)), 1e-9);
@@ -74,7 +74,7 @@ export function openWhy(item, place, scale) {
     whyBar(item.explanation, scale),
     el("ul", { class: "why-rows" }, rows,
       el("li", { class: "why-row total" },
-        el("span", {}, "together"), el("span"), el("span", { class: "number" }, fixed(item.score, 3)))),
+        el("span", {}, "score"), el("span"), el("span", { class: "number" }, fixed(item.score, 3)))),
     el("dl", { class: "facts" }, everything(item.attributes).map(([name, words]) =>
       el("div", {}, el("dt", {}, name), el("dd", {}, words)))),
   );
@@ -83,8 +83,8 @@ export function openWhy(item, place, scale) {
 
 function inWords(parts) {
   const strongest = parts.filter(({ amount }) => amount > 0).sort((a, b) => b.amount - a.amount)[0];
-  if (!strongest) return "Nothing speaks for it more than for others.";
-  if (strongest.name === "finding out") return "Mostly to find out how you like such items.";
-  if (strongest.name === "your taste") return "Mostly because it is to your taste.";
+  if (!strongest) return "No term is positive.";
+  if (strongest.name === "exploration") return "Mostly to explore items with uncertain estimates.";
+  if (strongest.name === "relevance") return "Mostly because it matches your likes.";
   return `Mostly for ${strongest.name}: it differs from the items above it.`;
 }

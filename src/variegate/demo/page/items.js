@@ -4,7 +4,7 @@ import { get, part } from "./api.js";
 import { readable, short } from "./dom.js";
 
 /** Longer text is a description, and has no room on a card. */
-const LONGEST_LABEL = 40;
+const MAX_LABEL = 40;
 const known = new Map();
 
 /** Return the labels and the line that a card shows of an item's attributes. */
@@ -47,7 +47,7 @@ export function remember(items) {
 function labelsOf(value) {
   const values = Array.isArray(value) ? value : [value];
   return values
-    .filter((one) => typeof one === "string" && one !== "" && one.length <= LONGEST_LABEL);
+    .filter((one) => typeof one === "string" && one !== "" && one.length <= MAX_LABEL);
 }
 
 function numberWords(name, number) {

@@ -1,16 +1,16 @@
-/** The lists a person got, and what other policies would have shown in their place. */
+/** The lists of the user, and the lists of other policies in their place. */
 
 import { Away, Refusal, connection, get, part } from "./api.js";
 import { choice, el, note } from "./dom.js";
 import { now } from "./session.js";
 
-const MOST_LISTS = 60;
+const MAX_LISTS = 60;
 let policies = null;
 
-/** Return the person's lists, the oldest first; those that were taken back are left out. */
+/** Return the lists of the user, oldest first, without withdrawn ones. */
 export async function pastLists() {
   try {
-    const { slates } = await get(`/users/${part(now().user)}/history?limit=${MOST_LISTS}`);
+    const { slates } = await get(`/users/${part(now().user)}/history?limit=${MAX_LISTS}`);
     return slates.filter(({ closed, answered }) => answered || !closed).reverse();
   } catch (error) {
     if (error instanceof Refusal && error.status === 404) return [];
@@ -18,8 +18,8 @@ export async function pastLists() {
   }
 }
 
-/** Return the list that another policy would have shown, taught by the same picks. */
-export const besideList = (slate, policy) =>
+/** Return the list of another policy that learnt from the same picks. */
+export const counterfactualList = (slate, policy) =>
   get(`/users/${part(now().user)}/counterfactual?policy=${part(policy)}&slate=${part(slate)}`, { seconds: 60 });
 
 /** Return the policies that can work on this catalogue. */
@@ -41,11 +41,11 @@ export function listChoice(lists, chosen, onchange) {
 
 /** Return the note that stands where there are no lists yet. */
 export const noLists = () =>
-  note("There is nothing to compare yet. Answer a list or two first.", el("a", { href: "#/try" }, "Try it"));
+  note("Nothing to compare yet: answer a list first.", el("a", { href: "#/try" }, "Try it"));
 
-/** Do work for a view; until it is done its place is held, and where it fails one can try again. */
+/** Load a view: show a placeholder meanwhile, and a retry button on failure. */
 export async function attempt(host, work) {
-  if (!host.childElementCount) host.replaceChildren(el("div", { class: "loading", role: "status" }, "One moment."));
+  if (!host.childElementCount) host.replaceChildren(el("div", { class: "loading", role: "status" }, "Loading."));
   try {
     await work();
   } catch (error) {

@@ -1,20 +1,20 @@
-/** The page: which view is shown, whether the service is there, and the colours. */
+/** The page: routing between views, connection status, theme. */
 
 import { connection } from "./api.js";
-import * as beside from "./counterfactual.js";
+import * as counterfactual from "./counterfactual.js";
 import { byId } from "./dom.js";
 import * as map from "./map.js";
 import * as operator from "./operator.js";
 import { waiting } from "./outbox.js";
 import { start as startTry } from "./try.js";
-import * as watch from "./simulation.js";
+import * as simulation from "./simulation.js";
 
-// All are here from the start, so that a view opens even while the service is away.
+// All are loaded at the start, so that a view opens even while the service is unavailable.
 const VIEWS = {
   try: { name: "Try it" },
-  beside: { name: "Side by side", module: beside },
+  counterfactual: { name: "Side by side", module: counterfactual },
   map: { name: "Map", module: map },
-  watch: { name: "Watch", module: watch },
+  simulation: { name: "Simulation", module: simulation },
   operator: { name: "Operator", module: operator },
 };
 let shown = null;
@@ -43,14 +43,14 @@ function route() {
 
 function showAway() {
   clearTimeout(backTimer);
-  const kept = waiting() ? "Your picks are kept and will be sent." : "What you pick is kept and will be sent.";
-  byId("away").textContent = `The service is away. ${kept}`;
+  const saved = waiting() ? "Your picks are saved and will be sent." : "New picks are saved and will be sent.";
+  byId("away").textContent = `The service is unavailable. ${saved}`;
   byId("away").classList.remove("good");
   byId("away").classList.add("shown");
 }
 
 function showBack() {
-  byId("away").textContent = "The service is back.";
+  byId("away").textContent = "The service is available again.";
   byId("away").classList.add("good");
   backTimer = setTimeout(() => byId("away").classList.remove("shown"), 2500);
 }

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { choice, counted, el, fixed, key, readable, setVars, shape } from "./dom.js";
-import { allPolicies, attempt, besideList, listChoice, noLists, pastLists, policyOptions } from "./lists.js";
+import { allPolicies, attempt, counterfactualList, listChoice, noLists, pastLists, policyOptions } from "./lists.js";
 
 const RADIUS = 3;
 
@@ -71,7 +71,7 @@ async function load(host) {
     state.policy = policy;
     state.other = null;
     await attempt(side, async () => {
-      if (policy) state.other = await besideList(state.list.slate_id, policy);
+      if (policy) state.other = await counterfactualList(state.list.slate_id, policy);
       map.draw();
       describe(side, state);
     });

@@ -9,7 +9,7 @@ import { attempt } from "./lists.js";
 const HEIGHT = 190;
 /** Minutes between ticks, as one finds them on clocks. */
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360];
-const MOST_TICKS = 5;
+const MAX_TICKS = 5;
 const COLOURS = ["var(--accent)", "var(--distance-1)", "var(--distance-3)", "var(--distance-2)", "var(--distance-4)"];
 const CLOCK = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
 export const LISTS = ["lists", "var(--distance-1)"];
@@ -24,7 +24,7 @@ export function trafficChart(seen, width) {
   const rows = seen.per_minute;
   const minutes = rows.map(({ minute }) => minute);
   const y = reach([4, ...rows.flatMap(({ lists, feedback }) => [lists, feedback])]);
-  const chart = overTime(seen, width, y, "Lists and feedback a minute");
+  const chart = overTime(seen, width, y, "Lists and feedback per minute");
   chart.svg.append(
     line(chart, minutes, rows.map(({ lists }) => lists), LISTS[1]),
     line(chart, minutes, rows.map(({ feedback }) => feedback), FEEDBACK[1]),
@@ -56,7 +56,7 @@ export function histogram({ edges, counts }, width, name, index) {
 /** All charts span the same time, whether or not something happened at its ends. */
 function overTime({ per_minute: minutes }, width, y, label) {
   const x = reach(minutes.map(({ minute }) => minute), false);
-  const step = 60 * (STEPS.find((one) => (x[1] - x[0]) / (60 * one) <= MOST_TICKS) ?? 720);
+  const step = 60 * (STEPS.find((one) => (x[1] - x[0]) / (60 * one) <= MAX_TICKS) ?? 720);
   const first = Math.ceil(x[0] / step);
   const xTicks = Array.from({ length: Math.floor(x[1] / step) - first + 1 }, (_, index) => (first + index) * step);
   const xWords = (seconds) => new Date(1000 * seconds).toLocaleTimeString([], CLOCK);
@@ -64,16 +64,16 @@ function overTime({ per_minute: minutes }, width, y, label) {
 }
 
 const EVERY = 5000;
-const MOST_SLOW = 10;
+const MAX_SLOW = 10;
 const SPANS = [["15", "15 minutes"], ["60", "hour"], ["360", "6 hours"], ["1440", "day"]];
-const COUNTED = { slates: "lists", answered: "lists answered", events: "reports taken" };
+const COUNTED = { slates: "lists", answered: "lists answered", events: "feedback events" };
 const state = { minutes: 60, isLive: true, seen: null };
 let timer = 0;
 let charts = [];
 
-/** Show the view and keep it fresh. */
+/** Show the view and refresh it. */
 export const show = (host) => attempt(host, () => load(host));
-/** Stop asking: nobody looks. */
+/** Stop refreshing. */
 export const hide = () => clearTimeout(timer);
 
 async function load(host) {
@@ -101,20 +101,20 @@ function build(host) {
   charts = [];
   const { by_policy: rows, beta } = state.seen;
   const policies = policiesOf(rows).map((name, index) => [name, policyColour(index)]);
-  const reward = (width) => policyChart(state.seen, width, "Reward an item", (row) => row.reward);
+  const reward = (width) => policyChart(state.seen, width, "Reward per item", (row) => row.reward);
   const varieties = distances(rows).map((name) => panel(
-    `Variety of ${readable(name)}`,
-    (width) => policyChart(state.seen, width, `Variety of ${name}`, ({ diversity }) => diversity?.[name]),
+    `Diversity of ${readable(name)}`,
+    (width) => policyChart(state.seen, width, `Diversity of ${name}`, ({ diversity }) => diversity?.[name]),
     policies,
   ));
   host.replaceChildren(el("div", { class: "operator" },
     controls(host),
     el("div", { class: "tiles" }),
     el("div", { class: "operator-charts" },
-      panel("Lists and feedback a minute", (width) => trafficChart(state.seen, width), [LISTS, FEEDBACK]),
-      panel("Reward an item", reward, policies),
+      panel("Lists and feedback per minute", (width) => trafficChart(state.seen, width), [LISTS, FEEDBACK]),
+      panel("Reward per item", reward, policies),
       varieties,
-      namesOf(beta).map(([policy, names]) => wishes(policy, names))),
+      namesOf(beta).map(([policy, names]) => weightPanel(policy, names))),
     el("div", { class: "operator-tables" },
       el("section", { class: "panel report" }), el("section", { class: "panel slowest" }))));
 }
@@ -131,18 +131,18 @@ function controls(host) {
   };
   return el("div", { class: "controls" },
     choice("Over the last", SPANS, String(state.minutes), over),
-    el("label", { class: "check" }, live, "Keep fresh"));
+    el("label", { class: "check" }, live, "Refresh automatically"));
 }
 
 function panel(title, draw, keys) {
-  return el("section", { class: "panel" }, el("h2", {}, title), room("chart-room tall", draw), legend(keys));
+  return el("section", { class: "panel" }, el("h2", {}, title), room("chart-area tall", draw), legend(keys));
 }
 
-function wishes(policy, names) {
+function weightPanel(policy, names) {
   const drawings = names.map((name, index) => el("div", {}, el("h3", {}, readable(name)),
-    room("chart-room", (width) => histogram(state.seen.beta[policy][name], width, name, index))));
+    room("chart-area", (width) => histogram(state.seen.beta[policy][name], width, name, index))));
   return el("section", { class: "panel wide" },
-    el("h2", {}, "Learnt wish for variety over users", el("span", { class: "aside" }, policy)),
+    el("h2", {}, "Learnt weights of diversity, all users", el("span", { class: "aside" }, policy)),
     el("div", { class: "histograms" }, drawings));
 }
 
@@ -164,7 +164,7 @@ function refresh(host) {
 
 function slowTable(slowest) {
   const time = (at) => new Date(1000 * at).toLocaleTimeString([], { hourCycle: "h23" });
-  const rows = slowest.slice(0, MOST_SLOW).map(({ route, status, ms, at }) =>
+  const rows = slowest.slice(0, MAX_SLOW).map(({ route, status, ms, at }) =>
     [route, String(status), fixed(ms, 1), time(at)]);
   return table(["Route", "Status", "Milliseconds", "At"], rows);
 }
@@ -174,29 +174,29 @@ function reportParts({ policies, differences }) {
     [policy, short(users), short(lists), within(reward)]);
   return [
     el("h2", {}, "Policies compared"),
-    table(["Policy", "Users", "Answered lists", "Reward an item (95 %)"], rows),
+    table(["Policy", "Users", "Answered lists", "Reward per item (95 %)"], rows),
     ...differences.map(({ policy, against, reward }) =>
       el("p", { class: "hint" }, `${policy} against ${against}: ${within(reward)}`)),
   ];
 }
 
 function within({ mean, low, high }) {
-  if (mean === null) return "too few yet";
-  if (low === null) return `${fixed(mean, 3)}, too few to be sure`;
+  if (mean === null) return "not enough data";
+  if (low === null) return `${fixed(mean, 3)}, not enough data for an interval`;
   return `${fixed(mean, 3)} (${fixed(low, 3)} to ${fixed(high, 3)})`;
 }
 
 function table(heads, rows) {
   const kind = (place) => (place > 0 ? "number" : null);
   const row = (cells) => el("tr", {}, cells.map((cell, place) => el("td", { class: kind(place) }, cell)));
-  return el("div", { class: "table-room", tabindex: 0, role: "region", "aria-label": heads[0] }, el("table", {},
+  return el("div", { class: "table-area", tabindex: 0, role: "region", "aria-label": heads[0] }, el("table", {},
     el("thead", {}, el("tr", {}, heads.map((head, place) => el("th", { scope: "col", class: kind(place) }, head)))),
     el("tbody", {}, rows.map(row))));
 }
 
 function needsAdmin(host, words) {
   const ask = async () => {
-    if (await askForKey("Give a key with the role admin.")) show(host);
+    if (await askForKey("Enter a key with the role admin.")) show(host);
   };
-  return note(words, el("button", { type: "button", class: "primary", onclick: ask }, "Give an admin key"));
+  return note(words, el("button", { type: "button", class: "primary", onclick: ask }, "Enter an admin key"));
 }

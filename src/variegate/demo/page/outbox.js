@@ -9,7 +9,7 @@
 import { Away, connection, part, post, Refusal } from "./api.js";
 import { keep, kept, newId } from "./session.js";
 
-const LONGEST_WAIT = 30_000;
+const MAX_WAIT = 30_000;
 /** Answers that may be others a little later. */
 const PASSING = [0, 401, 403, 408, 425, 429];
 
@@ -72,7 +72,7 @@ function isFinal(error) {
 
 function later() {
   timer = setTimeout(flush, wait * (0.75 + 0.5 * Math.random()));
-  wait = Math.min(2 * wait, LONGEST_WAIT);
+  wait = Math.min(2 * wait, MAX_WAIT);
 }
 
 function read() {

@@ -29,15 +29,15 @@ export function newId() {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-const sitting = { user: `page-${newId()}`, slate: null, picks: [], dial: 0, ...kept("sitting") };
+const session = { user: `page-${newId()}`, slate: null, picks: [], dial: 0, ...kept("session") };
 
-/** Return what is known of the sitting; only `change` changes it. */
-export const now = () => sitting;
+/** Return what is known of the session; only `change` changes it. */
+export const now = () => session;
 
-/** Change the sitting and keep it, so that a reload loses nothing. */
+/** Change the session and keep it, so that a reload loses nothing. */
 export function change(changes) {
-  Object.assign(sitting, changes);
-  keep("sitting", sitting);
+  Object.assign(session, changes);
+  keep("session", session);
 }
 
 /** Become somebody the service has never met. */
@@ -47,7 +47,7 @@ export function becomeNew() {
 
 /** Pick an item, or take the pick back; return whether it is picked now. */
 export function toggle(id) {
-  const isPicked = !sitting.picks.includes(id);
-  change({ picks: isPicked ? [...sitting.picks, id] : sitting.picks.filter((one) => one !== id) });
+  const isPicked = !session.picks.includes(id);
+  change({ picks: isPicked ? [...session.picks, id] : session.picks.filter((one) => one !== id) });
   return isPicked;
 }

@@ -1,4 +1,4 @@
-/** Watch: a simulated person with known taste, and what is learnt of them running to the truth. */
+/** The view "Simulation": a simulated user with known weights, and the estimates of a policy. */
 
 import { get, part } from "./api.js";
 import { band, fitted, frame, legend, line, reach } from "./chart.js";
@@ -13,27 +13,27 @@ let player = null;
 
 /** Show the view, and play. */
 export const show = (host) => attempt(host, () => load(host));
-/** Stop playing: nobody looks. */
+/** Stop playing. */
 export const hide = () => player?.pause();
 
 async function load(host) {
   player?.pause();
   const policies = (await allPolicies()).filter(({ learns }) => learns);
   asked.policy ??= (policies.find(({ served }) => served) ?? policies[0]).name;
-  const body = el("div", { class: "watch-body" });
-  const person = el("div", { class: "watch-person" });
-  const again = () => attempt(body, () => run(body, person));
-  if (!host.querySelector(".watch-body")) {
+  const body = el("div", { class: "simulation-body" });
+  const person = el("div", { class: "simulation-person" });
+  const again = () => attempt(body, () => play(body, person));
+  if (!host.querySelector(".simulation-body")) {
     host.replaceChildren(
       el("div", { class: "controls" },
-        choice("Learns with", policyOptions(policies), asked.policy, (name) => {
+        choice("Policy", policyOptions(policies), asked.policy, (name) => {
           asked.policy = name;
           again();
         }),
         el("button", { type: "button", class: "quiet tall", onclick: () => {
           asked.seed += 1;
           again();
-        } }, "Somebody else"),
+        } }, "Another user"),
         person),
       body,
     );
@@ -41,70 +41,70 @@ async function load(host) {
   }
 }
 
-async function run(body, person) {
+async function play(body, person) {
   player?.pause();
   body.setAttribute("aria-busy", "true");
-  const story = await get(`/simulation?seed=${asked.seed}&rounds=${ROUNDS}&policy=${part(asked.policy)}`, { seconds: 120 });
+  const run = await get(`/simulation?seed=${asked.seed}&rounds=${ROUNDS}&policy=${part(asked.policy)}`, { seconds: 120 });
   body.removeAttribute("aria-busy");
-  const state = { last: story.at.length - 1 };
-  const wishes = story.distances.map((name, index) => betaPanel(story, state, name, index));
-  const charts = [...wishes, regretPanel(story, state)];
-  const told = el("p", { class: "watch-told" });
-  player = makePlayer(story.at, (last) => {
+  const state = { last: run.at.length - 1 };
+  const weights = run.distances.map((name, index) => betaPanel(run, state, name, index));
+  const charts = [...weights, regretPanel(run, state)];
+  const summary = el("p", { class: "simulation-summary" });
+  player = makePlayer(run.at, (last) => {
     state.last = last;
     for (const chart of charts) chart.draw();
-    told.replaceChildren(...tell(story, last));
+    summary.replaceChildren(...summarise(run, last));
   });
-  person.replaceChildren(el("h2", {}, `Person ${asked.seed + 1}`), el("p", {}, story.theta_words));
+  person.replaceChildren(el("h2", {}, `Simulated user ${asked.seed + 1}`), el("p", {}, run.theta_words));
   body.replaceChildren(
-    el("div", { class: "watch-bar" }, player.element, told),
-    el("div", { class: "watch-charts" }, charts.map(({ element }) => element)),
-    shownLists(story),
+    el("div", { class: "simulation-bar" }, player.element, summary),
+    el("div", { class: "simulation-charts" }, charts.map(({ element }) => element)),
+    shownLists(run),
   );
-  if (isStill()) player.go(story.at.length - 1);
+  if (isStill()) player.go(run.at.length - 1);
   else player.play();
 }
 
-function tell({ at, regret, uniform_regret: random, reward }, last) {
+function summarise({ at, regret, uniform_regret: random, reward }, last) {
   const saved = random[last] > 0 ? Math.min(1, 1 - regret[last] / random[last]) : 0;
-  return [el("b", {}, `List ${at[last]}`), ` · ${fixed(reward[last])} picks an item so far · `,
-    saved > 0 ? `${fixed(100 * saved, 0)} % less missed than with random lists` : "no better than random lists yet"];
+  return [el("b", {}, `List ${at[last]}`), ` · ${fixed(reward[last])} mean reward per item · `,
+    saved > 0 ? `${fixed(100 * saved, 0)} % less regret than random lists` : "no better than random lists yet"];
 }
 
-function betaPanel(story, state, name, index) {
-  const [learnt, low, high] = [story.learnt[index], story.low[index], story.high[index]];
+function betaPanel(run, state, name, index) {
+  const [learnt, low, high] = [run.learnt[index], run.low[index], run.high[index]];
   const colour = distanceColour(index);
   const settled = Math.floor(learnt.length / 12);
-  const y = reach([story.beta[index], ...low.slice(settled), ...high.slice(settled), ...learnt]);
-  return panel(`Wish for variety of ${readable(name)}`, `true ${fixed(story.beta[index])}`, (width) => {
-    const label = `Learnt weight of ${name}: ${fixed(learnt[state.last])}, true ${fixed(story.beta[index])}`;
-    const chart = frame({ width, height: 190, x: [0, story.at.at(-1)], y, label });
-    const xs = story.at.slice(0, state.last + 1);
+  const y = reach([run.beta[index], ...low.slice(settled), ...high.slice(settled), ...learnt]);
+  return panel(`Weight of ${readable(name)}`, `true ${fixed(run.beta[index])}`, (width) => {
+    const label = `Learnt weight of ${name}: ${fixed(learnt[state.last])}, true ${fixed(run.beta[index])}`;
+    const chart = frame({ width, height: 190, x: [0, run.at.at(-1)], y, label });
+    const xs = run.at.slice(0, state.last + 1);
     const upTo = (numbers) => xs.map((_, place) => Math.max(chart.y[0], Math.min(chart.y[1], numbers[place])));
     chart.svg.append(
       band(chart, xs, upTo(low), upTo(high), colour),
-      line(chart, [0, story.at.at(-1)], [story.beta[index], story.beta[index]], "var(--ink)", "dashed"),
+      line(chart, [0, run.at.at(-1)], [run.beta[index], run.beta[index]], "var(--ink)", "dashed"),
       line(chart, xs, upTo(learnt), colour),
     );
     return chart.svg;
   });
 }
 
-function regretPanel(story, state) {
-  const y = reach([...story.regret, ...story.uniform_regret]);
-  const made = panel("Picks missed against the best list", "added up", (width) => {
-    const xs = story.at.slice(0, state.last + 1);
-    const [own, random] = [story.regret[state.last], story.uniform_regret[state.last]];
-    const label = `Picks missed so far: ${fixed(own)}, with random lists ${fixed(random)}`;
-    const chart = frame({ width, height: 190, x: [0, story.at.at(-1)], y, label });
+function regretPanel(run, state) {
+  const y = reach([...run.regret, ...run.uniform_regret]);
+  const made = panel("Cumulative regret", "lower is better", (width) => {
+    const xs = run.at.slice(0, state.last + 1);
+    const [own, random] = [run.regret[state.last], run.uniform_regret[state.last]];
+    const label = `Cumulative regret: ${fixed(own)}, with random lists ${fixed(random)}`;
+    const chart = frame({ width, height: 190, x: [0, run.at.at(-1)], y, label });
     chart.svg.append(
-      line(chart, xs, story.uniform_regret, "var(--strong-line)", "dashed"),
-      line(chart, xs, story.regret, "var(--accent)"),
+      line(chart, xs, run.uniform_regret, "var(--strong-line)", "dashed"),
+      line(chart, xs, run.regret, "var(--accent)"),
     );
     return chart.svg;
   });
   made.element.append(legend([
-    [story.label ?? story.policy, "var(--accent)"],
+    [run.label ?? run.policy, "var(--accent)"],
     ["random lists", "var(--strong-line)", "dashed"],
   ]));
   made.element.classList.add("wide");
@@ -112,15 +112,15 @@ function regretPanel(story, state) {
 }
 
 function panel(title, aside, draw) {
-  const room = el("div", { class: "chart-room tall" });
+  const room = el("div", { class: "chart-area tall" });
   const element = el("section", { class: "panel" }, el("h2", {}, title, el("span", { class: "aside" }, aside)), room);
   return { element, draw: fitted(room, draw) };
 }
 
 function shownLists({ shown }) {
   if (!shown?.length) return null;
-  const word = (index) => (index === 0 ? "At first" : index === shown.length - 1 ? "At last" : "On the way");
-  return el("div", { class: "watch-lists" }, shown.map((titles, index) =>
+  const word = (index) => (index === 0 ? "First list" : index === shown.length - 1 ? "Last list" : "In between");
+  return el("div", { class: "simulation-lists" }, shown.map((titles, index) =>
     el("section", { class: "panel" },
       el("h2", {}, word(index)), el("ol", { class: "numbered" }, titles.map((title) => el("li", {}, title))))));
 }

@@ -1,4 +1,4 @@
-/** Be the user: ten items, what you would pick, the next ten, and what was learnt of it. */
+/** The view "Try it": lists of ten items, picks, the diversity dial, and what was learnt. */
 
 import { Away, connection, get, part, post, Refusal } from "./api.js";
 import { likesPanel, varietyPanel } from "./beliefs.js";
@@ -10,21 +10,21 @@ import { remember } from "./items.js";
 import { flush, outbox, report, waiting } from "./outbox.js";
 import { becomeNew, change, now, toggle } from "./session.js";
 
-/** What the ends of the dial add to every weight, or take: enough to outweigh what one likes best. */
-const MOST_ADDED = 1.6;
-const MOST_TAKEN = 1.4;
-const WORDS = { "-1": "least varied", 0: "as learnt", 1: "most varied" };
+/** Added to, or subtracted from, every weight at the ends of the dial: enough to outweigh relevance. */
+const MAX_ADDED = 1.6;
+const MAX_TAKEN = 1.4;
+const WORDS = { "-1": "least diverse", 0: "as learnt", 1: "most diverse" };
 
 /**
  * Return what a request says for a dial from -1 to 1, or undefined where it is as learnt.
  *
  * A scale alone does nothing while nothing is learnt, and turns the wrong way where somebody
- * turned out to dislike a mix. So each learnt weight is also moved up (a floor) or down (a ceiling);
- * at the lower end a wish for variety becomes a wish for none, however strong it was.
+ * has negative weights. So each learnt weight is also moved up (a floor) or down (a ceiling);
+ * at the lower end every weight becomes negative.
  */
-export function wishOf(dial, learnt) {
+export function diversityOf(dial, learnt) {
   if (dial === 0) return undefined;
-  const shift = dial > 0 ? MOST_ADDED * dial : MOST_TAKEN * dial;
+  const shift = dial > 0 ? MAX_ADDED * dial : MAX_TAKEN * dial;
   const bound = learnt?.length
     ? Object.fromEntries(learnt.map(({ name, weight }) => [name, scaled(weight, dial) + shift]))
     : shift;
@@ -33,7 +33,7 @@ export function wishOf(dial, learnt) {
 
 const scaled = (weight, dial) => (weight > 0 ? weight * (1 + dial) : weight);
 
-/** Put the dial into its place; `onturn` gets its number once the person has let go of it. */
+/** Create the dial; `onturn` gets its value when the user releases it. */
 export function makeDial(host, dial, onturn) {
   const slider = el("input", {
     type: "range", min: -1, max: 1, step: 0.25, value: dial, id: "dial-slider",
@@ -47,7 +47,7 @@ export function makeDial(host, dial, onturn) {
 
   function describe() {
     const turned = Number(slider.value);
-    const words = WORDS[turned] ?? (turned < 0 ? "less varied than learnt" : "more varied than learnt");
+    const words = WORDS[turned] ?? (turned < 0 ? "less diverse than learnt" : "more diverse than learnt");
     slider.setAttribute("aria-valuetext", words);
     reset.disabled = turned === 0;
   }
@@ -59,19 +59,19 @@ export function makeDial(host, dial, onturn) {
 
   host.replaceChildren(
     el("div", { class: "dial-turn" },
-      el("label", { for: "dial-slider", class: "dial-name" }, "Variety"),
+      el("label", { for: "dial-slider", class: "dial-name" }, "Diversity"),
       el("div", { class: "dial-slide" }, slider,
         el("div", { class: "dial-ends", "aria-hidden": "true" },
           el("span", {}, "less"), el("span", {}, "as learnt"), el("span", {}, "more"))),
       reset),
-    el("div", { class: "dial-spread unknown" }, el("p", { class: "meters-name" }, "This list is varied in"), meters),
+    el("div", { class: "dial-spread unknown" }, el("p", { class: "meters-name" }, "Diversity of this list"), meters),
     el("datalist", { id: "dial-marks" }, [-1, 0, 1].map((value) => el("option", { value }))),
   );
   describe();
   return { set, showDiversity: (diversity) => drawDiversity(meters, diversity) };
 }
 
-/** Show how varied a list is: the mean distance of its pairs, by distance. */
+/** Show the diversity of a list: the mean distance of its pairs, per distance. */
 function drawDiversity(host, diversity) {
   const names = Object.keys(diversity ?? {});
   host.parentElement.classList.toggle("unknown", names.length === 0);
@@ -93,16 +93,16 @@ function drawDiversity(host, diversity) {
 
 const HEIGHT = 116;
 
-/** Make the panel; return what draws it from the person's lists, the oldest first. */
+/** Create the panel; return a function that draws the user's lists, oldest first. */
 export function progressPanel(host) {
   let lists = [];
-  const [hits, variety] = [el("div", { class: "chart-room" }), el("div", { class: "chart-room" })];
+  const [hits, variety] = [el("div", { class: "chart-area" }), el("div", { class: "chart-area" })];
   const names = el("div");
   const drawHits = fitted(hits, (width) => hitsChart(lists, width));
   const drawVariety = fitted(variety, (width) => varietyChart(lists, width));
   host.replaceChildren(
     el("div", {}, el("h3", {}, "Picks by list"), hits),
-    el("div", {}, el("h3", {}, "Variety by list"), variety, names),
+    el("div", {}, el("h3", {}, "Diversity by list"), variety, names),
   );
 
   return (answered) => {
@@ -139,7 +139,7 @@ function varietyChart(lists, width) {
   const all = lists.flatMap(({ diversity }) => Object.values(diversity));
   const last = lists.at(-1)?.diversity ?? {};
   const latest = names.map((name) => `${readable(name)} ${fixed(last[name])}`).join(", ");
-  const label = `Variety of the latest list: ${latest || "none yet"}`;
+  const label = `Diversity of the latest list: ${latest || "none yet"}`;
   const y = [0, Math.max(1, reach(all)[1])];
   const chart = frame({ width, height: HEIGHT, x: [0.5, count + 0.5], y, label, xWords: wholeOnly, yTicks: 2 });
   names.forEach((name, index) => {
@@ -159,7 +159,7 @@ let isBusy = false;
 let learnt = null;
 let pickedBefore = null;
 
-/** Bring the view to life, with the list that was open when the page was left. */
+/** Start the view, with the list that was open when the page was closed. */
 export function start() {
   panels = {
     likes: likesPanel(byId("likes")),
@@ -173,19 +173,19 @@ export function start() {
   document.addEventListener("keydown", onKey);
   connection.addEventListener("back", resume);
   outbox.addEventListener("sent", () => !now().slate && advance());
-  outbox.addEventListener("dropped", ({ detail }) => say(`Those picks could not be used. ${detail.words}`));
+  outbox.addEventListener("dropped", ({ detail }) => say(`These picks were rejected. ${detail.words}`));
   if (now().slate) drawList();
   resume();
 }
 
-/** Go on where the page was left, or where the service went away. */
+/** Resume after a reload or an outage. */
 async function resume() {
   const hadList = now().slate !== null;
   await advance();
   if (hadList) await refreshLearnt().catch((error) => explain(error, resume));
 }
 
-/** Hand the picks over and ask for the next list. */
+/** Send the picks and request the next list. */
 async function next() {
   const { slate, picks } = now();
   if (!slate || isBusy) return;
@@ -195,7 +195,7 @@ async function next() {
   await advance();
 }
 
-/** Go as far as the service lets us: send what waits, then fetch a list where there is none. */
+/** Send queued feedback, then fetch a list if there is none. */
 async function advance() {
   if (isBusy) return;
   setBusy(true);
@@ -205,9 +205,9 @@ async function advance() {
     if (!now().slate && isSent) {
       const isRound = pickedBefore !== null;
       await Promise.all([fetchList(), isRound && refreshLearnt()]);
-      if (!isRound) await refreshLearnt(); // before the first list there is nobody to ask about
+      if (!isRound) await refreshLearnt(); // before the first list the user does not exist
       announce();
-    } else if (waiting()) say("Your picks are kept, and will be sent.");
+    } else if (waiting()) say("Your picks are saved and will be sent.");
   } catch (error) {
     explain(error, advance);
   } finally {
@@ -216,17 +216,17 @@ async function advance() {
 }
 
 async function fetchList(insteadOf = null) {
-  const wish = { k: ITEMS, explain: true, details: true };
-  const diversity = wishOf(now().dial, learnt?.diversity);
-  if (diversity) wish.diversity = diversity;
-  if (insteadOf) wish.instead_of = insteadOf;
-  const slate = await post(`/users/${part(now().user)}/slates`, wish);
+  const request = { k: ITEMS, explain: true, details: true };
+  const diversity = diversityOf(now().dial, learnt?.diversity);
+  if (diversity) request.diversity = diversity;
+  if (insteadOf) request.instead_of = insteadOf;
+  const slate = await post(`/users/${part(now().user)}/slates`, request);
   const ids = slate.items.map(({ id }) => id);
   change({ slate, picks: now().picks.filter((id) => ids.includes(id)) });
   drawList();
 }
 
-/** The dial was turned: another list in place of this one, at once. */
+/** The dial was moved: replace the current list. */
 async function turn(turned) {
   change({ dial: turned });
   const { slate } = now();
@@ -234,16 +234,16 @@ async function turn(turned) {
   setBusy(true);
   try {
     await fetchList(slate.slate_id).catch((error) => {
-      // The list was answered in another tab: then a new one it is.
+      // The list was answered in another tab: request a new one.
       if (error instanceof Refusal && error.status === 409) return fetchList();
       throw error;
     });
-    say(now().dial === 0 ? "Here is the list as learnt." : "Here is the list with your variety.");
+    say(now().dial === 0 ? "The list with the learnt diversity." : "The list with the diversity you set.");
   } catch (error) {
     explain(error, () => turn(turned));
   } finally {
     setBusy(false);
-    if (now().dial !== turned) turn(now().dial); // it was turned further meanwhile
+    if (now().dial !== turned) turn(now().dial); // it was moved again meanwhile
   }
 }
 
@@ -255,7 +255,7 @@ async function refreshLearnt() {
     drawLearnt(learnt, history.slates.filter(({ answered }) => answered).reverse());
   } catch (error) {
     if (!(error instanceof Refusal && error.status === 404)) throw error;
-    // Its store was emptied: a list that it does not know cannot be answered either.
+    // The store was emptied: a list that it does not know cannot be answered.
     learnt = null;
     drawLearnt(null, []);
     if (now().slate && !isBusy) {
@@ -291,14 +291,14 @@ function pick(id) {
 
 function describePicks() {
   const count = now().picks.length;
-  say(count ? `${counted(count, "pick")} in this list.` : "Pick what you would choose; none is an answer too.");
+  say(count ? `${counted(count, "pick")} in this list.` : "Pick the items you would choose, or none.");
 }
 
 function announce() {
   const taught = pickedBefore === null ? "" : `Learnt from ${counted(pickedBefore, "pick")}. `;
   const isRound = pickedBefore !== null;
   pickedBefore = null;
-  say(`${taught}Here are ${isRound ? "the next " : ""}${now().slate.items.length}: pick what you would choose.`);
+  say(`${taught}${isRound ? "Next" : "First"} ${now().slate.items.length} items: pick the ones you would choose.`);
   if (isRound && !byId("view-try").hidden && !document.querySelector("dialog[open]")) {
     byId("list-title").focus({ preventScroll: true });
     const top = byId("dial").getBoundingClientRect().top;
@@ -307,13 +307,13 @@ function announce() {
 }
 
 function explain(error, again) {
-  if (error instanceof Away) return say("Your picks are kept, and will be sent."); // "back" goes on by itself
+  if (error instanceof Away) return say("Your picks are saved and will be sent."); // resumed by "back"
   if (!(error instanceof Refusal)) throw error;
   say(error.message, el("button", { type: "button", class: "quiet", onclick: () => again() }, "Try again"));
 }
 
 function say(words, ...more) {
-  byId("said").replaceChildren(words, ...more.flatMap((one) => [" ", one]));
+  byId("status").replaceChildren(words, ...more.flatMap((one) => [" ", one]));
 }
 
 function setBusy(busy) {
@@ -340,7 +340,7 @@ function onKey(event) {
     next();
     return;
   }
-  // Plain digits only while the list has the focus or nothing has: elsewhere they may mean something.
+  // Digits count only while the list, or nothing, has the focus.
   const isInList = event.target === document.body || event.target.closest?.(".list-side");
   if (!isInList || event.target.matches?.("input") || event.ctrlKey || event.metaKey || event.altKey) return;
   if (/^[0-9]$/.test(event.key)) {

@@ -57,7 +57,7 @@ class Tab:
         )
 
     def user(self) -> str:
-        kept: str = self.page.evaluate("JSON.parse(localStorage['variegate.sitting']).user")
+        kept: str = self.page.evaluate("JSON.parse(localStorage['variegate.session']).user")
         return kept
 
     def is_scrolled_sideways(self) -> bool:

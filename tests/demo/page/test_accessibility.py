@@ -6,14 +6,14 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.demo.page.conftest import NewTab
-from tests.demo.page.watched import Tab
+from tests.demo.page.tab import Tab
 
-VIEWS = ["try", "beside", "map", "watch", "operator"]
+VIEWS = ["try", "counterfactual", "map", "simulation", "operator"]
 WAITS = {
     "try": "#likes .belief",
-    "beside": ".beside-columns",
+    "counterfactual": ".counterfactual-columns",
     "map": ".map canvas",
-    "watch": ".watch-charts svg",
+    "simulation": ".simulation-charts svg",
     "operator": ".tile",
 }
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Route
 
-from tests.demo.page.watched import LISTS_READY, Tab
+from tests.demo.page.tab import LISTS_READY, Tab
 from tools.screenshots.service import Service
 from variegate import Catalogue
 from variegate.model.distances import jaccard
@@ -37,7 +37,7 @@ def test_nothing_is_lost_or_doubled_when_the_service_dies(
     mortal.kill()
     page.click("#next")
     page.wait_for_selector("#away.shown")
-    assert "kept" in page.locator("#away").inner_text()
+    assert "saved" in page.locator("#away").inner_text()
     mortal.start()
     tab.wait_for_other(before)
 
@@ -119,9 +119,9 @@ def test_text_of_a_catalogue_is_only_text(browser: Browser, evil: str, tmp_path:
         tab.next_list(0, 1)
         page.locator("#cards .why-button").first.click()
         for view, part in (
-            ("beside", ".beside-columns"),
+            ("counterfactual", ".counterfactual-columns"),
             ("map", ".map canvas"),
-            ("watch", ".watch-charts svg"),
+            ("simulation", ".simulation-charts svg"),
             ("operator", ".tile"),
         ):
             tab.open(view)

@@ -4,7 +4,7 @@ import json
 from itertools import pairwise
 from urllib.request import urlopen
 
-from tests.demo.page.watched import Tab
+from tests.demo.page.tab import Tab
 from tools.screenshots.browser import ScriptedUser
 
 
