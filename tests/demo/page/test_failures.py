@@ -147,7 +147,7 @@ def test_a_key_is_asked_for_once(browser: Browser, tmp_path: Path) -> None:
         tab.next_list(0)
 
         tab.page.get_by_role("link", name="Operator").click()
-        tab.page.get_by_role("button", name="Give an admin key").click()
+        tab.page.get_by_role("button", name="Enter an admin key").click()
         tab.page.get_by_label("Key", exact=True).fill(admin)
         tab.page.get_by_role("button", name="Use this key").click()
         tab.page.wait_for_selector("#view-operator .tile")

@@ -128,7 +128,7 @@ def test_somebody_new_is_somebody_else(tab: Tab) -> None:
     tab.next_list(0)
     first, before = tab.user(), tab.titles()
 
-    page.get_by_role("button", name="Start as somebody new").click()
+    page.get_by_role("button", name="Start as a new user").click()
     tab.wait_for_other(before)
 
     assert tab.user() != first

@@ -26,7 +26,7 @@ async function load(host) {
   const redraw = () => attempt(body, () => draw(body, lists, labels));
   host.replaceChildren(
     el("div", { class: "controls" },
-      choice("Other policy", policyOptions(others), chosen.policy, (name) => {
+      choice("Compare with", policyOptions(others), chosen.policy, (name) => {
         chosen.policy = name;
         redraw();
       }),
