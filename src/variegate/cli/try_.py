@@ -333,7 +333,7 @@ class Screen:
 
 
 def _said(beliefs: "tuple[WeightEstimate, ...]") -> str:
-    from variegate.model.encoder import format_weights
+    from variegate.model.utility import format_weights
 
     return one_line(format_weights((belief.name, belief.weight) for belief in beliefs))
 

@@ -7,7 +7,6 @@ from math import isnan, nan, sqrt
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from variegate.arrays import (
     FloatArray,
@@ -15,7 +14,6 @@ from variegate.arrays import (
     check_choice,
     check_count,
     check_not_negative,
-    check_numbers,
     read_only_copy,
 )
 from variegate.errors import DataError, InputError
@@ -271,47 +269,6 @@ def _restored(described: Mapping[str, Any]) -> EncodedColumn:
 
 def _floats(numbers: Any) -> tuple[float, ...]:
     return tuple(map(float, numbers))
-
-
-# What was learnt, said in words.
-
-
-def top_weights(relevance: ArrayLike, names: Sequence[str], n: int = 5) -> list[tuple[str, float]]:
-    """Return the `n` strongest weights with their features' names, strongest first.
-
-    A weight of 0 says nothing and is left out, so that there can be fewer; of two that are
-    equally strong the first feature comes first.
-
-    Parameters
-    ----------
-    relevance
-        A weight a feature, such as ``policy.preferences.relevance``, (d,).
-    names
-        What each feature means, such as ``catalogue.feature_names``, (d,).
-
-    Examples
-    --------
-    >>> top_weights([0.1, -0.4, 0.0], ["Comedy", "year", "Drama"])
-    [('year', -0.4), ('Comedy', 0.1)]
-    """
-    weights = check_numbers("relevance", relevance, ndim=1)
-    if len(weights) != len(names):
-        raise InputError(f"`names` must have {len(weights)} entries, got {len(names)}")
-    if n < 0:
-        raise InputError(f"`n` must be at least 0, got {n}")
-    order = np.argsort(-np.abs(weights), kind="stable")[:n]
-    return [(names[place], float(weights[place])) for place in order if weights[place] != 0.0]
-
-
-def format_weights(strongest: Iterable[tuple[str, float]]) -> str:
-    """Return what `top_weights` gave as one line.
-
-    Examples
-    --------
-    >>> format_weights([("Comedy", 0.312), ("year", -0.4)])
-    'Comedy +0.31, year -0.40'
-    """
-    return ", ".join(f"{name} {weight:+.2f}" for name, weight in strongest)
 
 
 # Items' attributes as the columns that an encoder reads.

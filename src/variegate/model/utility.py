@@ -1,5 +1,6 @@
 """The utility F(A) = theta . R(A) + beta . V(A) of a list of items (Eq. 1)."""
 
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 
@@ -15,15 +16,15 @@ from variegate.model.search import SEARCHES, Scorer
 
 @dataclass(frozen=True, eq=False)
 class Preferences:
-    """What a user wants: eta = (theta, beta), with an interval around each weight.
+    """A user's preferences eta = (theta, beta), with an interval for each weight.
 
-    Known exactly, an interval is the weight itself; learnt, it is where the weight lies
-    with 95% confidence.
+    The interval of a learnt weight is its 95% confidence interval; that of a known weight is the
+    weight itself.
     """
 
     #: theta, (d,)
     relevance: FloatArray
-    #: beta, one weight a distance, (m,)
+    #: beta, one weight per distance, (m,)
     diversity: FloatArray
     #: Lowest and highest theta, (2, d)
     relevance_interval: FloatArray
@@ -38,8 +39,45 @@ def known_preferences(relevance: ArrayLike, diversity: ArrayLike) -> Preferences
     return Preferences(theta, beta, np.stack([theta, theta]), np.stack([beta, beta]))
 
 
+def top_weights(relevance: ArrayLike, names: Sequence[str], n: int = 5) -> list[tuple[str, float]]:
+    """Return the `n` largest weights by absolute value with their names, largest first.
+
+    Weights of 0 are left out, so there can be fewer than `n`; ties keep the order of the features.
+
+    Parameters
+    ----------
+    relevance
+        One weight per feature, such as ``policy.preferences.relevance``, (d,).
+    names
+        The name of each feature, such as ``catalogue.feature_names``, (d,).
+
+    Examples
+    --------
+    >>> top_weights([0.1, -0.4, 0.0], ["Comedy", "year", "Drama"])
+    [('year', -0.4), ('Comedy', 0.1)]
+    """
+    weights = check_numbers("relevance", relevance, ndim=1)
+    if len(weights) != len(names):
+        raise InputError(f"`names` must have {len(weights)} entries, got {len(names)}")
+    if n < 0:
+        raise InputError(f"`n` must be at least 0, got {n}")
+    order = np.argsort(-np.abs(weights), kind="stable")[:n]
+    return [(names[place], float(weights[place])) for place in order if weights[place] != 0.0]
+
+
+def format_weights(weights: Iterable[tuple[str, float]]) -> str:
+    """Return the result of `top_weights` as one line.
+
+    Examples
+    --------
+    >>> format_weights([("Comedy", 0.312), ("year", -0.4)])
+    'Comedy +0.31, year -0.40'
+    """
+    return ", ".join(f"{name} {weight:+.2f}" for name, weight in weights)
+
+
 class Utility:
-    """F(A | eta) over a catalogue, its gains, and the search for a list that makes it large.
+    """The utility F(A | eta) of lists of a catalogue, its gains, and the search for the best list.
 
     Parameters
     ----------
@@ -48,9 +86,9 @@ class Utility:
     relevance
         theta, (d,).
     diversity
-        beta, one weight a distance, (m,).
+        beta, one weight per distance, (m,).
     normaliser
-        How distances are scaled; under ``growing`` the value depends on the order.
+        How distances are scaled; with ``growing`` the value depends on the order.
 
     Examples
     --------
@@ -118,16 +156,16 @@ class UtilityScorer(Scorer):
     """eta . Delta(a | A): the score whose list value is F."""
 
     def __init__(self, utility: Utility, candidates: IndexArray, k: int) -> None:
-        self._wants = utility.preferences
+        self._preferences = utility.preferences
         self._gains = Gains(utility.catalogue, candidates, k, utility.normaliser)
-        self._relevance = self._gains.z @ self._wants.relevance
+        self._relevance = self._gains.z @ self._preferences.relevance
 
     def __len__(self) -> int:
         return len(self._relevance)
 
     def scores(self) -> FloatArray:
         """Return eta . Delta of each candidate."""
-        scores: FloatArray = self._relevance + self._gains.x @ self._wants.diversity
+        scores: FloatArray = self._relevance + self._gains.x @ self._preferences.diversity
         return scores
 
     def take(self, place: int) -> None:
@@ -142,6 +180,6 @@ class UtilityScorer(Scorer):
 
     def values(self, lists: IndexArray) -> FloatArray:
         """Return F of each list, from the distances of all pairs at once."""
-        added = self._gains.of_lists(lists) @ self._wants.diversity
+        added = self._gains.of_lists(lists) @ self._preferences.diversity
         totals: FloatArray = (self._relevance[lists] + added).sum(axis=1)
         return totals

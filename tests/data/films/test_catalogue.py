@@ -10,7 +10,7 @@ from variegate import LMDH, Catalogue
 from variegate.data.films import film_catalogue
 from variegate.errors import InputError
 from variegate.model.distances import distance_of_values
-from variegate.model.encoder import format_weights, top_weights
+from variegate.model.utility import format_weights, top_weights
 
 
 def nearest(films: Catalogue, title: str, distance: str, n: int) -> list[int]:

@@ -8,8 +8,9 @@ import pytest
 from variegate import LMDH, Catalogue
 from variegate.data.build import add_items, content_catalogue
 from variegate.errors import InputError, NotFoundError
-from variegate.model.encoder import content_features, format_weights, top_weights
+from variegate.model.encoder import content_features
 from variegate.model.item_table import ItemTable
+from variegate.model.utility import format_weights, top_weights
 
 
 def test_every_column_has_a_distance(shop: ItemTable) -> None:

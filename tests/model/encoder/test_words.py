@@ -3,7 +3,7 @@
 import pytest
 
 from variegate.errors import InputError
-from variegate.model.encoder import format_weights, top_weights
+from variegate.model.utility import format_weights, top_weights
 
 
 def test_the_strongest_weights_come_first_whatever_their_sign() -> None:
