@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from tests.service.shell import problem
 from tests.service.whole import ITEMS, service, shop
-from variegate.demo.simulation import MOST_POINTS, Person
+from variegate.demo.simulation import MAX_POINTS, SimulatedUser
 from variegate.model.utility import Utility
 from variegate.service.keys import make_key
 
@@ -345,11 +345,11 @@ class TestWatch:
     def test_series_are_as_long_as_the_rounds_that_are_kept(self, page: TestClient) -> None:
         found = page.get("/v1/simulation", params={"rounds": 300}).json()
 
-        assert len(found["at"]) == MOST_POINTS
+        assert len(found["at"]) == MAX_POINTS
         assert (found["at"][0], found["at"][-1]) == (1, 300)
         flat = {len(found[name]) for name in ("at", "regret", "uniform_regret", "reward")}
         deep = {len(one) for name in ("learnt", "low", "high") for one in found[name]}
-        assert flat | deep == {MOST_POINTS}
+        assert flat | deep == {MAX_POINTS}
         assert len(found["shown"]) == 3
 
     def test_the_same_seed_gives_the_same_story(self, page: TestClient, tmp_path: Path) -> None:
@@ -370,7 +370,7 @@ class TestWatch:
     @pytest.mark.parametrize("normaliser", ["none", "fixed", "growing"])
     def test_a_person_wants_what_the_utility_says(self, normaliser: Any) -> None:
         utility = Utility(shop(), [0.3, -0.1, 0.2], [0.1, 0.2, 0.0, 0.05], normaliser=normaliser)
-        person = Person(utility, "")
+        person = SimulatedUser(utility, "")
         rng = np.random.default_rng(0)
         items = rng.permutation(ITEMS)[:5]
 

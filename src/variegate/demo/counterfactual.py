@@ -1,4 +1,4 @@
-"""What another policy, taught by the same answers, would have shown in a list's place."""
+"""What another policy, taught by the same feedback, would have shown in place of a slate."""
 
 from functools import partial
 from typing import Any, Final
@@ -24,12 +24,12 @@ _PAGE: Final = 100
 def counterfactual_view(
     reader: Reader, snapshot: CatalogueSnapshot, experiment: Experiment, asked: tuple[str, str, str]
 ) -> dict[str, Any]:
-    """Return the list of a policy in place of one that was given.
+    """Return the slate of a policy in place of one that was given.
 
     Parameters
     ----------
     asked
-        The user, the id of their list, and the policy's name.
+        The user, the id of their slate, and the policy's name.
     """
     user, slate, name = asked
     row = reader.slates([slate]).get(slate)
@@ -61,12 +61,12 @@ def counterfactual_view(
 
 
 def _teach(policy: Policy, reader: Reader, before: SlateRow) -> None:
-    """Teach a policy all that was answered before a list was given."""
+    """Teach a policy all feedback from before a slate was given."""
     for row, rewards in lessons(reader, before.user_id, until=before.created):
         items = policy.catalogue.find_rows(row.items)
         if row.id != before.id and (items >= 0).all():
             earned = [rewards.get(place, 0.0) for place in range(row.k)]
-            # As this policy would have shown them: it learns from no other list.
+            # With this policy's own features: it cannot learn from those of another.
             slate = policy.as_slate(items, np.zeros(row.k))
             policy.update(slate, earned, seen=sorted(rewards))
 
@@ -85,7 +85,7 @@ def _candidates(
 
 
 def _shown_before(reader: Reader, terms: Terms, before: SlateRow) -> list[str]:
-    """Return the items of the lists before one, the latest first, as far as they are remembered."""
+    """Return the items of the slates before one, the latest first, within its memory."""
     seen: dict[str, None] = {}
     last = before.id
     since = before.created - terms.memory_seconds

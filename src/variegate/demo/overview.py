@@ -1,4 +1,4 @@
-"""The service at work, for whoever runs it: traffic, rewards, and what was learnt over users."""
+"""An overview for the operator: traffic, rewards, and learnt weights over users."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -15,23 +15,23 @@ from variegate.store import PeriodSums, Reader, Recent
 
 MINUTE: Final = 60.0
 #: Points of a series of rewards, at most.
-MOST_BUCKETS: Final = 60
-#: Users whose wishes are counted: those who were here last.
-MOST_USERS: Final = 1000
+MAX_BUCKETS: Final = 60
+#: Users in the histograms, at most: the latest.
+MAX_USERS: Final = 1000
 BARS: Final = 20
 
 
 def overview(
     reader: Reader, snapshot: CatalogueSnapshot, experiment: Experiment, *, now: float, minutes: int
 ) -> dict[str, Any]:
-    """Return what an operator wants to see of the last minutes."""
+    """Return the overview of the last minutes."""
     first = int(now // MINUTE) - minutes + 1
-    found = reader.recent(first * MINUTE, -(-minutes // MOST_BUCKETS))
+    found = reader.recent(first * MINUTE, -(-minutes // MAX_BUCKETS))
     return {
         "counts": reader.counts(),
         "per_minute": _traffic(found, first, minutes),
         "by_policy": [_bucket(row) for row in found.rewards],
-        "beta": _wishes(reader, snapshot, experiment),
+        "beta": _diversity_weights(reader, snapshot, experiment),
         "report": policy_report(reader, experiment),
     }
 
@@ -56,17 +56,19 @@ def _bucket(row: PeriodSums) -> dict[str, Any]:
     }
 
 
-def _wishes(reader: Reader, snapshot: CatalogueSnapshot, experiment: Experiment) -> dict[str, Any]:
-    """Return how the learnt weights of variety lie over users, by policy and distance."""
+def _diversity_weights(
+    reader: Reader, snapshot: CatalogueSnapshot, experiment: Experiment
+) -> dict[str, Any]:
+    """Return histograms of the learnt weights of diversity over users, by policy and distance."""
     learnt: dict[str, list[FloatArray]] = defaultdict(list)
-    for user in reader.users(reader.recent_users(MOST_USERS)).values():
+    for user in reader.users(reader.recent_users(MAX_USERS)).values():
         if user.policy not in experiment.specs or user.state is None:
             continue
         try:
             policy = experiment.policy_of(user, snapshot.catalogue)
-        except StateError:  # it will be learnt anew when the user comes back
+        except StateError:  # it is relearnt when the user comes back
             continue
-        if policy.takes_dial:  # others learn no wish for variety
+        if policy.takes_dial:  # others learn no weights of diversity
             learnt[user.policy].append(policy.preferences.diversity)
     names = [h.name for h in snapshot.catalogue.distances]
     return {

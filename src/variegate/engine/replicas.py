@@ -24,7 +24,7 @@ from variegate.store import CONFIGURATION, Batch, Head, Reader, ReplicaRow, Stor
 
 #: Seconds between two heartbeats.
 BEAT_SECONDS: Final = 2.0
-#: A process without a heartbeat for so long has ended.
+#: Seconds without a heartbeat after which a process counts as ended.
 EXPIRY_SECONDS: Final = 10.0
 #: Settings that are stored with every list, and whether older lists can still close under them.
 _LIST_SETTINGS: Final = {
@@ -38,7 +38,7 @@ _LIST_SETTINGS: Final = {
 }
 #: Open lists are counted up to this number.
 _MAX_COUNTED: Final = 10_000
-#: A machine whose clock is further from the database's than this is named in the log.
+#: Difference between this machine's clock and the database's that is logged.
 MAX_SKEW_SECONDS: Final = 2.0
 
 _log = logging.getLogger(__name__)
@@ -65,14 +65,14 @@ def changed_settings(before: str, after: str) -> dict[str, tuple[object, object]
 
 
 class Replica:
-    """The present process as one of those that write to a store.
+    """One of the processes that write to a store: the present one.
 
     Parameters
     ----------
     configuration
-        What `shared_configuration` gives.
+        What `shared_configuration` returns.
     replace
-        Whether to take the place of replicas with other settings: they stop writing at once.
+        Whether to replace replicas with other settings: they stop writing at once.
     """
 
     def __init__(self, store: Store, configuration: str, *, replace: bool = False) -> None:
@@ -86,10 +86,10 @@ class Replica:
     def join(self, sleep: Callable[[float], None] = time.sleep) -> None:
         """Register this process; wait for one with other settings that may just have ended.
 
-        Raises ConflictError where one with other settings goes on.
+        Raises ConflictError if one with other settings is still running.
         """
         waited = 0.0
-        while (other := self._joined()) is not None:
+        while (other := self._try_join()) is not None:
             if waited > EXPIRY_SECONDS + BEAT_SECONDS:
                 raise ConflictError(self._refusal(other))
             if waited == 0.0:
@@ -126,7 +126,7 @@ class Replica:
                 _log.warning("%s", change)
 
     def check(self, head: Head) -> None:
-        """Raise StoreError where this process must not write any more."""
+        """Raise StoreError if this process must not write any more."""
         if head.schema > self._store.schema:
             raise StoreError(
                 f"the store was upgraded by a later version of variegate (tables {head.schema}, "
@@ -139,13 +139,13 @@ class Replica:
             )
 
     def check_now(self) -> None:
-        """Raise StoreError where this process must not write any more."""
+        """Raise StoreError if this process must not write any more."""
         with self._store.reading() as reader:
             head = reader.head()
         self.check(head)
 
     def beat(self) -> None:
-        """Keep the heartbeat, where it is due."""
+        """Store a heartbeat, if one is due."""
         now = time.monotonic()
         if now - self._last_beat < BEAT_SECONDS:
             return
@@ -157,14 +157,14 @@ class Replica:
         self._compare_clocks(head.now)
 
     def leave(self) -> None:
-        """Remove this process and those that ended long ago."""
+        """Remove this process, and those that ended long ago."""
         with self._store.batch() as batch:
             batch.delete_replicas(self._id, batch.head().now - 60 * EXPIRY_SECONDS)
 
-    def _joined(self) -> ReplicaRow | None:
-        """Register this process, or return one that is in its way."""
+    def _try_join(self) -> ReplicaRow | None:
+        """Register this process, or return a replica that prevents it."""
         with self._store.batch() as batch:
-            # Writing the entry first makes those who join at once wait for each other.
+            # Writing the entry first makes replicas that join at the same time wait for each other.
             known = batch.swap_meta(CONFIGURATION, self._configuration)
             head = batch.head()
             if known is not None and known != self._configuration and not self._replace:
@@ -179,7 +179,7 @@ class Replica:
         return None
 
     def _live_other(self, batch: Batch, now: float) -> ReplicaRow | None:
-        """Return a replica with other settings that has not ended as far as can be known."""
+        """Return a replica with other settings that may still run."""
         for row in batch.replicas():
             is_recent = now - row.seen < EXPIRY_SECONDS
             if is_recent and row.configuration != self._configuration and self._may_run(row):
@@ -187,7 +187,7 @@ class Replica:
         return None
 
     def _may_run(self, row: ReplicaRow) -> bool:
-        """Whether a process may still run; on this machine that is known."""
+        """Whether a process may still run; for this machine that is known."""
         if row.host != self._host:
             return True
         try:
