@@ -141,4 +141,4 @@ def test_importing_the_client_loads_no_http_library() -> None:
     ).stdout.split()
 
     assert "variegate.client.client" in loaded
-    assert {"httpx2", "fastapi", "sqlalchemy", "numpy"} & set(loaded) == set()
+    assert {"httpx2", "fastapi", "psycopg", "numpy"} & set(loaded) == set()
