@@ -1,4 +1,4 @@
-"""What every policy in the registry promises of its lists."""
+"""What every policy in the registry promises of its lists and scores."""
 
 import pickle
 from copy import copy
@@ -9,13 +9,14 @@ import pytest
 from tests.policies.making import Make, catalogue_of, played, shown
 from variegate import POLICIES, Catalogue, Dial, make_policy
 from variegate.model.gains import Normaliser, normalising_factor
+from variegate.model.search import SEARCHES, Scorer
 
 #: Policies that draw; the others give one list whatever the seed.
 DRAWING = {"lmdt", "epsilon-greedy", "dc2b", "comblints", "uniform"}
 #: Policies that learn how varied a list shall be, and so can be told.
 WITH_DIAL = {"lmdp", "lmdt", "lmdh", "lmdh-greedy"}
 
-SIZES = pytest.mark.parametrize("m", [0, 1, 4])
+SIZES = pytest.mark.parametrize("m", [0, 4])
 
 
 @SIZES
@@ -226,3 +227,46 @@ def test_zero_vectors_are_items_like_others(make: Make, k: int) -> None:
     assert np.isfinite(slate.scores).all()
     assert np.isfinite(policy.preferences.relevance_interval).all()
     assert len(set(slate.ids)) == k
+
+
+@pytest.fixture(params=[0, 2], ids=lambda m: f"m={m}")
+def scorer(make: Make, request: pytest.FixtureRequest) -> Scorer:
+    """The score of a policy that has learnt something, for lists of three of twelve."""
+    return played(make(catalogue_of(request.param)))._scorer(np.arange(12), 3, 7)
+
+
+def test_a_fresh_scorer_has_nothing_taken(scorer: Scorer) -> None:
+    places = np.array([5, 0, 8])
+    first, along = scorer.scores().copy(), scorer.along(places)
+
+    scorer.take(3)
+    scorer.take(1)
+
+    assert len(scorer.fresh()) == len(scorer) == 12
+    np.testing.assert_array_equal(scorer.fresh().scores(), first)
+    np.testing.assert_array_equal(scorer.along(places), along)
+
+
+def test_a_fresh_scorer_leaves_the_first_alone(scorer: Scorer) -> None:
+    scorer.take(3)
+    before = scorer.scores().copy()
+
+    scorer.fresh().take(5)
+
+    np.testing.assert_array_equal(scorer.scores(), before)
+
+
+def test_lists_are_worth_the_scores_along_them(scorer: Scorer) -> None:
+    lists = np.array([[0, 1, 2], [2, 1, 0], [11, 4, 7]])
+
+    np.testing.assert_allclose(
+        scorer.values(lists), [scorer.along(places).sum() for places in lists], rtol=1e-11
+    )
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_any_search_serves(scorer: Scorer, search: str) -> None:
+    places, scores = SEARCHES[search](scorer, 3)
+
+    assert len(set(places.tolist())) == 3
+    np.testing.assert_allclose(scores, scorer.along(places), rtol=1e-11, atol=1e-13)

@@ -1,4 +1,4 @@
-"""Policies as lines of text: read, written, and told what is wrong with them."""
+"""Policies from text: parsed, written, and what is wrong with them."""
 
 import pickle
 import sys

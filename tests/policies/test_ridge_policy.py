@@ -1,4 +1,4 @@
-"""Policies that begin at a prior: given as it is or as a file, and only one of their catalogue."""
+"""Policies that start from a prior, given as an object or a file."""
 
 from pathlib import Path
 from typing import Any

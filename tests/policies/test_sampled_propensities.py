@@ -1,4 +1,4 @@
-"""Lists of a policy that draws: how likely each item was, given the plans that were drawn."""
+"""Propensities of LMDT, which follows one of several posterior samples."""
 
 from collections import Counter
 from itertools import permutations
@@ -18,7 +18,7 @@ from variegate.model.distances import custom
 from variegate.model.shortlist import Shortlist
 from variegate.policies import explore_slate, slate_propensities
 
-SIZES = pytest.mark.parametrize("m", [0, 1, 4])
+SIZES = pytest.mark.parametrize("m", [0, 4])
 
 
 def taught(m: int = 1, *, items: int = 12, **options: Any) -> LMDT:
@@ -106,7 +106,7 @@ def test_the_chances_of_all_items_in_a_position_add_up_to_one(position: int) -> 
 
 @pytest.mark.parametrize("chance", [0.0, 0.5])
 def test_lists_come_as_often_as_their_propensities_say(chance: float) -> None:
-    policy, draws, rng = with_same_plans(), 3_000, np.random.default_rng(8)
+    policy, draws, rng = with_same_plans(), 1_500, np.random.default_rng(8)
     lists = [tuple(one) for one in permutations(range(4), 2)]
     expected = np.array([slate_propensities(policy, items, chance)[0].prod() for items in lists])
 
@@ -123,7 +123,7 @@ def test_lists_come_as_often_as_their_propensities_say(chance: float) -> None:
 
 
 def test_the_lists_logged_are_those_of_plain_thompson_sampling() -> None:
-    policy, draws, rng = taught(items=4), 2_000, np.random.default_rng(1)
+    policy, draws, rng = taught(items=4), 1_000, np.random.default_rng(1)
 
     plain = Counter(policy.recommend(2, rng=rng).ids for _ in range(draws))
     logged = Counter(explore_slate(policy, 2, 0.0, rng=rng)[0].ids for _ in range(draws))
