@@ -12,8 +12,8 @@ from fastapi import APIRouter
 
 from tests.service.shell import calling
 from variegate.engine.logs import (
-    Answered,
-    Moments,
+    RequestLog,
+    TimeFormatter,
     access_log,
     configure_logs,
     current_request,
@@ -132,7 +132,7 @@ def test_text_says_the_same() -> None:
 
     async def both() -> None:
         logging.getLogger("variegate.x").error("two\nlines", extra={"fields": {"a": 1}})
-        log_request(logging.INFO, Answered("r3", "GET", "/v1/ping", 200, 1.5, ""))
+        log_request(logging.INFO, RequestLog("r3", "GET", "/v1/ping", 200, 1.5, ""))
 
     asyncio.run(both())
     current_request.reset(token)
@@ -164,7 +164,7 @@ def test_lines_are_written_soon_without_being_asked() -> None:
 
     async def wait_for_lines() -> None:
         for number in range(3):
-            log_request(logging.INFO, Answered(str(number), "GET", "/", 200, 1.0, ""))
+            log_request(logging.INFO, RequestLog(str(number), "GET", "/", 200, 1.0, ""))
         async with asyncio.timeout(5):
             while stream.getvalue().count("\n") < 3:
                 await asyncio.sleep(0.001)
@@ -176,7 +176,7 @@ def test_lines_are_written_soon_without_being_asked() -> None:
 
 def test_others_logging_gets_requests_as_records(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
-        log_request(logging.INFO, Answered("r", "GET", "/", 200, 1.0, "k"))
+        log_request(logging.INFO, RequestLog("r", "GET", "/", 200, 1.0, "k"))
 
     (record,) = caplog.records
     assert record.fields["key"] == "k"  # type: ignore[attr-defined]
@@ -204,7 +204,7 @@ def test_secrets_are_starred(line: str, clean: str) -> None:
 
 
 def test_times_are_iso_in_utc() -> None:
-    moments = Moments()
+    moments = TimeFormatter()
 
-    assert moments.written(0.9999) == "1970-01-01T00:00:00.999Z"
-    assert moments.written(86_400.25) == "1970-01-02T00:00:00.250Z"
+    assert moments.format(0.9999) == "1970-01-01T00:00:00.999Z"
+    assert moments.format(86_400.25) == "1970-01-02T00:00:00.250Z"

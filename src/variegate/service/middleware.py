@@ -18,7 +18,7 @@ from fastapi import HTTPException, Response
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from variegate.engine.logs import Answered, current_request, log_request
+from variegate.engine.logs import RequestLog, current_request, log_request
 from variegate.engine.settings import Settings
 from variegate.errors import StoreError
 from variegate.service.errors import INTERNAL_ERROR, error_response
@@ -181,7 +181,9 @@ class Guard:
             self.metrics.count_refusal(context.refusal)
         level = logging.DEBUG if scope["path"] in self.unlimited else logging.INFO
         key = context.key.id if context.key else ""
-        log_request(level, Answered(context.request_id, method, route, status, 1000 * seconds, key))
+        log_request(
+            level, RequestLog(context.request_id, method, route, status, 1000 * seconds, key)
+        )
 
 
 class Exchange:
