@@ -135,10 +135,7 @@ def test_wrong_method_tells_the_right_one(client: TestClient) -> None:
     ("body", "message"),
     [
         ({"k": 101}, "`k` must be less than or equal to 100, got 101"),
-        (
-            {"k": "many"},
-            "`k` must be a valid integer, unable to parse string as an integer, got 'many'",
-        ),
+        ({"k": "many"}, "`k` must be a valid integer, got 'many'"),
         ({"K": 1}, "`K` is not a known field"),
         ({"names": ["long name"]}, "`names.0` must have at most 3 characters, got 'long name'"),
         ({"names": "abc"}, "`names` must be a valid list, got 'abc'"),

@@ -248,7 +248,7 @@ def validation_message(name: str, problem: Mapping[str, Any]) -> str:
     if kind == "missing":
         return f"{name} is missing"
     if kind == "extra_forbidden":
-        return f"{name} is not known here"
+        return f"{name} is not a known field"
     if kind == "value_error":
         return text if text.startswith("`") else f"{name}: {text}"
     text = re.sub(r"^\w+ should ", "must ", text.partition(", unable to")[0])

@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from variegate.engine.codecs import format_value, replace_surrogates
+from variegate.engine.codecs import replace_surrogates, validation_message
 from variegate.errors import (
     ConflictError,
     DataError,
@@ -135,7 +135,9 @@ async def _handle_invalid_request(request: Request, error: Exception) -> Respons
         reason = problems[0].get("ctx", {}).get("error", "")
         return _response(request, 400, f"the body must be JSON: {reason} at character {position}")
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return _response(request, 422, describe_problem(_most_specific(problems)) + more)
+    problem = _most_specific(problems)
+    message = validation_message(_field_name(problem["loc"]), problem)
+    return _response(request, 422, message + more)
 
 
 async def _handle_deep_nesting(request: Request, _: Exception) -> Response:
@@ -155,23 +157,6 @@ def _most_specific(problems: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     first = _field_name(problems[0]["loc"])
     of_field = (problem for problem in problems if _field_name(problem["loc"]) == first)
     return next((one for one in of_field if not one["type"].endswith("_type")), problems[0])
-
-
-def describe_problem(problem: Mapping[str, Any]) -> str:
-    """Return a message for a validation error of pydantic, in this package's form."""
-    name, kind = _field_name(problem["loc"]), problem["type"]
-    message = str(problem["msg"]).removeprefix("Value error, ")
-    if kind == "missing":
-        return f"{name} is missing"
-    if kind == "extra_forbidden":
-        return f"{name} is not a known field"
-    if kind == "value_error":
-        return message if message.startswith("`") else f"{name}: {message}"
-    for prefix in ("Input should ", "String should ", "List should ", "Dictionary should "):
-        if message.startswith(prefix):
-            message = f"must {message.removeprefix(prefix)}"
-            break
-    return f"{name} {message[:1].lower()}{message[1:]}, got {format_value(problem.get('input'))}"
 
 
 def _field_name(location: Sequence[object]) -> str:
