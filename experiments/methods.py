@@ -227,8 +227,8 @@ SWEEPS: Final[Mapping[str, tuple[Method, ...]]] = MappingProxyType(
         "epsilon-greedy": _sweep("epsilon-greedy", "epsilon", (0.0, 0.05, 0.2, 0.5)),
         "dc2b": _sweep("dc2b", "sharpness", (10.0, 3.0, 1.0, 0.3, 0.0)),
         DC2B_INTERCEPT: _sweep("dc2b", "sharpness", (10.0, 3.0, 1.0, 0.3), intercept=True),
-        "logrank": (Method("logrank", "as it is", PolicySpec("logrank")),),
-        "lsb": (Method("lsb", "as it is", PolicySpec("lsb")),),
+        "logrank": (Method("logrank", "default", PolicySpec("logrank")),),
+        "lsb": (Method("lsb", "default", PolicySpec("lsb")),),
     }
 )
 #: Every setting of the sweeps once.

@@ -138,9 +138,9 @@ def catalogue_table(title: str, replays: Replays) -> Table:
         for policy, one in zip(replays, found, strict=True)
     )
     note = (
-        "Coverage: share of the catalogue that some user was shown. Gini: how unevenly showings "
-        "fall on items, lower is more even. Novelty: mean of -log2 of the share of training "
-        "users who liked a shown item."
+        "Coverage: share of the catalogue that was shown to some user. Gini: how unevenly exposure "
+        "is distributed over items, lower is more even. Novelty: mean of -log2 of the share of "
+        "training users who liked a shown item."
     )
     heads = ("method", "coverage", "Gini", "novelty")
     return Table(f"{title}: coverage, evenness, novelty", heads, rows, note)
@@ -188,8 +188,8 @@ def ratio_table(results: Results) -> Table:
 def seconds_table(seconds: Mapping[str, float]) -> Table:
     """Return how long each stage took."""
     rows = [(name, (Cell(_duration(taken)),)) for name, taken in seconds.items()]
-    rows.append(("in all", (Cell(_duration(sum(seconds.values())), best=True),)))
-    return Table("How long it took", ("stage", "time"), tuple(rows))
+    rows.append(("total", (Cell(_duration(sum(seconds.values())), best=True),)))
+    return Table("Run times", ("stage", "time"), tuple(rows))
 
 
 def relative_tables(replays: Replays) -> Iterator[Table]:
@@ -223,8 +223,8 @@ def ablation_table(replays: Replays) -> Table:
         "What each part adds",
         ("method", *MEASURES),
         tuple(rows),
-        "The difference to LMDH, mean over the rounds, with its paired 95% interval. Methods with "
-        "a prior explore as LMDP does, those without as LMDH does.",
+        "The difference from LMDH, mean over the rounds, with its paired 95% interval. Methods "
+        "with a prior explore as LMDP does, those without as LMDH does.",
     )
 
 
@@ -249,8 +249,8 @@ def frontier_tables(frontier: Frontier) -> Iterator[Table]:
         ("method", *heads),
         tuple(rows),
         "Settings whose recall lies above what LMDP reaches at their diversity, and in brackets "
-        "those that do by their paired 95% interval; the least margin is LMDP's recall less "
-        "theirs, where theirs comes nearest.",
+        "those that do by their paired 95% interval; the least margin is the smallest of LMDP's "
+        "recall minus theirs.",
     )
     above_ours = tuple(
         (
@@ -298,8 +298,8 @@ def distances_table(found: SeveralDistances) -> Table:
         "Two distances on MovieLens-100K, after the last list",
         heads,
         tuple(rows),
-        f"β is as it was learnt, mean over users ± their deviation; believed beforehand: "
-        f"{mean:.2f} ± {deviation:.2f}, shared out over the distances. The floor is not in it.",
+        f"β is the estimate, mean ± standard deviation over users; its prior is {mean:.2f} ± "
+        f"{deviation:.2f}, divided over the distances. The floor is not included.",
     )
 
 
@@ -332,16 +332,16 @@ def drift_table(found: drift.Drift) -> Table:
         for row, learner in enumerate(drift.LEARNERS)
     ]
     return Table(
-        "What forgetting wins over the same learner that forgets nothing",
+        "Gain of forgetting over the same learner without it",
         ("learner, tastes", *(f"forgetting {f:g}" for f in found.forgetting[:-1])),
         tuple(rows),
-        f"In percent of the clicks of one who knows the taste. {_INTERVAL}",
+        f"In percent of the clicks of a recommender that knows the taste. {_INTERVAL}",
     )
 
 
 def examination_table(found: examination.Examination) -> Table:
     """Return the errors and clicks of learners that model what users examine, or do not."""
-    users = {"cascade": "stop at the first click", "examined": "look here and there"}
+    users = {"cascade": "stop at the first click", "examined": "skip positions"}
     errors = student_interval(found.relative_errors()[..., -1])
     shares = student_interval(found.shares())
     rows = [
@@ -350,11 +350,11 @@ def examination_table(found: examination.Examination) -> Table:
             tuple(Cell(interval_text(*each.at(place, row), ".3f")) for each in (errors, shares)),
         )
         for place, user in enumerate(examination.USERS)
-        for row, learner in enumerate(("known", "all taken as seen"))
+        for row, learner in enumerate(("modelled", "not modelled"))
     ]
     note = f"Error: |η̂ - η| / |η| after random lists. {_INTERVAL}"
     heads = ("users, learner", "error at the end", _BEST_CLICKS)
-    return Table("Where users look", heads, tuple(rows), note)
+    return Table("Examination", heads, tuple(rows), note)
 
 
 def multi_distance_table(found: multi_distance.MultiDistance) -> Table:
@@ -376,7 +376,7 @@ def multi_distance_table(found: multi_distance.MultiDistance) -> Table:
         f"({max(low, 0.0):.0%} to {min(high, 1.0):.0%}; by chance 33%). {_INTERVAL}"
     )
     heads = ("learner", _BEST_CLICKS)
-    return Table("Users who care for one distance of three", heads, tuple(rows), note)
+    return Table("Users who value one distance of three", heads, tuple(rows), note)
 
 
 def cold_start_table(found: cold_start.ColdStart) -> Table:
@@ -395,7 +395,7 @@ def cold_start_table(found: cold_start.ColdStart) -> Table:
         ridge = f", λ = {policy.options['ridge']:g}" if "ridge" in policy.options else ""
         title = f"{method_title(policy.name)}{ridge}, {starts[start]}"
         rows.append((title, tuple(Cell(interval_text(*c.at(row), ".3f")) for c in columns)))
-    title = f"Where learners begin: {_BEST_CLICKS}"
+    title = f"Cold start: {_BEST_CLICKS}"
     return Table(title, ("learner", *spans), tuple(rows), _INTERVAL)
 
 

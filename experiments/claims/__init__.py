@@ -27,26 +27,26 @@ __all__ = [
 
 #: How the paper's claims are judged, for the report.
 RULE: Final = (
-    "Every verdict is worked out from the numbers. In a round, one method is ahead of another if "
-    "the paired 95% interval of their difference lies above 0 (users are drawn anew 1000 times, "
-    "the same ones for both methods), behind if it lies below 0, and level otherwise. A claim of "
-    "all rounds holds if our method is ahead in every one of them; a claim of “usually”, in at "
-    "least three quarters; “comparable” asks that it is not behind. With at least half of the "
-    "rounds a claim holds in part, with fewer it does not hold. A claim over several data sets "
-    "or settings holds if it holds in each, does not hold if it holds in none, and holds in part "
-    "otherwise. Intervals are for one round at a time, so that of many level rounds a few may "
-    "seem apart by chance; they are over users, and what the split and its embeddings add is told "
-    "by the standard errors over splits in the tables."
+    "Every verdict is computed from the numbers. In a round, one method is ahead of another if "
+    "the paired 95% interval of their difference lies above 0 (users are resampled 1000 times, "
+    "the same ones for both methods), behind if it lies below 0, and level otherwise. A claim "
+    "about all rounds holds if our method is ahead in every one of them; a claim with “usually”, "
+    "in at least three quarters; “comparable” requires that it is not behind. With at least half "
+    "of the rounds a claim holds in part, with fewer it does not hold. A claim about several data "
+    "sets or settings holds if it holds in each, does not hold if it holds in none, and holds in "
+    "part otherwise. Intervals are for one round at a time, so that of many level rounds a few may "
+    "seem apart by chance. They are over users; the standard errors over splits in the tables show "
+    "what the split and its embeddings add."
 )
 #: How our claims are judged, for the report.
 BEYOND_RULE: Final = (
-    "Means are over users, then over splits. Intervals are paired: users are drawn anew 1000 "
-    "times within each split, the same ones for both methods, and F is worked out of each draw's "
-    "mean recall and diversity. A user who is tested in several splits counts in each as another. "
-    "A method that is ahead in the mean while the interval holds 0 makes a claim hold in part. "
+    "Means are over users, then over splits. Intervals are paired: users are resampled 1000 times "
+    "within each split, the same ones for both methods, and F is computed from the mean recall and "
+    "diversity of each resample. A user who is tested in several splits counts as a different user "
+    "in each. If a method is ahead in the mean but the interval includes 0, a claim holds in part. "
     "Recall and diversity of a mix of two settings lie on the straight line between them, so a "
-    "frontier is the concave hull of a method's settings; to the left of its best recall it goes "
-    "on level, and it ends at its largest diversity (0.005 more is no more)."
+    "frontier is the concave hull of a method's settings. To the left of its best recall it is "
+    "flat, and it ends at its largest diversity (plus 0.005)."
 )
 
 

@@ -246,7 +246,7 @@ def _flattens(reading: str, regret: Regret) -> Evidence:
     mean, low, high = student_interval(last - first).at()
     _mean, _low, high_of_half = student_interval(last - first / 2.0).at()
     finding = (
-        f"{last.mean():.4f} a round in the last fifth, {first.mean():.4f} in the first: "
+        f"{last.mean():.4f} per round in the last fifth, {first.mean():.4f} in the first: "
         f"{last.mean() / max(first.mean(), 1e-12):.2f} times as steep (difference {low:+.4f} to "
         f"{high:+.4f})"
     )
@@ -314,7 +314,7 @@ def exploration_pays(results: Results, ours: str) -> Verdict:
 
 
 def _paid(where: str, text: str, mean: float, low: float, high: float) -> Evidence:
-    word = "it costs" if high < 0.0 else "not apart from 0"
+    word = "it costs" if high < 0.0 else "the interval includes 0"
     word = "it pays" if low > 0.0 else word
     status = Status.of(low > 0.0, in_part=mean > 0.0)
     return Evidence(where, status, f"{text}: {word}", {"low": low, "high": high, "mean": mean})
@@ -445,7 +445,7 @@ CLAIMS: Final = (
 QUESTIONS: Final = (
     Claim(
         "exploration",
-        "Exploring pays: LMDH does better than the same learner with α = 0",
+        "Exploration pays: LMDH does better than the same learner with α = 0",
         "not in the paper",
         "the paired interval of the difference lies above 0 (in part: the mean does)",
         exploration_pays,

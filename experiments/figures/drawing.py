@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 WIDTH: Final = 7.2
 QUICK: Final = "quick run: few users, wide bands"
 #: The caption of curves over users.
-BANDS: Final = "Bands: two standard errors, users drawn anew."
+BANDS: Final = "Bands: two standard errors over users, by bootstrap."
 #: The y label of the simulated experiments.
 BEST_CLICKS: Final = "share of the best clicks"
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 #: The rounds that are marked where recall is drawn against diversity.
 MARKED_ROUNDS: Final = (5, 10, 30)
-DEFAULT_LMDP: Final = "LMDP, as it is"
+DEFAULT_LMDP: Final = "LMDP, default"
 
 #: Colours of measures, which no method has.
 _MEASURE_COLOURS: Final = {"recall": "#111111", "diversity": "#6b7280", "F1": "#9d174d"}
@@ -111,7 +111,7 @@ def draw_readings(results: Results) -> "Figure":
 def draw_exploration(results: Results) -> "Figure":
     """Draw what exploration adds to recall, diversity and F1, with 95% intervals."""
     styles = {"recall": "-", "diversity": ":", "F1": "--"}
-    figure, row = panels(_titles(results), ylabel="LMDH less LMDH, α = 0")
+    figure, row = panels(_titles(results), ylabel="LMDH minus LMDH, α = 0")
     for axes, replays in zip(row, results.replays.values(), strict=True):
         zero_line(axes)
         axes.set_xlabel("round t")
@@ -205,7 +205,7 @@ def draw_ablations(results: Results) -> "Figure":
                 )
         axes.set_yticks(range(len(shown)), list(shown.values()))
         axes.set_ylim(len(shown) - 0.5, -0.5)
-        axes.set_xlabel("less LMDH’s")
+        axes.set_xlabel("minus LMDH’s")
         axes.locator_params(axis="x", nbins=3)
     legend_below(figure)
     return figure
@@ -301,8 +301,8 @@ def _measure_figures() -> tuple[ReportFigure, ...]:
         "recall": "The share of what a user likes that was shown by round t (the paper's Figure 1)",
         "diversity": "The mean distance 1 - cos between the items of a list, mean of the lists so "
         "far (the paper's Figure 2)",
-        "F1": "Recall and diversity weighing the same (the paper's Figure 3)",
-        "F2": "Recall weighing twice as much as diversity (the paper's Figure 1 of the appendix)",
+        "F1": "Recall and diversity with equal weights (the paper's Figure 3)",
+        "F2": "Recall with twice the weight of diversity (the paper's Figure 1 of the appendix)",
     }
     return tuple(
         ReportFigure(
@@ -331,7 +331,7 @@ PAPER_REPLAYS: Final = (
     ReportFigure(
         "figure-5-lengths",
         "Figure 5, continued. F1 for lists of other lengths",
-        f"The learners of lists on MovieLens-100K (the paper's Figure 4, c). {BANDS}",
+        f"The bandits on MovieLens-100K (the paper's Figure 4, c). {BANDS}",
         draw_lengths,
         lambda results: bool(results.lengths),
     ),
@@ -356,8 +356,8 @@ MORE_REPLAYS: Final = (
     ),
     ReportFigure(
         "ablation",
-        "What exploring adds",
-        "LMDH less LMDH that never explores (α = 0): above 0, exploring pays. Bands: paired 95% "
+        "What exploration adds",
+        "LMDH minus LMDH without exploration (α = 0): above 0, exploration pays. Bands: paired 95% "
         "intervals.",
         draw_exploration,
         lambda results: any(LMDH_GREEDY in replays for replays in results.replays.values()),
@@ -387,18 +387,18 @@ BEYOND_REPLAYS: Final = (
         "beyond-parts",
         "What each part adds",
         "How far F1 and F2 are ahead of LMDH's, mean over the rounds, with paired 95% intervals. "
-        "Below LMDP stand its parts alone, without its floor, without exploring, drawn from the "
-        "posterior in place of an upper bound, and C2UCB that begins at the same prior.",
+        "Below LMDP: its parts alone, LMDP without one part or without exploration, Thompson "
+        "sampling from the same posterior (LMDT), and C2UCB with the same prior.",
         draw_ablations,
         _beyond_replayed,
     ),
     *(
         ReportFigure(
             f"beyond-frontier-{dataset}",
-            f"Recall against diversity as each dial turns, {full_name(dataset)}",
-            "Every mark is one setting of a method's dial; up and to the right is better. The "
-            "shaded region is all that LMDP reaches with its floor constant; the star is its "
-            "default, whose floor rises while a user is learnt.",
+            f"Recall against diversity of every setting, {full_name(dataset)}",
+            "Every mark is one setting of a method; up and to the right is better. The shaded "
+            "region is what LMDP reaches with a constant floor; the star is its default, whose "
+            "floor rises as more of a user is known.",
             partial(draw_frontier, dataset),
             partial(_has_frontier, dataset),
         )
@@ -407,8 +407,8 @@ BEYOND_REPLAYS: Final = (
     ReportFigure(
         "beyond-distances",
         "Two distances at once",
-        "Diversity between embeddings and between genres on MovieLens-100K, for a learner that "
-        "knows of one distance or of both.",
+        "Diversity between embeddings and between genres on MovieLens-100K, for a learner with one "
+        "distance or with both.",
         draw_distances,
         lambda results: results.beyond.distances is not None,
     ),

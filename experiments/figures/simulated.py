@@ -128,9 +128,9 @@ def _draw_by_stretch(axes: "Axes", regret: Regret) -> None:
             marker="o",
             markersize=3,
         )
-    axes.set(xlabel="lists shown", ylabel="regret a list", xlim=(0, rounds))
+    axes.set(xlabel="lists shown", ylabel="regret per list", xlim=(0, rounds))
     axes.set_ylim(bottom=0.0)
-    axes.set_title("a list, in ten stretches", color="#555555")
+    axes.set_title("per list, in ten stretches", color="#555555")
 
 
 def draw_drift(results: Results) -> "Figure":
@@ -158,10 +158,10 @@ def draw_drift(results: Results) -> "Figure":
         for place, f in enumerate(factors):
             if f in styles:
                 relative = found.earned[:, kind, -1, place] / found.best[:, kind]
-                label = "LMDP, forgets nothing" if f == 1.0 else f"LMDP, {f:g}"
+                label = "LMDP, no forgetting" if f == 1.0 else f"LMDP, {f:g}"
                 draw_runs(below, relative, label, styles[f][1], styles[f][0], every=15)
         below.set_xlabel("lists shown")
-    grid[0].set_ylabel("clicks won, in % of the best")
+    grid[0].set_ylabel("gain in clicks, % of the best")
     grid[len(kinds)].set_ylabel(BEST_CLICKS)
     _share_height(grid[: len(kinds)])
     _share_height(grid[len(kinds) :])
@@ -180,10 +180,10 @@ def _share_height(row: "Sequence[Axes]") -> None:
 def draw_examination(results: Results) -> "Figure":
     """Draw the error of eta and its bias, for learners that model what users examine or not."""
     found: examination.Examination = results.beyond.simulated["examination"]
-    users = ["stop at the first click", "look here and there"]
+    users = ["stop at the first click", "skip positions"]
     figure, (*above, left, right) = panels([f"users {u}" for u in users], rows=2, height=5.2)
     errors, bias, shares = found.relative_errors(), found.bias(), student_interval(found.shares())
-    learners = {"knows where users look": _RIGHT, "takes all as seen": _WRONG}
+    learners = {"models examination": _RIGHT, "assumes all examined": _WRONG}
     for learner, (label, shade) in enumerate(learners.items()):
         for user, axes in enumerate(above):
             draw_runs(axes, errors[:, user, learner], label, shade, "-", every=1)
@@ -193,12 +193,12 @@ def draw_examination(results: Results) -> "Figure":
     for axes in above:
         axes.set(xlabel="random lists shown", ylim=(0.0, 1.5), ylabel="|η̂ − η| / |η|")
     zero_line(left)
-    left.set_xticks(range(4), ["θ, stop", "β, stop", "θ, here\nand there", "β, here\nand there"])
+    left.set_xticks(range(4), ["θ, stop", "β, stop", "θ, skip", "β, skip"])
     left.set_ylabel("mean of η̂ − η at the end")
     left.set_title("bias, from random lists")
     right.set_xticks(range(2), [user.replace(" at", "\nat") for user in users])
     right.set(ylabel=BEST_CLICKS, xlim=(-0.6, 1.6))
-    right.set_title("lists of its own")
+    right.set_title("own lists")
     legend_below(figure)
     return figure
 
@@ -219,7 +219,7 @@ def draw_multi_distance(results: Results) -> "Figure":
     share.axhline(1 / 3, color="#333333", linewidth=0.8, linestyle=":")
     share.annotate("by chance", (1.0, 1 / 3), (0, 3), **_NOTE)
     share.set(ylim=(0.0, 1.0), ylabel="share of users")
-    truths = ((_RIGHT, "the one cared for", multi_distance.BETA), (_WRONG, "the others", 0.0))
+    truths = ((_RIGHT, "the one valued", multi_distance.BETA), (_WRONG, "the others", 0.0))
     for column, (shade, label, truth) in enumerate(truths):
         draw_runs(weights, found.right_and_wrong()[:, :, column], None, shade, "-", every=1)
         weights.axhline(truth, color=shade, linewidth=0.8, linestyle=":")
@@ -270,9 +270,9 @@ PAPER_SIMULATIONS: Final = (
     ReportFigure(
         "figure-6-regret",
         "Figure 6. Regret in the simulation",
-        "How far the lists fall short of the best list (the paper's Figure 5), with the "
-        "normaliser at none. Bands: two standard errors over runs. Theorem 2 bounds a scaled "
-        "regret (γ = 1/4) and with the width of Lemma 2; it is far above all that was measured.",
+        "The utility of the best list minus that of the lists shown (the paper's Figure 5), with "
+        "the normaliser at none. Bands: two standard errors over runs. Theorem 2 bounds a scaled "
+        "regret (γ = 1/4), with the width of Lemma 2; the bound is far above every measurement.",
         draw_regret_figure,
         lambda results: bool(results.regrets),
     ),
@@ -297,34 +297,35 @@ BEYOND_SIMULATIONS: Final = (
     _simulated(
         "beyond-drift",
         "Tastes that change",
-        "Above: what forgetting wins over the same learner that forgets nothing, in percent of "
-        "the clicks of one who knows the taste, with paired 95% intervals. Below: LMDP over "
-        f"time. {_BANDS}",
+        "Above: the gain of forgetting over the same learner without it, in percent of the clicks "
+        "of a recommender that knows the taste, with paired 95% intervals. Below: LMDP over time. "
+        f"{_BANDS}",
         draw_drift,
         "drift",
     ),
     _simulated(
         "beyond-attention",
-        "Users who do not look at all of a list",
-        "Users who stop at their first click, and users who look at position i in one of i "
-        "lists. Above: the error of what was learnt from random lists. Below: its bias, and the "
-        "clicks that a learner's own lists would get if all were looked at, with 95% intervals.",
+        "Users who do not examine the whole list",
+        "Users who stop at their first click, and users who examine position i with probability "
+        "1/i. Above: the error of the estimates from random lists. Below: their bias, and the "
+        "clicks that a learner's own lists would get if all positions were examined, with 95% "
+        "intervals.",
         draw_examination,
         "examination",
     ),
     _simulated(
         "beyond-several-distances",
-        "Three distances, users who care for one",
-        "How often the largest weight is the right one, the weights themselves, and what they "
-        f"are worth beside LMDH with fewer distances. {_BANDS}",
+        "Three distances, users who value one",
+        "How often the largest weight is the right one, the weights, and the clicks beside LMDH "
+        f"with fewer distances. {_BANDS}",
         draw_multi_distance,
         "multi_distance",
     ),
     _simulated(
         "beyond-beginnings",
-        "What is known of others",
-        "Users of three populations, met by learners that begin with nothing, with a guess, with a "
-        f"prior fitted to what other users taught, and with the true one. {_BANDS}",
+        "Cold start",
+        "New users of three populations, and learners that start from nothing, from a guess, from "
+        f"a prior fitted to other users, and from the true one. {_BANDS}",
         draw_cold_start,
         "cold_start",
     ),

@@ -27,7 +27,14 @@ BEYOND_TITLE: Final = "Beyond the paper"
 FIGURE_FOLDER: Final = "pictures/reproduction"
 BEYOND_FIGURE_FOLDER: Final = "pictures/beyond"
 
-QUICK: Final = "**A quick run: few users, wide intervals.**"
+PAPER: Final = (
+    "Ding, Liu, Miao, Cheng and Tang, “A Hybrid Bandit Framework for Diversified Recommendation” "
+    "(AAAI 2021)"
+)
+QUICK: Final = (
+    "**A quick run: few users, few splits, short simulations. Its intervals are wide, and verdicts "
+    "may change in the full run.**"
+)
 #: What the paper leaves open, and our reading of it; docs/paper.md has all of them, with reasons.
 OPEN_POINTS: Final[Mapping[str, str]] = {
     "The normaliser of the distance": "The factor 2 / (|A|(|A| - 1)) has no meaning for one item "
@@ -35,18 +42,18 @@ OPEN_POINTS: Final[Mapping[str, str]] = {
     "(growing, the default on real data), of the whole list (fixed), and no factor (none, the "
     "default in the simulation, since only it gives the paper's approximation ratios).",
     "DC2B": "Only its abstract could be read, so it is a reconstruction, and its label names the "
-    "choices. The variant with an intercept is stronger on real data and stands beside it.",
+    "choices. The variant with an intercept is stronger on real data and is shown beside it.",
     "C2UCB's exploration": "Not given; 1 is used, as for the other upper-bound learners.",
     "The embeddings": "BPR's settings are not given. Here it has no item bias, so that popularity "
     "is in the factors; all numbers are then divided by the largest, to lie in [-1, 1].",
     "The evaluation": "The paper calls it unbiased, but every item that a user did not rate counts "
-    "as refused. It is called replay here, and its numbers compare methods; they do not tell what "
-    "people would click.",
+    "as rejected. It is called replay here, and its numbers compare methods; they do not predict "
+    "what people would click.",
     "Likes outside the candidates": "An item that no training user liked has no embedding and "
     "cannot be shown. Recall leaves such items out of its denominator, and users who like no "
     "candidate at all are left out and counted.",
-    "Splits, seeds, the simulation's horizon": "Not given. How many were used stands under the "
-    "settings.",
+    "Splits, seeds, the simulation's horizon": "Not given. The settings above have "
+    "those used here.",
 }
 
 
@@ -58,9 +65,11 @@ def paper_markdown(results: Results, judgement: Judgement | None = None) -> str:
         "## The paper's claims",
         RULE,
         claims_table("the paper says", found.claims),
-        "## Beside the paper",
+        "## A further question",
         claims_table("question", found.questions),
-        "The same claims under each reading of the normaliser:",
+        "## The three readings of the normaliser",
+        "The factor of the distance can be read in three ways. The claims above are judged with "
+        "“growing”, the default of LMDH; here are the verdicts under all three:",
         rows_table(
             ("claim", *READINGS),
             [
@@ -83,16 +92,15 @@ def beyond_markdown(results: Results, *, settings: bool = True) -> str:
     """Return the body of the page on the experiments beyond the paper."""
     datasets = ", ".join(map(results.dataset_title, results.beyond.replays)) or "no data set"
     parts = [
-        "LMDP is LMDH from a prior that was fitted to the training users, over items with one "
-        "more feature, their popularity among the training users, twenty more for the tastes that "
-        "run through their likes, and with a floor under the "
-        f"weight of variety. Measured on {datasets}, on the same test users as LMDH and the "
-        "paper's baselines.",
+        "LMDP is LMDH with a prior fitted to the training users, with more item features (their "
+        "popularity among the training users, and twenty tastes from the training users' likes), "
+        f"and with a floor under the weight of diversity. Measured on {datasets}, on the same test "
+        "users as LMDH and the paper's baselines.",
         learner_settings(),
         *([QUICK] if results.quick else []),
-        "## What was asked",
+        "## Our claims",
         BEYOND_RULE,
-        claims_table("Asked of LMDP", judge_beyond(results)),
+        claims_table("we claim of LMDP", judge_beyond(results)),
         "## Figures",
         *_figures(results, BEYOND_FIGURES, BEYOND_FIGURE_FOLDER),
         "## Tables",
@@ -154,7 +162,11 @@ def flat_facts(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
 def claims_table(head: str, claims: Mapping[Claim, Verdict]) -> str:
     """Return claims with their verdicts and what was measured."""
     rows = [
-        (f"{claim.says} ({claim.place})", f"**{verdict.status}**", _evidence(verdict))
+        (
+            f"{claim.says} ({claim.place})<br>*Rule: {claim.rule}*",
+            f"**{verdict.status}**",
+            _evidence(verdict),
+        )
         for claim, verdict in claims.items()
     ]
     return rows_table((head, "verdict", "measured"), rows)
@@ -179,19 +191,28 @@ def rows_table(
 
 
 def _paper_opening(results: Results, judgement: Judgement) -> str:
+    verbs = {Status.HOLDS: "hold", Status.IN_PART: "hold in part", Status.FAILS: "do not hold"}
     counts = ", ".join(
-        f"{status.value}: {judgement.count(status)}" for status in Status if judgement.count(status)
+        f"{judgement.count(status)} {verbs.get(status, 'were not measured')}"
+        for status in Status
+        if judgement.count(status)
     )
     datasets = ", ".join(map(results.dataset_title, results.replays)) or "no data set"
     quick = f"\n\n{QUICK}" if results.quick else ""
     return (
-        f"Measured on {datasets} and in simulation. Of the paper's "
+        f"The experiments of {PAPER}, run on {datasets} and in simulation. Of the paper's "
         f"{len(judgement.claims)} claims, {counts}.{quick}"
     )
 
 
 def _paper_tables(results: Results) -> Iterator[str]:
     yield number_table(tables.table_1(results))
+    if results.replays:
+        yield (
+            "Measures are means ± standard error over users, by bootstrap; the best of each column "
+            "is bold. With several splits, the last column is the standard error over splits at "
+            "the last round."
+        )
     for dataset, replays in results.replays.items():
         title = results.dataset_title(dataset)
         yield f"### {title}"

@@ -22,9 +22,7 @@ def paper_numbers(results: Results, judgement: Judgement) -> dict[str, Any]:
             "quick": results.quick,
             "facts": results.facts,
             "claims": [_claim(claim, verdict) for claim, verdict in judgement.claims.items()],
-            "beside the paper": [
-                _claim(claim, verdict) for claim, verdict in judgement.questions.items()
-            ],
+            "questions": [_claim(claim, verdict) for claim, verdict in judgement.questions.items()],
             "claims by reading of the normaliser": {
                 claim.name: {
                     reading: {"status": verdict.status, "measured": verdict.measured}

@@ -66,10 +66,14 @@ class Drift:
     #: (runs, kinds, learners, f, rounds)
     earned: FloatArray
 
-    def gains(self) -> Interval:
-        """Return what forgetting adds to the share of the best clicks, (kinds, learners, f)."""
+    def differences(self) -> FloatArray:
+        """Return the gain in the share of the best clicks, (runs, kinds, learners, f)."""
         shares = self.earned.sum(axis=-1) / self.best.sum(axis=-1)[:, :, None, None]
-        return student_interval(shares - shares[..., -1:])
+        return np.asarray(shares - shares[..., -1:])
+
+    def gains(self) -> Interval:
+        """Return the mean of the differences over runs, (kinds, learners, f)."""
+        return student_interval(self.differences())
 
 
 def play(

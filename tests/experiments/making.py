@@ -9,6 +9,10 @@ import numpy as np
 from experiments.methods import METHODS
 from experiments.plan import Plan
 from experiments.results import BeyondResults, Regret, Results, SeveralDistances, TableRow
+from experiments.simulated.cold_start import ColdStart
+from experiments.simulated.drift import Drift
+from experiments.simulated.examination import Examination
+from experiments.simulated.multi_distance import MultiDistance
 from tests.evaluation.making import ROUNDS, made_scores
 from variegate.arrays import FloatArray
 from variegate.evaluation.metrics import Scores
@@ -136,6 +140,30 @@ def made_frontier(**changes: Mapping[str, tuple[float, float]]) -> dict[str, Any
     }
 
 
+def made_simulated(gain: float = 0.1) -> dict[str, Any]:
+    """Return simulated experiments of three users, in which the right learner gains clicks."""
+    users, rounds, best = 3, 12, np.ones(3)
+    noise = 0.001 * np.random.default_rng(3).standard_normal((users, 1, rounds))
+    forgets = np.array([0.5 + gain, 0.5])[:, None] + noise[:, :, None, None]
+    learners = np.array([0.5 + gain, 0.5, 0.5, 0.5])[:, None] + noise
+    starts = np.array([0.5, 0.5, 0.5, 0.5 + gain, 0.6, 0.5])[:, None] + noise
+    examined = np.array([0.5 + gain, 0.5])[:, None] + noise[:, None]
+    found = np.tile([0.3 * (gain > 0.0), 0.1, 0.2], (users, rounds, 1))
+    errors = np.tile(np.array([0.5 - gain, 0.5])[:, None, None], (users, 2, 1, rounds, 9))
+    return {
+        "drift": Drift(
+            np.array([0.98, 1.0]),
+            np.ones((users, 3, rounds)),
+            np.broadcast_to(forgets, (users, 3, 2, 2, rounds)),
+        ),
+        "examination": Examination(
+            errors, np.ones((users, 9)), best, np.broadcast_to(examined, (users, 2, 2, rounds))
+        ),
+        "multi_distance": MultiDistance(np.zeros(users), found, best, learners),
+        "cold_start": ColdStart(best, starts, np.zeros((3, 2))),
+    }
+
+
 def made_beyond(recalls: Mapping[str, Any] | None = None, **changes: Any) -> BeyondResults:
     """Return a chapter on all data sets in which everything that is asked holds."""
     replays = made_replays({**RECALLS, **(recalls or {})})
@@ -143,6 +171,7 @@ def made_beyond(recalls: Mapping[str, Any] | None = None, **changes: Any) -> Bey
         "replays": dict.fromkeys(("ml-100k", "ml-1m", "anime"), replays),
         "frontier": dict.fromkeys(("ml-100k", "ml-1m", "anime"), made_frontier()),
         "distances": _distances(),
+        "simulated": made_simulated(),
     }
     return BeyondResults(**{**parts, **changes})
 

@@ -12,6 +12,7 @@ from tests.experiments.making import (
     beyond_results,
     made_beyond,
     made_frontier,
+    made_simulated,
 )
 
 each_claim = pytest.mark.parametrize("claim", BEYOND_CLAIMS, ids=lambda claim: claim.name)
@@ -125,3 +126,26 @@ def test_data_set_that_holds_and_one_that_does_not_hold_in_part() -> None:
     found = verdict("f1", made_beyond(replays={**good, "anime": bad["anime"]}))
 
     assert found.status is Status.IN_PART
+
+
+SIMULATED = [claim for claim in BEYOND_CLAIMS if claim.place == "simulated users"]
+
+
+@pytest.mark.parametrize("claim", SIMULATED, ids=lambda claim: claim.name)
+def test_no_gain_of_simulated_users_does_not_hold(claim: Claim) -> None:
+    found = verdict(claim.name, made_beyond(simulated=made_simulated(gain=-0.1)))
+
+    assert found.status is Status.FAILS, found.measured
+
+
+def test_gain_within_its_interval_holds_in_part() -> None:
+    luck = np.array([-0.05, 0.0, 0.08])[:, None, None]
+    made = made_simulated(gain=0.0)
+    made["cold_start"] = replace(
+        made["cold_start"], earned=0.5 + luck * (np.arange(6) == 3)[:, None] * np.ones(12)
+    )
+
+    found = verdict("cold-start", made_beyond(simulated=made))
+
+    assert found.status is Status.IN_PART
+    assert "over LMDH: +1.0% (" in found.measured

@@ -107,7 +107,7 @@ def test_times_add_up() -> None:
     found = seconds_table({"replay": 65.0, "simulation": 5.25})
 
     rows = [(name, cells[0].text) for name, cells in found.rows]
-    assert rows == [("replay", "1 min 05 s"), ("simulation", "5.2 s"), ("in all", "1 min 10 s")]
+    assert rows == [("replay", "1 min 05 s"), ("simulation", "5.2 s"), ("total", "1 min 10 s")]
 
 
 def test_f_scores_are_relative_to_lmdh(beyond: dict[str, Table]) -> None:
