@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.evaluation.replaying import drawn_task, made_dataset, taste_pairs
-from variegate import LMDH, POLICIES, Catalogue, Policy
+from variegate import LMDH, POLICIES, Catalogue, Policy, evaluation
 from variegate.errors import InputError, NotFoundError
 from variegate.evaluation import Evaluation, evaluate, runner
 from variegate.evaluation.bootstrap import MEASURES
@@ -176,3 +176,14 @@ def test_difference_of_a_policy_and_itself_is_zero(alone: Evaluation) -> None:
 
     assert (found.low == 0).all()
     assert found.overall == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("name", evaluation.__all__)
+def test_every_public_name_can_be_imported(name: str) -> None:
+    assert getattr(evaluation, name) is not None
+    assert name in dir(evaluation)
+
+
+def test_other_names_are_not_public() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'fit_bpr'"):
+        _ = evaluation.fit_bpr

@@ -27,7 +27,7 @@ def parallel_map(
         for number, job in enumerate(jobs):
             yield number, work(*job)
         return
-    # Imported here: they take as long as the rest of the package's imports together.
+    # Imported here to keep the import of the package fast.
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
