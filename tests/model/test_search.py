@@ -151,7 +151,7 @@ def test_local_search_stops_after_as_many_swaps_as_it_may() -> None:
     items, pairs = np.array([0.3, 0.2, 0.2]), np.zeros((3, 3))
     pairs[1, 2] = pairs[2, 1] = 5.0
 
-    assert local_search(Table(items, pairs), 2, most_swaps=0)[0].tolist() == [0, 1]
+    assert local_search(Table(items, pairs), 2, max_swaps=0)[0].tolist() == [0, 1]
 
 
 @each_search
@@ -190,10 +190,10 @@ def test_exhaustive_refuses_too_many_sets() -> None:
 
     with pytest.raises(InputError, match=r"`k` = 30 of 60 candidates makes 118,264,581,5.* lists"):
         exhaustive(scorer, 30)
-    with pytest.raises(InputError, match=r"makes 1,770 lists, more than `most` = 1,769: take gr"):
-        exhaustive(scorer, 2, most=1_769)
-    with pytest.raises(InputError, match=r"makes 3,540 lists, more than `most` = 3,539: take gr"):
-        exhaustive(scorer, 2, ordered=True, most=3_539)
+    with pytest.raises(InputError, match=r"makes 1,770 lists, more than `max_lists` = 1,769: take gr"):
+        exhaustive(scorer, 2, max_lists=1_769)
+    with pytest.raises(InputError, match=r"makes 3,540 lists, more than `max_lists` = 3,539: take gr"):
+        exhaustive(scorer, 2, ordered=True, max_lists=3_539)
 
 
 @pytest.mark.parametrize("first", [0, 24, 48])

@@ -6,7 +6,7 @@ import pytest
 
 from variegate import Confidence, confidence_width, regret_bound
 from variegate.errors import InputError, NotFoundError
-from variegate.model.theory import checked_exploration
+from variegate.model.theory import check_exploration
 
 
 @pytest.mark.parametrize(
@@ -62,16 +62,16 @@ def test_a_confidence_that_is_none(changes: dict[str, Any], words: str) -> None:
 
 
 def test_exploration_is_a_number_or_theory() -> None:
-    assert checked_exploration(2) == 2.0
-    assert checked_exploration("theory") == Confidence()
-    assert checked_exploration(Confidence(delta=0.1)) == Confidence(delta=0.1)
+    assert check_exploration(2) == 2.0
+    assert check_exploration("theory") == Confidence()
+    assert check_exploration(Confidence(delta=0.1)) == Confidence(delta=0.1)
 
 
 def test_exploration_below_zero() -> None:
     with pytest.raises(InputError, match=r"`exploration` must be a number of at least 0, got -1"):
-        checked_exploration(-1.0)
+        check_exploration(-1.0)
 
 
 def test_exploration_by_an_unknown_word() -> None:
     with pytest.raises(NotFoundError, match=r"`exploration` must be .* did you mean 'theory'\?"):
-        checked_exploration("teory")
+        check_exploration("teory")

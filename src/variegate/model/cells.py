@@ -125,7 +125,7 @@ def stacked(rows: Single) -> Single:
     return stacks
 
 
-def partitioned(features: FloatArray, cells: int, rng: np.random.Generator) -> Partition:
+def k_means_partition(features: FloatArray, cells: int, rng: np.random.Generator) -> Partition:
     """Cut the items into at most `cells` cells; those that stay empty are left out."""
     # Distances do not change with the origin, and from the middle less is lost to rounding.
     middle = features.mean(axis=0)

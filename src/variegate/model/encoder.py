@@ -102,7 +102,7 @@ def content_features(
     columns: Iterable[str] | None = None,
     weights: Mapping[str, float] | None = None,
     text_dimensions: int = 16,
-    most_labels: int = 50,
+    max_labels: int = 50,
 ) -> Content:
     """Return features of the items made from their columns alone.
 
@@ -134,14 +134,14 @@ def content_features(
     ('Horror', 'Romance', 'Sci-Fi')
     """
     check_count(text_dimensions, 1000, name="text_dimensions", of="the most that make sense")
-    check_count(most_labels, 100_000, name="most_labels", of="the most that make sense")
+    check_count(max_labels, 100_000, name="most_labels", of="the most that make sense")
     used = _used_columns(table, columns)
     wanted = _wanted_weights(used, weights or {})
     fitted = {
         name: column
         for name in used
         if wanted[name] > 0
-        and (column := _fitted(table, name, text_dimensions, most_labels)) is not None
+        and (column := _fitted(table, name, text_dimensions, max_labels)) is not None
     }
     if not fitted:
         raise InputError(f"`table` must have a column with known values, got {list(used)}")
@@ -166,14 +166,14 @@ def _wanted_weights(used: tuple[str, ...], weights: Mapping[str, float]) -> dict
 
 
 def _fitted(
-    table: ItemTable, name: str, text_dimensions: int, most_labels: int
+    table: ItemTable, name: str, text_dimensions: int, max_labels: int
 ) -> EncodedColumn | None:
     if name in table.numbers:
         return NumberColumn.fitted(name, table.numbers[name])
     if name in table.categories:
-        return LabelColumn.fitted("category", name, table.categories[name], most_labels)
+        return LabelColumn.fitted("category", name, table.categories[name], max_labels)
     if name in table.lists:
-        return LabelColumn.fitted("list", name, table.lists[name], most_labels)
+        return LabelColumn.fitted("list", name, table.lists[name], max_labels)
     return TextColumn.fitted(name, table.texts[name], text_dimensions)
 
 

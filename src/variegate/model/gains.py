@@ -1,4 +1,4 @@
-"""What each candidate would add to the items taken so far (Eq. 4, 7 and 8)."""
+"""Gains of the candidates given the items taken so far (Eq. 4, 7 and 8)."""
 
 from copy import copy
 from functools import cached_property, lru_cache
@@ -15,11 +15,11 @@ NORMALISERS: Final[tuple[str, ...]] = get_args(Normaliser)
 
 
 def normalising_factor(normaliser: Normaliser, position: int, k: int) -> float:
-    """Return what the distances of the item at `position` (from 1) in a list of `k` are scaled by.
+    """Return the factor of the distances of the item at `position` (from 1) in a list of `k`.
 
-    The paper's experiments divide the distance by the number of pairs in the list and do
-    not say which list: ``fixed`` takes the whole list of `k`, ``growing`` the list up to
-    this position, ``none`` leaves the distance as it is (Eq. 5 to the letter).
+    The paper's experiments divide the distance by the number of pairs in the list without
+    defining which list: ``fixed`` takes the whole list of `k`, ``growing`` the list up to this
+    position, ``none`` does not scale the distance (Eq. 5 as printed).
 
     Examples
     --------
@@ -32,14 +32,14 @@ def normalising_factor(normaliser: Normaliser, position: int, k: int) -> float:
 
 @lru_cache(maxsize=256)
 def normalising_factors(normaliser: Normaliser, k: int) -> FloatArray:
-    """Return the factor of every position of a list of `k`, for reading only, (k,)."""
+    """Return the factor of every position of a list of `k`, read-only, (k,)."""
     return read_only_copy(
         np.array([normalising_factor(normaliser, position, k) for position in range(1, k + 1)])
     )
 
 
 class Gains:
-    """Delta(a | A) for every candidate a, kept up to date as A grows from nothing.
+    """Delta(a | A) for every candidate a, updated as A grows from the empty list.
 
     The relevance gains `z` (n, d) never change: R is modular. The diversity gains `x`
     (n, m) start at zero and grow by one distance with every item taken.
@@ -67,15 +67,15 @@ class Gains:
             self._sums[:, column] += h.from_item(place)
 
     def fresh(self) -> "Gains":
-        """Return the gains of the same candidates with nothing taken."""
+        """Return the gains of the same candidates before any pick."""
         other = copy(self)
         other._sums, other.taken = np.zeros_like(self._sums), 0
         return other
 
     def of_lists(self, lists: IndexArray) -> FloatArray:
-        """Return x of every position of every list of places, one list a row, (s, k, m).
+        """Return x of every position of every list of places, one list per row, (s, k, m).
 
-        Works from the distances of all pairs, so it is for sets of a few thousand at most.
+        It computes the distances of all pairs: for at most a few thousand candidates.
         """
         k = lists.shape[1]
         gains = np.zeros((*lists.shape, len(self._distances)))

@@ -1,4 +1,4 @@
-"""What is known of items besides who liked them."""
+"""Item tables: titles, numbers, labels and texts of items."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,21 +12,21 @@ from variegate.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class ItemTable:
-    """Items with columns of four kinds, each by its name.
+    """Items with named columns of four kinds.
 
-    A value that is not known is nan in `numbers`, "" in `categories` and `texts`, and no
-    label at all in `lists`.
+    An unknown value is nan in `numbers`, "" in `categories` and `texts`, and an empty tuple in
+    `lists`.
     """
 
     ids: tuple[str, ...]
     titles: tuple[str, ...]
-    #: Years, prices: a number an item, (L,)
+    #: One number per item (year, price), (L,)
     numbers: Mapping[str, FloatArray] = field(default_factory=dict)
-    #: Country, brand: a label an item
+    #: One label per item (country, brand)
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: Genres, tags: any number of labels an item
+    #: Any number of labels per item (genres, tags)
     lists: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
-    #: Descriptions: free text
+    #: Free text (descriptions)
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -41,11 +41,11 @@ class ItemTable:
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """Every column by its name."""
+        """All columns by name."""
         return {**self.numbers, **self.categories, **self.lists, **self.texts}  # type: ignore[dict-item]
 
     def align(self, ids: Sequence[str]) -> "ItemTable":
-        """Return the items with `ids`, in their order; one not in here has its id as title only."""
+        """Return the items with `ids`, in their order; an unknown one has only its id as title."""
         row_of = {own_id: row for row, own_id in enumerate(self.ids)}
         # Row -1 of a column with a blank at its end is that blank.
         rows = [row_of.get(own_id, -1) for own_id in ids]

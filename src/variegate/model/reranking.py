@@ -1,4 +1,4 @@
-"""One call for those who have scores already and want a varied list."""
+"""`diversify`: diverse lists from given scores, without learning."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ from variegate.model.distances import Distance
 from variegate.model.search import SEARCHES
 from variegate.model.utility import Utility
 
-#: What the largest score may count for when `diversity` leaves nothing for scores.
+#: Weight of the largest score if `diversity` is 1.
 TIE_BREAK = 1e-12
 
 
@@ -47,12 +47,12 @@ def diversify(
     scores
         How relevant each item is, (n,).
     features
-        The items' vectors, which distances given by name are worked out on, (n, d).
+        The items' vectors, on which distances given by name are computed, (n, d).
     k
-        How many items, from 1 to n.
+        The number of items, from 1 to n.
     diversity
-        From 0, scores alone, to 1, distances alone. With several distances, one weight each;
-        scores get what is left of 1.
+        From 0 (scores only) to 1 (distances only). With several distances, one weight each; the
+        weight of the scores is 1 minus their sum.
     distances
         One or several, by name or with their own data; see `variegate.model.distances`.
     search
@@ -72,13 +72,13 @@ def diversify(
     bound = check_distances(distances, vectors)
     weights = _weights(diversity, len(bound))
     check_choice("search", search, SEARCHES)
-    # One scale for every position: the searches compare the sums of them. Where distances alone
-    # count, scores still say which item leads and settle ties.
+    # One scale for every position: the searches compare sums of gains. If only distances count,
+    # scores still decide the first item and break ties.
     least = TIE_BREAK / max(float(np.abs(relevance).max(initial=0.0)), 1.0)
     worth = max(1.0 - float(weights.sum()), least) * relevance
     layout = layout_of(worth[:, None], bound) if search == "greedy" else None
     if layout is not None:
-        # LMDH's list for preferences that are known: one feature, the score, of weight 1.
+        # LMDH's list for known preferences: one feature, the score, with weight 1.
         eta = np.append(1.0, weights)
         known = np.zeros((len(eta), len(eta)))
         found = lmdh_list(layout, np.ones(len(worth), np.bool_), eta, known, 0.0, np.ones(k))

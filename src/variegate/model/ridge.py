@@ -1,4 +1,4 @@
-"""Ridge regression on features joined, which is what Algorithm 2 does in blocks."""
+"""Ridge regression on the concatenated features; Algorithm 2 does the same in blocks."""
 
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -15,20 +15,20 @@ from variegate.errors import InputError, StateError
 if TYPE_CHECKING:
     from variegate.prior import Prior
 
-#: Up to so many weights, compiled loops are done before a call of LAPACK has begun.
+#: Up to this many weights, compiled loops are faster than calls of LAPACK.
 SMALL: Final = 48
-#: No sum is larger: 1e20 observations of the largest features that a catalogue takes (1e100).
+#: Limit of the sums: 1e20 observations of the largest features of a catalogue (1e100).
 LARGEST_SUM: Final = 1e220
-#: The most observations that sums can be of. A reward is at most 1, so that |sum of w zeta| is
-#: at most the root of this times the sum of zeta^2.
-MOST_OBSERVATIONS: Final = 1e20
-#: What lambda may be: within these bounds every estimate from sums that fit is finite.
-LEAST_RIDGE, LARGEST_RIDGE = 1e-60, 1e60
+#: Limit of the number of observations. A reward is at most 1, so |sum of w zeta| is at most the
+#: root of this times the sum of zeta^2.
+MAX_OBSERVATIONS: Final = 1e20
+#: Limits of lambda, within which every estimate from valid sums is finite.
+MIN_RIDGE, MAX_RIDGE = 1e-60, 1e60
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What the observations so far say of the weights eta."""
+    """The estimate of the weights eta from the observations so far."""
 
     #: eta_hat, (p,)
     mean: FloatArray
@@ -60,13 +60,13 @@ class Estimate:
 
 
 class Ridge:
-    """The sums that least squares needs: what LMDH, C2UCB, LSB and their kin remember.
+    """The sums of least squares: the state of LMDH, C2UCB, LSB and related policies.
 
     The paper keeps H, u, M, y and B, takes the diversity part out of H and u after each
     round and puts it back before the next (Algorithm 2, lines 16, 17, 21, 22). With the
-    plain sums of the joined features the estimate is the same, the two lines that the
-    paper misprints do not arise, and no error builds up: the inverse is worked out anew
-    from the sums when asked for.
+    plain sums of the concatenated features the estimate is the same, the two lines that the
+    paper misprints do not occur, and no error accumulates: the inverse is recomputed from the
+    sums when needed.
 
     Parameters
     ----------
@@ -75,33 +75,33 @@ class Ridge:
     ridge
         lambda: Phi starts at lambda I.
     prior
-        Where users begin instead: Phi at noise * covariance^-1, the weights at its mean. The
-        sums stay those of the observations alone, so that a prior can be changed at any time.
+        Used instead of `ridge`: Phi starts at noise * covariance^-1, the weights at its mean. The
+        sums are those of the observations only, so the prior can be changed at any time.
     forgetting
-        What remains of the sums each time more is learnt: 1 all, as in the paper. The prior
-        does not fade, so that Phi never loses what makes it invertible.
+        The factor of the sums at each update: 1 as in the paper. The prior does not decay, so
+        Phi stays invertible.
     """
 
     def __init__(
         self, size: int, ridge: float, prior: "Prior | None" = None, *, forgetting: float = 1.0
     ) -> None:
-        check_range("ridge", ridge, LEAST_RIDGE, LARGEST_RIDGE)
+        check_range("ridge", ridge, MIN_RIDGE, MAX_RIDGE)
         self.ridge = float(ridge)
         self.prior = prior
         self.forgetting = float(forgetting)
-        #: How noisy a reward is taken to be; 1 in the paper
+        #: The standard deviation of the noise of a reward; 1 in the paper
         self.deviation = 1.0 if prior is None else sqrt(prior.noise)
         self._precision, self._mean = (
-            _plain_start(size, self.ridge) if prior is None else (prior.precision, prior.mean)
+            _ridge_prior(size, self.ridge) if prior is None else (prior.precision, prior.mean)
         )
         self.gram: FloatArray = np.zeros((size, size))  # sum of zeta zeta'
         self.response: FloatArray = np.zeros(size)  # sum of w zeta
         self._estimate: Estimate | None = None
 
     def learn(self, features: FloatArray, rewards: FloatArray) -> None:
-        """Add an observation a row: features (n, p), rewards (n,). All of them, or none.
+        """Add one observation per row: features (n, p), rewards (n,). All of them, or none.
 
-        Without a row nothing is learnt, and so nothing is forgotten.
+        Without a row nothing is learnt or forgotten.
         """
         if not len(rewards):
             return
@@ -114,12 +114,12 @@ class Ridge:
         if not is_sound:
             raise InputError(
                 "the features are too large to learn from: their squares overflow "
-                f"{LARGEST_SUM:g}, the largest sum that is kept"
+                f"{LARGEST_SUM:g}, the limit of the sums"
             )
         self.set_sums(gram, response)
 
     def set_sums(self, gram: FloatArray, response: FloatArray) -> None:
-        """Take these sums in place of what was learnt."""
+        """Replace the sums."""
         self.gram, self.response, self._estimate = gram, response, None
 
     def estimate(self) -> Estimate:
@@ -129,7 +129,7 @@ class Ridge:
         return self._estimate
 
     def log_determinant_ratio(self) -> float:
-        """Return ln(det Phi / det(lambda I)): how much was learnt."""
+        """Return ln(det Phi / det(lambda I)), the information gained."""
         after, before = np.linalg.slogdet(self._phi()), np.linalg.slogdet(self._precision)
         return float(after.logabsdet - before.logabsdet)
 
@@ -159,11 +159,10 @@ class Ridge:
         if failed or np.diag(root).min(initial=np.inf) ** 2 < _rounding(phi):
             return self._solved_by_eigenvalues()
         G = _transposed_inverse(root)
-        return Estimate(self._mean + (G @ self._news()) @ G, G)
+        return Estimate(self._mean + (G @ self._residual()) @ G, G)
 
     def _solved_by_eigenvalues(self) -> Estimate:
-        # Whether anything was learnt in the directions that rounding drowned is lost beside
-        # what was learnt in others. So the mean there stays the prior's.
+        # What was learnt in directions below rounding is lost: the mean there stays the prior's.
         phi = self._phi()
         if not (np.abs(self.gram) <= LARGEST_SUM).all():
             raise StateError(
@@ -172,7 +171,7 @@ class Ridge:
         values, vectors = np.linalg.eigh(phi)
         floor = max(float(np.linalg.eigvalsh(self._precision)[0]), _rounding(phi))
         known, values = values > floor, np.maximum(values, floor)
-        mean = self._mean + vectors @ (known / values * (vectors.T @ self._news()))
+        mean = self._mean + vectors @ (known / values * (vectors.T @ self._residual()))
         root = np.asarray(np.linalg.qr(np.sqrt(values)[:, None] * vectors.T, mode="r"))
         return Estimate(mean, _transposed_inverse(root))
 
@@ -180,14 +179,14 @@ class Ridge:
         phi: FloatArray = self.gram + self._precision
         return phi
 
-    def _news(self) -> FloatArray:
-        """Return what the observations say beyond the mean that was believed before them."""
-        news: FloatArray = self.response - self.gram @ self._mean
-        return news
+    def _residual(self) -> FloatArray:
+        """Return the response minus what the prior mean predicts."""
+        residual: FloatArray = self.response - self.gram @ self._mean
+        return residual
 
 
 @lru_cache(maxsize=64)
-def _plain_start(size: int, ridge: float) -> tuple[FloatArray, FloatArray]:
+def _ridge_prior(size: int, ridge: float) -> tuple[FloatArray, FloatArray]:
     return set_read_only(ridge * np.eye(size)), set_read_only(np.zeros(size))
 
 
@@ -199,7 +198,7 @@ def _loops() -> ModuleType:
 
 
 def _rounding(phi: FloatArray) -> float:
-    """Below this a pivot or an eigenvalue of Phi is rounding and no more."""
+    """Return the size below which a pivot or an eigenvalue of Phi is only rounding."""
     return len(phi) * float(np.finfo(np.float64).eps) * float(np.diag(phi).max(initial=0.0))
 
 
@@ -211,12 +210,12 @@ def _transposed_inverse(root: FloatArray) -> FloatArray:
 def check_sums(gram: FloatArray, response: FloatArray) -> None:
     """Raise StateError unless these can be the sums of zeta zeta' and of w zeta.
 
-    From sums that pass every estimate is finite, for any prior and lambda that are taken.
+    Valid sums give finite estimates for every valid prior and lambda.
 
     Parameters
     ----------
     gram
-        The upper triangle of each matrix, one a row, (n, p (p + 1) / 2).
+        The upper triangle of each matrix, one per row, (n, p (p + 1) / 2).
     response
         (n, p).
     """
@@ -224,7 +223,7 @@ def check_sums(gram: FloatArray, response: FloatArray) -> None:
     if gram.shape != (len(response), size * (size + 1) // 2):
         raise StateError(f"`gram` must have a triangle of {size} rows each, got {gram.shape}")
     sums = np.array(gram, dtype=np.float64), np.array(response, dtype=np.float64)
-    if _loops().sums_fit(*sums, LARGEST_SUM, MOST_OBSERVATIONS):
+    if _loops().sums_fit(*sums, LARGEST_SUM, MAX_OBSERVATIONS):
         return
     squares = gram[:, _diagonal(size)]
     if not (squares >= 0.0).all():
@@ -233,13 +232,13 @@ def check_sums(gram: FloatArray, response: FloatArray) -> None:
         )
     largest = squares.max(axis=1, initial=0.0)
     most = np.abs(gram).max(axis=1, initial=0.0)
-    # Rounding may take a product a little over the squares that it is between.
+    # Rounding may take a product slightly above the squares.
     if not (most <= np.minimum(2.0 * largest, LARGEST_SUM)).all():
         raise StateError(
             f"`gram` must be at most {LARGEST_SUM:g} in size and largest on its diagonal, "
             f"got {most.max():g} and a diagonal of at most {largest.max():g}"
         )
-    limit = np.sqrt(MOST_OBSERVATIONS * (squares + np.finfo(np.float64).tiny))
+    limit = np.sqrt(MAX_OBSERVATIONS * (squares + np.finfo(np.float64).tiny))
     if not (np.abs(response) <= limit).all():
         at = np.unravel_index(np.argmax(np.abs(response) / limit), response.shape)
         raise StateError(
@@ -249,7 +248,7 @@ def check_sums(gram: FloatArray, response: FloatArray) -> None:
 
 
 def check_squares(name: str, gram: FloatArray) -> None:
-    """Raise StateError unless a matrix (p, p) is a sum of squares, but for rounding."""
+    """Raise StateError unless a matrix (p, p) is positive semi-definite, up to rounding."""
     least = float(np.linalg.eigvalsh(gram)[0]) if len(gram) else 0.0
     if least < -4.0 * _rounding(gram):
         raise StateError(
@@ -265,7 +264,7 @@ def packed(symmetric: FloatArray) -> FloatArray:
 def unpacked(triangle: FloatArray, size: int) -> FloatArray:
     """Return the symmetric matrix whose upper triangle is `triangle`."""
     matrix = np.empty((size, size))
-    rows, columns = _upper(size)
+    rows, columns = upper_indices(size)
     matrix[rows, columns] = triangle
     matrix[columns, rows] = triangle
     return matrix
@@ -273,17 +272,18 @@ def unpacked(triangle: FloatArray, size: int) -> FloatArray:
 
 @lru_cache(maxsize=64)
 def _diagonal(size: int) -> IndexArray:
-    """Return where the diagonal stands in a packed triangle, (p,)."""
-    rows, columns = _upper(size)
+    """Return the indices of the diagonal in a packed triangle, (p,)."""
+    rows, columns = upper_indices(size)
     return np.flatnonzero(rows == columns)
 
 
 @lru_cache(maxsize=64)
 def _flat_upper(size: int) -> IndexArray:
-    rows, columns = _upper(size)
+    rows, columns = upper_indices(size)
     return rows * size + columns
 
 
 @lru_cache(maxsize=64)
-def _upper(size: int) -> tuple[IndexArray, IndexArray]:
+def upper_indices(size: int) -> tuple[IndexArray, IndexArray]:
+    """Return the rows and columns of the upper triangle of a matrix (p, p)."""
     return np.triu_indices(size)

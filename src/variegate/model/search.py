@@ -1,4 +1,4 @@
-"""What every list search needs to know of a score, and what it gives back."""
+"""Searches for a list: greedy (Algorithm 1), non-oblivious greedy, local and exhaustive."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -14,11 +14,11 @@ from variegate.errors import InputError
 
 
 class Scorer(ABC):
-    """Scores candidates for the next position, and is told which one got it.
+    """Scores the candidates for the next position, given those taken so far.
 
-    This is all that sets the policies apart: eta . Delta makes the oracle, an upper
-    confidence bound LMDH, a similarity penalty MMR, a determinant DC2B. The value of a list
-    is the sum of the scores that its items had, each when it was taken.
+    Policies differ in their scorer: eta . Delta is the oracle, an upper confidence bound LMDH, a
+    similarity penalty MMR, a determinant DC2B. The value of a list is the sum of the scores that
+    its items had when they were taken.
     """
 
     @abstractmethod
@@ -30,7 +30,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def take(self, place: int) -> None:
-        """Note that the candidate at `place` was taken."""
+        """Take the candidate at `place` for the next position."""
 
     @abstractmethod
     def fresh(self) -> "Scorer":
@@ -45,14 +45,14 @@ class Scorer(ABC):
         return scores
 
     def values(self, lists: IndexArray) -> FloatArray:
-        """Return the value of each list of places, one a row, (s,).
+        """Return the value of each list of places, one per row, (s,).
 
-        A scorer whose value is a set function does better than this to work out many.
+        A scorer whose value is a set function overrides this with something faster.
         """
         return np.array([self.along(places).sum() for places in lists])
 
 
-#: Takes k candidates: their places in the order taken, and the score that each had then.
+#: Takes k candidates and returns their places in order, and the score of each when taken.
 Search: TypeAlias = Callable[[Scorer, int], tuple[IndexArray, FloatArray]]
 
 
@@ -73,11 +73,8 @@ class FixedScores(Scorer):
         """Change nothing."""
 
     def fresh(self) -> "FixedScores":
-        """Return itself: nothing was ever taken."""
+        """Return itself: it has no state."""
         return self
-
-
-# Greedy search over any way of scoring (Algorithm 1), and its non-oblivious sister.
 
 
 def greedy(scorer: Scorer, k: int) -> tuple[IndexArray, FloatArray]:
@@ -86,20 +83,20 @@ def greedy(scorer: Scorer, k: int) -> tuple[IndexArray, FloatArray]:
     Ties go to the candidate that comes first. For a metric distance and non-negative
     preferences the list is worth at least a quarter of the best (Theorem 1).
     """
-    return _taken(scorer, k, relevance_share=1.0)
+    return _take(scorer, k, relevance_share=1.0)
 
 
 def non_oblivious_greedy(scorer: Scorer, k: int) -> tuple[IndexArray, FloatArray]:
-    """Take `k` candidates by half their relevance and all of their diversity.
+    """Take `k` candidates by half of their relevance and all of their diversity.
 
     For a metric distance and non-negative preferences the list is worth at least half of
-    the best (Borodin et al. 2012, Theorem 1). What a candidate scores with nothing taken
-    is its relevance; the rest of its score is diversity.
+    the best (Borodin et al. 2012, Theorem 1). The score of a candidate before any pick is its
+    relevance; the rest of its score is diversity.
     """
-    return _taken(scorer, k, relevance_share=0.5)
+    return _take(scorer, k, relevance_share=0.5)
 
 
-def _taken(scorer: Scorer, k: int, *, relevance_share: float) -> tuple[IndexArray, FloatArray]:
+def _take(scorer: Scorer, k: int, *, relevance_share: float) -> tuple[IndexArray, FloatArray]:
     k = check_count(k, len(scorer))
     scorer = scorer.fresh()
     held_back = (1.0 - relevance_share) * scorer.scores()
@@ -114,28 +111,25 @@ def _taken(scorer: Scorer, k: int, *, relevance_share: float) -> tuple[IndexArra
     return places, scores_taken
 
 
-# The best list of all, for sets small enough to look at every one.
-
-
-#: Lists looked at in one go: bounds the memory.
+#: Lists valued at a time: bounds the memory.
 BATCH = 20_000
 
 
 def exhaustive(
-    scorer: Scorer, k: int, *, ordered: bool = False, most: int = 2_000_000
+    scorer: Scorer, k: int, *, ordered: bool = False, max_lists: int = 2_000_000
 ) -> tuple[IndexArray, FloatArray]:
-    """Take the set of `k` candidates with the highest value, looking at all of them.
+    """Take the set of `k` candidates with the highest value of all sets.
 
-    Each set is valued in the order of its places, which is the set's value for any score
-    whose value does not depend on the order; `ordered` looks at every order. More than `most`
-    lists raise InputError.
+    Each set is valued in the order of its places; with `ordered`, in every order, for scores whose
+    value depends on it. More than
+    `max_lists` lists raise InputError.
     """
     k = check_count(k, len(scorer))
-    lists_in_all = perm(len(scorer), k) if ordered else comb(len(scorer), k)
-    if lists_in_all > most:
+    n_lists = perm(len(scorer), k) if ordered else comb(len(scorer), k)
+    if n_lists > max_lists:
         raise InputError(
-            f"`k` = {k} of {len(scorer)} candidates makes {lists_in_all:,} lists, more than "
-            f"`most` = {most:,}: take greedy or local search"
+            f"`k` = {k} of {len(scorer)} candidates makes {n_lists:,} lists, more than "
+            f"`max_lists` = {max_lists:,}: use greedy or local search"
         )
     best, best_value = np.empty(0, dtype=np.intp), -np.inf
     for lists in _batches(len(scorer), k, ordered):
@@ -152,31 +146,26 @@ def _batches(n: int, k: int, ordered: bool) -> Iterator[IndexArray]:
         yield np.array(batch, dtype=np.intp)
 
 
-# Local search by swaps: what greedy found, bettered until no swap helps.
+#: Minimum relative gain of a swap, so that rounding cannot cause a cycle.
+MIN_GAIN = 1e-12
 
 
-#: A swap must better the list's value by this share, so that rounding cannot go round in circles.
-LEAST_GAIN = 1e-12
-
-
-def local_search(
-    scorer: Scorer, k: int, *, most_swaps: int = 1000
-) -> tuple[IndexArray, FloatArray]:
+def local_search(scorer: Scorer, k: int, *, max_swaps: int = 1000) -> tuple[IndexArray, FloatArray]:
     """Take the greedy list, then swap one item for one outside while that raises the value.
 
-    The best of all swaps is made each time, at most `most_swaps` times. The list is never
+    The best of all swaps is made each time, at most `max_swaps` times. The list is never
     worth less than the greedy one; at a local optimum it is worth at least half of the best
     (Borodin et al. 2012, Theorem 2; for a metric distance and non-negative preferences).
     """
     places, scores = greedy(scorer, k)
     value = scores.sum()
-    for _ in range(most_swaps):
+    for _ in range(max_swaps):
         swaps = _swaps(places, len(scorer))
         if not len(swaps):
             break
         values = scorer.values(swaps)
         best = int(np.argmax(values))
-        if values[best] <= value + LEAST_GAIN * max(abs(value), 1.0):
+        if values[best] <= value + MIN_GAIN * max(abs(value), 1.0):
             break
         places, value = swaps[best], values[best]
     return places, scorer.along(places)
@@ -191,10 +180,7 @@ def _swaps(places: IndexArray, n: int) -> IndexArray:
     return swaps
 
 
-# Ways to search for a list, each over any way of scoring.
-
-
-#: The searches by the name that options and commands call them.
+#: The searches by name.
 SEARCHES: Final[Mapping[str, Search]] = MappingProxyType(
     {
         "greedy": greedy,

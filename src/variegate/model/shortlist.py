@@ -28,7 +28,7 @@ from variegate.model.cells import (
     Partition,
     Quota,
     candidate_rows,
-    partitioned,
+    k_means_partition,
 )
 from variegate.model.ridge import Estimate
 
@@ -166,7 +166,7 @@ class Shortlist:
         number = check_count(wanted, items, name="cells", of="the items")
         check_positive(effort=effort)
         _check_size(catalogue)
-        partition = partitioned(catalogue.features, number, as_generator(rng))
+        partition = k_means_partition(catalogue.features, number, as_generator(rng))
         return cls(catalogue, partition, effort=effort)
 
     def __len__(self) -> int:
@@ -260,7 +260,7 @@ def layout_of_rows(catalogue: Catalogue, rows: IndexArray) -> Layout | None:
     return layout_of(catalogue.features[rows], [h.among(rows) for h in catalogue.distances])
 
 
-def checked_shortlist(shortlist: Shortlist | None, catalogue: Catalogue) -> Shortlist | None:
+def check_shortlist(shortlist: Shortlist | None, catalogue: Catalogue) -> Shortlist | None:
     """Return `shortlist` if it is None or one of `catalogue`, or raise InputError."""
     if shortlist is None:
         return None

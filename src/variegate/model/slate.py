@@ -1,4 +1,4 @@
-"""A recommended list."""
+"""Slates: recommended lists with everything that learning from them requires."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from variegate.model.gains import Gains, Normaliser
 
 @dataclass(frozen=True, eq=False)
 class Slate:
-    """Items in the order shown, with all that learning from them will need.
+    """Items in the order shown, with the features to learn from.
 
-    Feedback can come another day, in another process, when the catalogue has grown: so a
-    slate carries the features that its items had when they were picked.
+    Feedback can arrive later, in another process, after the catalogue has changed: so a slate
+    holds the features that its items had when they were selected.
     """
 
     #: Row numbers, (K,)
@@ -24,15 +24,29 @@ class Slate:
     relevance: FloatArray
     #: x given the items above, (K, m)
     diversity: FloatArray
-    #: What the policy scored each item when it was picked, (K,)
+    #: The policy's score of each item when it was selected, (K,)
     scores: FloatArray
-    #: Topic coverage that each item added, (K, topics); no columns but for LSB
+    #: Topic coverage that each item added, (K, topics); only LSB has columns
     coverage: FloatArray
     #: The user that a `Recommender` made it for; None if it comes from a policy
     user_id: str | None = None
 
     def __len__(self) -> int:
         return len(self.items)
+
+
+def slate_with_gains(
+    catalogue: Catalogue,
+    items: IndexArray,
+    scores: FloatArray,
+    x: FloatArray,
+    coverage: FloatArray | None = None,
+) -> Slate:
+    """Return `items`, in their order, as a slate with diversity gains x (K, m)."""
+    known = catalogue.ids
+    ids = tuple([known[item] for item in items.tolist()])
+    covered = np.zeros((len(items), 0)) if coverage is None else coverage
+    return Slate(items, ids, catalogue.features[items], x, scores, covered)
 
 
 def slate_of(
@@ -42,13 +56,10 @@ def slate_of(
     normaliser: Normaliser,
     coverage: FloatArray | None = None,
 ) -> Slate:
-    """Return `items`, in their order, as a slate."""
-    k = len(items)
-    gains = Gains(catalogue, items, k, normaliser)
-    diversity = np.zeros((k, catalogue.m))
-    for place in range(k):
-        diversity[place] = gains.x[place]
+    """Return `items`, in their order, as a slate, with the gains computed by NumPy."""
+    gains = Gains(catalogue, items, len(items), normaliser)
+    x = np.zeros((len(items), catalogue.m))
+    for place in range(len(items)):
+        x[place] = gains.x[place]
         gains.take(place)
-    ids = tuple(catalogue.ids[item] for item in items)
-    none = np.zeros((k, 0))
-    return Slate(items, ids, gains.z, diversity, scores, none if coverage is None else coverage)
+    return slate_with_gains(catalogue, items, scores, x, coverage)

@@ -1,7 +1,7 @@
 """The confidence width of Lemma 2 and the regret bound of Theorem 2, as corrected.
 
-The paper's Theorem 2 lets the norm of eta multiply the wrong term and takes features of
-length at most 1 for granted (errata E6 to E8 in docs/paper.md); these are the repaired forms.
+In the paper's Theorem 2 the norm of eta multiplies the wrong term, and features are assumed to have
+length at most 1 (errata E6 to E8 in docs/paper.md); these are the corrected forms.
 """
 
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from variegate.arrays import check_choice, check_fraction, check_not_negative, c
 
 @dataclass(frozen=True, kw_only=True)
 class Confidence:
-    """How sure a confidence width must be, and of what: ``exploration=Confidence(...)``.
+    """Parameters of the confidence width of Lemma 2, for ``exploration=Confidence(...)``.
 
     Parameters
     ----------
     delta
-        The chance that is allowed for the true mean to lie outside.
+        The probability that the true mean lies outside the interval.
     preference_norm
         A bound on the length of eta.
     observations
-        The number n K of observations to be sure for; those made so far, if not given.
+        The number n K of observations; by default, those made so far.
     """
 
     delta: float = 0.05
@@ -36,8 +36,8 @@ class Confidence:
             check_not_negative(observations=self.observations)
 
 
-def checked_exploration(exploration: "float | str | Confidence") -> "float | Confidence":
-    """Return a width that was set, or the `Confidence` that one shall be worked out from."""
+def check_exploration(exploration: "float | str | Confidence") -> "float | Confidence":
+    """Return a fixed width, or the `Confidence` from which to compute it."""
     if isinstance(exploration, Confidence):
         return exploration
     if isinstance(exploration, str):
@@ -63,11 +63,11 @@ def confidence_width(
     size
         Number of weights d + m.
     observations
-        n K: rounds times items a list.
+        n K: rounds times items per list.
     ridge
         lambda, greater than 0.
     delta
-        The chance that is allowed for some true mean to lie outside its interval.
+        The probability that some true mean lies outside its interval.
     preference_norm, feature_norm
         Bounds on the lengths of eta and of zeta.
 
@@ -96,8 +96,8 @@ def regret_bound(
 ) -> float:
     """Return Theorem 2's bound on the gamma-scaled regret of `rounds` lists of `k`.
 
-    `delta` is 1 / (rounds k) if not given, as the paper proposes. The proof needs greedy to
-    be within gamma of the best list *under the upper bounds*, which nothing guarantees (E10).
+    `delta` is 1 / (rounds k) by default, as the paper proposes. The proof assumes that greedy is
+    within gamma of the best list *under the upper bounds*, which is not guaranteed (E10).
     """
     check_positive(rounds=rounds, k=k, gamma=gamma)
     observations = rounds * k

@@ -24,7 +24,7 @@ from variegate.kernels.layout import Layout
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import NORMALISERS, Normaliser, normalising_factors
 from variegate.model.search import Scorer, Search, greedy
-from variegate.model.slate import Slate, slate_of
+from variegate.model.slate import Slate, slate_of, slate_with_gains
 from variegate.model.utility import Preferences, known_preferences
 from variegate.policies.dial import Dial
 from variegate.policies.state import STATE_VERSION, State
@@ -273,19 +273,7 @@ class Policy(_KeepsOptions, ABC):
     ) -> Slate:
         """Return the same slate as `_slate`, with the gains computed by compiled loops."""
         x = list_gains(layout, items, normalising_factors(self.normaliser, len(items)))
-        return self._slate_with_gains(items, scores, x, coverage)
-
-    def _slate_with_gains(
-        self,
-        items: IndexArray,
-        scores: FloatArray,
-        x: FloatArray,
-        coverage: FloatArray | None = None,
-    ) -> Slate:
-        known = self.catalogue.ids
-        ids = tuple([known[item] for item in items.tolist()])
-        covered = np.zeros((len(items), 0)) if coverage is None else coverage
-        return Slate(items, ids, self.catalogue.features[items], x, scores, covered)
+        return slate_with_gains(self.catalogue, items, scores, x, coverage)
 
     def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:  # noqa: ARG002
         """Learn from checked feedback on the positions `seen`; nothing by default."""

@@ -21,7 +21,7 @@ from variegate.model.gains import Normaliser
 from variegate.model.ridge import Ridge, check_squares, unpacked
 from variegate.model.search import Scorer
 from variegate.model.slate import Slate
-from variegate.model.theory import Confidence, checked_exploration
+from variegate.model.theory import Confidence, check_exploration
 from variegate.policies.base import Explanation
 from variegate.policies.ridge_policy import PriorLike, RidgePolicy, relevance_prior
 
@@ -70,7 +70,7 @@ class C2UCB(RidgePolicy):
     ) -> None:
         check_positive(ridge=ridge, noise_deviation=noise_deviation, prior_variance=prior_variance)
         check_not_negative(entropy_weight=entropy_weight)
-        self.exploration = checked_exploration(exploration)
+        self.exploration = check_exploration(exploration)
         self.entropy_weight, self.noise_deviation = entropy_weight, noise_deviation
         self.prior_variance, self.condition_on_history = prior_variance, condition_on_history
         start = relevance_prior(prior, catalogue, exploration)

@@ -28,7 +28,7 @@ from variegate.kernels.baselines import Quality, dc2b_list
 from variegate.kernels.layout import Layout, unit_features
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser
-from variegate.model.ridge import LARGEST_RIDGE, LEAST_RIDGE, packed, unpacked
+from variegate.model.ridge import MAX_RIDGE, MIN_RIDGE, packed, unpacked
 from variegate.model.slate import Slate
 from variegate.model.utility import Preferences
 from variegate.policies.base import Explanation, Policy
@@ -88,7 +88,7 @@ class DC2B(Policy):
     ) -> None:
         super().__init__(catalogue, normaliser=normaliser)
         check_not_negative(sharpness=sharpness)
-        check_range("prior_precision", prior_precision, LEAST_RIDGE, LARGEST_RIDGE)
+        check_range("prior_precision", prior_precision, MIN_RIDGE, MAX_RIDGE)
         if hyperprior is not None:
             check_positive(shape=hyperprior[0], rate=hyperprior[1])
         check_choice("sharpness_of", sharpness_of, ("quality", "posterior"))
@@ -208,10 +208,8 @@ class DC2B(Policy):
 
     def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
         prior, curvature = arrays["prior"][0], unpacked(arrays["curvature"], len(self.prior_mean))
-        if not LEAST_RIDGE <= prior <= LARGEST_RIDGE:
-            raise StateError(
-                f"`prior` must be from {LEAST_RIDGE:g} to {LARGEST_RIDGE:g}, got {prior:g}"
-            )
+        if not MIN_RIDGE <= prior <= MAX_RIDGE:
+            raise StateError(f"`prior` must be from {MIN_RIDGE:g} to {MAX_RIDGE:g}, got {prior:g}")
         _check_posterior(self._posterior_from(curvature, arrays["response"], float(prior)))
 
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:

@@ -15,7 +15,7 @@ from variegate.arrays import (
 from variegate.errors import StateError
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser
-from variegate.model.ridge import LARGEST_RIDGE, LEAST_RIDGE, Ridge, check_sums, packed, unpacked
+from variegate.model.ridge import MAX_RIDGE, MIN_RIDGE, Ridge, check_sums, packed, unpacked
 from variegate.model.search import FixedScores, Scorer
 from variegate.model.slate import Slate
 from variegate.policies.base import Explanation, Policy
@@ -47,7 +47,7 @@ class LinUCB(Policy):
     ) -> None:
         super().__init__(catalogue, normaliser=normaliser)
         check_positive(ridge=ridge)
-        check_range("ridge", ridge, LEAST_RIDGE, LARGEST_RIDGE)
+        check_range("ridge", ridge, MIN_RIDGE, MAX_RIDGE)
         check_not_negative(exploration=exploration)
         self.ridge, self.exploration = float(ridge), exploration
         self._arms: dict[int, Ridge] = {}

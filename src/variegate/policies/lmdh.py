@@ -19,11 +19,11 @@ from variegate.kernels import lmdh_list, upper_bounds
 from variegate.kernels.layout import Layout
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Gains, Normaliser, normalising_factors
-from variegate.model.ridge import MOST_OBSERVATIONS, Estimate, Ridge
+from variegate.model.ridge import MAX_OBSERVATIONS, Estimate, Ridge
 from variegate.model.search import SEARCHES, Scorer, Search
-from variegate.model.shortlist import Shortlist, checked_shortlist, layout_of_rows
-from variegate.model.slate import Slate
-from variegate.model.theory import Confidence, checked_exploration, confidence_width
+from variegate.model.shortlist import Shortlist, check_shortlist, layout_of_rows
+from variegate.model.slate import Slate, slate_with_gains
+from variegate.model.theory import Confidence, check_exploration, confidence_width
 from variegate.policies.attention import AttentionLike, checked_attention
 from variegate.policies.base import Explanation
 from variegate.policies.dial import Dial
@@ -104,14 +104,14 @@ class LMDH(RidgePolicy):
     ) -> None:
         check_positive(ridge=ridge, forgetting=forgetting)
         check_fraction(forgetting=forgetting)
-        self.exploration = checked_exploration(exploration)
+        self.exploration = check_exploration(exploration)
         self.prior = checked_prior(prior, catalogue, exploration)
         regression = Ridge(catalogue.d + catalogue.m, ridge, self.prior, forgetting=forgetting)
         super().__init__(catalogue, regression, normaliser=normaliser)
         self.floor, self.attention = checked_floor(floor), checked_attention(attention)
         self._floor_shares = floor_shares(catalogue.m, self.prior)
         self.search = check_choice("search", search, SEARCHES)
-        self.shortlist = checked_shortlist(shortlist, catalogue)
+        self.shortlist = check_shortlist(shortlist, catalogue)
         self._observations = 0.0
         self._dial: Dial | None = None
 
@@ -185,7 +185,7 @@ class LMDH(RidgePolicy):
             chosen[rows] = True
             return self._search_slate(chosen, k, rng)
         places, scores, x = found
-        return self._slate_with_gains(rows[places], scores, x)
+        return slate_with_gains(self.catalogue, rows[places], scores, x)
 
     def _compiled_slate(
         self,
@@ -195,7 +195,7 @@ class LMDH(RidgePolicy):
         rng: Any,  # noqa: ARG002
     ) -> Slate | None:
         found = self._compiled_list(layout, free, k)
-        return None if found is None else self._slate_with_gains(*found)
+        return None if found is None else slate_with_gains(self.catalogue, *found)
 
     def _compiled_list(
         self, layout: Layout | None, free: MaskArray, k: int
@@ -240,8 +240,8 @@ class LMDH(RidgePolicy):
     def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
         super()._check_arrays(arrays)
         seen = float(arrays["seen"][0])
-        if not 0.0 <= seen <= MOST_OBSERVATIONS:
-            raise StateError(f"`seen` must be from 0 to {MOST_OBSERVATIONS:g}, got {seen:g}")
+        if not 0.0 <= seen <= MAX_OBSERVATIONS:
+            raise StateError(f"`seen` must be from 0 to {MAX_OBSERVATIONS:g}, got {seen:g}")
 
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
         super()._restore(arrays)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -11,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from variegate.arrays import (
     FloatArray,
-    IndexArray,
     check_count,
     check_not_negative,
     check_numbers,
@@ -19,6 +17,7 @@ from variegate.arrays import (
     set_read_only,
 )
 from variegate.errors import InputError
+from variegate.model.ridge import upper_indices
 from variegate.prior.fit import Fit, Moments, Population, Shrinkage, maximise_evidence
 from variegate.prior.prior import Prior
 
@@ -48,7 +47,7 @@ class Batch(NamedTuple):
     def grams(self) -> FloatArray:
         """Return the Gram matrices, (n, p, p)."""
         size = self.responses.shape[1]
-        rows, columns = _upper(size)
+        rows, columns = upper_indices(size)
         grams = np.empty((len(self.responses), size, size))
         grams[:, rows, columns] = self.triangles
         grams[:, columns, rows] = self.triangles
@@ -233,13 +232,8 @@ def _checked(number: int, one: Any, size: int) -> tuple[FloatArray, FloatArray, 
     squares = one[3] if len(one) == 4 else None
     check_not_negative(rewards=one[2], squares=0.0 if squares is None else squares)
     return (
-        gram[_upper(size)],
+        gram[upper_indices(size)],
         response,
         float(one[2]),
         np.nan if squares is None else float(squares),
     )
-
-
-@lru_cache(maxsize=64)
-def _upper(size: int) -> tuple[IndexArray, IndexArray]:
-    return np.triu_indices(size)

@@ -37,7 +37,7 @@ def test_a_new_label_is_ignored_where_there_is_no_other(shop: ItemTable) -> None
 
 
 def test_a_new_label_counts_as_other_where_there_is_one(shop: ItemTable) -> None:
-    content = content_features(shop, columns=["tags"], most_labels=3)
+    content = content_features(shop, columns=["tags"], max_labels=3)
     features = content.encoder.features(new_item(lists={"tags": (("antique",),)}))
     assert content.names[int(features.argmax())] == "tags: other"
 

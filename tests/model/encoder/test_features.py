@@ -64,14 +64,14 @@ def test_equal_numbers_say_nothing() -> None:
 
 def test_rare_labels_stand_together_as_other() -> None:
     makers = ("A", "A", "A", "B", "B", "C", "D")
-    content = content_features(table_of(7, categories={"maker": makers}), most_labels=2)
+    content = content_features(table_of(7, categories={"maker": makers}), max_labels=2)
     assert content.names == ("maker: A", "maker: B", "maker: other")
     assert content.features[5].tolist() == content.features[6].tolist() == [0.0, 0.0, 1.0]
 
 
 def test_a_rare_label_beside_a_frequent_one_says_nothing() -> None:
     tags = (("x",), ("x",), ("x", "rare"))
-    content = content_features(table_of(3, lists={"tags": tags}), most_labels=1)
+    content = content_features(table_of(3, lists={"tags": tags}), max_labels=1)
     assert content.names == ("x",)
     assert (content.features == 1.0).all()
 
@@ -132,7 +132,7 @@ def test_an_unknown_column_is_refused_with_the_nearest(
     [
         ({"columns": "tags"}, "`columns` must be a list of names, got the text 'tags'"),
         ({"weights": {"tags": -1.0}}, r"`weights\['tags'\]` must be a number of at least 0"),
-        ({"most_labels": 0}, "`most_labels` must be from 1"),
+        ({"most_labels": 0}, "`max_labels` must be from 1"),
         ({"text_dimensions": 2.5}, "`text_dimensions` must be a whole number, got 2.5"),
     ],
 )
@@ -163,7 +163,7 @@ def test_an_infinite_number_is_refused() -> None:
     st.integers(1, 5),
 )
 def test_any_table_gives_short_finite_vectors(
-    rows: list[tuple[float, str, list[str]]], most_labels: int
+    rows: list[tuple[float, str, list[str]]], max_labels: int
 ) -> None:
     numbers, labels, tags = zip(*rows, strict=True)
     table = table_of(
@@ -172,7 +172,7 @@ def test_any_table_gives_short_finite_vectors(
         categories={"c": labels},
         lists={"t": tuple(map(tuple, tags))},
     )
-    content = content_features(table, most_labels=most_labels)
+    content = content_features(table, max_labels=max_labels)
     assert np.isfinite(content.features).all()
     assert np.linalg.norm(content.features, axis=1).max() <= 1 + 1e-12
     assert len(content.names) == content.features.shape[1]
