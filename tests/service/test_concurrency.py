@@ -21,7 +21,7 @@ USER = "the only one"
 
 stores = pytest.mark.parametrize(
     ("kind", "workers"),
-    [("sqlite", 1), ("postgres", 1), pytest.param("postgres", 2, marks=pytest.mark.slow)],
+    [("sqlite", 1), pytest.param("postgres", 2, marks=pytest.mark.slow)],
 )
 
 

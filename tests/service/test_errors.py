@@ -1,6 +1,7 @@
 """Errors as answers: their statuses, their shape, their words."""
 
 import json
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import pytest
@@ -56,9 +57,10 @@ def routes() -> APIRouter:
     return router
 
 
-@pytest.fixture
-def client(store: Store) -> TestClient:
-    return calling(store, routes())
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    with Store.open(f"sqlite:///{tmp_path_factory.mktemp('errors')}/store.db") as store:
+        yield calling(store, routes())
 
 
 @pytest.mark.parametrize(

@@ -20,18 +20,18 @@ from variegate.policies import State
 
 
 @pytest.mark.slow
-def test_twenty_kills_lose_nothing_and_count_nothing_twice(url: str) -> None:
-    # With a back room and without: either way is served somewhere.
-    plan = Plan(kills=20, longest=0.5, seed=6, engine_process=url.startswith("sqlite"))
+def test_kills_lose_nothing_and_count_nothing_twice(url: str) -> None:
+    # With an engine process and without; `python -m tools.soak` kills as often as you like.
+    plan = Plan(kills=6, longest=0.5, seed=6, engine_process=url.startswith("sqlite"))
 
     soak = soaked(url, plan)
 
     assert soak.wrong == []
-    assert len(soak.kills) == 20
+    assert len(soak.kills) == 6
     assert all(kill.audit.facts == () and kill.audit.largest <= 1e-9 for kill in soak.kills)
-    assert sum(kill.under_way > 0 for kill in soak.kills) >= 15
-    assert soak.kills[-1].reports > 100
-    assert soak.notebook.repeated > 10
+    assert sum(kill.under_way > 0 for kill in soak.kills) >= 4
+    assert soak.kills[-1].reports > 30
+    assert soak.notebook.repeated > 2
 
 
 @pytest.mark.slow

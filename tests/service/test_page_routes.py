@@ -21,6 +21,13 @@ def page(tmp_path: Path) -> Iterator[TestClient]:
         yield TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False)
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """Return a client of a service that tests only read from."""
+    with service(tmp_path_factory.mktemp("page")) as (app, _engine):
+        yield TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False)
+
+
 def given(page: TestClient, user: str = "ann", **request: Any) -> dict[str, Any]:
     answer = page.post(f"/v1/users/{user}/slates", json=request)
     assert answer.status_code == 201, answer.text
@@ -38,6 +45,10 @@ def answer(page: TestClient, slate: dict[str, Any], *liked: str) -> Any:
 
 
 class TestFiles:
+    @pytest.fixture
+    def page(self, shared: TestClient) -> TestClient:
+        return shared
+
     def test_the_page_is_at_the_root_under_a_strict_policy(self, page: TestClient) -> None:
         found = page.get("/")
 
@@ -296,6 +307,10 @@ def beside(page: TestClient, slate: dict[str, Any], policy: str, user: str = "an
 
 
 class TestPolicies:
+    @pytest.fixture
+    def page(self, shared: TestClient) -> TestClient:
+        return shared
+
     def test_the_served_come_first_and_say_whether_they_learn(self, page: TestClient) -> None:
         found = page.get("/v1/policies").json()
 
@@ -333,6 +348,10 @@ class TestMap:
 
 
 class TestWatch:
+    @pytest.fixture
+    def page(self, shared: TestClient) -> TestClient:
+        return shared
+
     def test_what_is_learnt_comes_near_the_truth(self, page: TestClient) -> None:
         found = page.get("/v1/simulation", params={"rounds": 1000, "seed": 1}).json()
 

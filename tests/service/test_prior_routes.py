@@ -1,6 +1,8 @@
 """What policies begin with, over HTTP."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +13,24 @@ from tests.service.whole import service
 PATH = "/v1/policies/lmdp/prior"
 
 
-@pytest.fixture
-def caller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+@contextmanager
+def calling(folder: Path) -> Iterator[Caller]:
     policies = {"lmdp": "lmdp", "mmr": "mmr"}
-    folder = tmp_path_factory.mktemp("priors")
     with service(folder, policies=policies, split={"lmdp": 1}, prior_min_users=10) as whole:
         yield Caller(*whole)
+
+
+@pytest.fixture
+def caller(tmp_path: Path) -> Iterator[Caller]:
+    with calling(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+    """Return a caller of a service without users, whose priors nobody changes."""
+    with calling(tmp_path_factory.mktemp("priors")) as made:
+        yield made
 
 
 def fill(caller: Caller, users: int = 10) -> None:
@@ -27,8 +41,8 @@ def fill(caller: Caller, users: int = 10) -> None:
         caller.get("POST", f"/v1/slates/{slate['slate_id']}/feedback", body)
 
 
-def test_it_is_told_in_words_and_numbers(caller: Caller) -> None:
-    told = caller.get("GET", PATH)
+def test_it_is_told_in_words_and_numbers(shared: Caller) -> None:
+    told = shared.get("GET", PATH)
 
     assert (told["policy"], told["version"], told["fitted"], told["users"]) == ("lmdp", 0, None, 0)
     assert told["words"][0] == "not fitted"
@@ -69,5 +83,5 @@ def test_too_few_users_are_a_conflict(caller: Caller) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 @pytest.mark.parametrize(("name", "status"), [("mmr", 409), ("other", 404), ("a%20b", 422)])
-def test_a_policy_without_one_has_none(caller: Caller, method: str, name: str, status: int) -> None:
-    error(caller.send(method, f"/v1/policies/{name}/prior"), status)
+def test_a_policy_without_one_has_none(shared: Caller, method: str, name: str, status: int) -> None:
+    error(shared.send(method, f"/v1/policies/{name}/prior"), status)

@@ -21,7 +21,7 @@ from tests.service.whole import service
 from variegate.engine import Feedback, RecommendRequest
 
 #: For each route and kind of request: a quick run, the same requests every time.
-EXAMPLES = 30
+EXAMPLES = 15
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

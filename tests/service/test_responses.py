@@ -1,5 +1,6 @@
-"""Questions that take long: few at a time, each once, and nobody else waits for them."""
+"""JSON responses, and the pool of slow ones: few at a time, each computed once."""
 
+import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,12 +12,12 @@ import pytest
 from fastapi import FastAPI, Request, Response
 
 from tests.service.listening import ask, listening
-from tests.service.test_connections import connected, counted, head, until
+from tests.service.test_protocol import connected, counted, head, until
 from tests.service.whole import service
 from variegate.engine.settings import Settings
-from variegate.errors import NotFoundError
+from variegate.errors import NotFoundError, StateError
 from variegate.service.app import N_THREADS, create_app
-from variegate.service.responses import MAX_TASKS, CoalescingPool, computed_response
+from variegate.service.responses import MAX_TASKS, CoalescingPool, computed_response, json_response
 from variegate.service.routing import client_router
 from variegate.store import Store
 
@@ -141,3 +142,15 @@ def test_demonstrations_hold_up_nobody(tmp_path: Path) -> None:
         assert min(took) < 1
         (line,) = counted(app, 429)
         assert float(line.rsplit(" ", 1)[1]) >= 100 - 2 * MAX_TASKS
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -float("inf")])
+def test_a_number_that_is_none_is_never_sent(wrong: float) -> None:
+    with pytest.raises(StateError, match="a response must have finite numbers"):
+        json_response({"items": [{"score": wrong}]})
+
+
+def test_words_may_have_the_letters_of_one() -> None:
+    sent = {"title": "To Infinity: NaN", "score": 1e308}
+
+    assert json.loads(bytes(json_response(sent).body)) == sent

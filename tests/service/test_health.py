@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from tests.service.test_connections import waited
+from tests.service.test_protocol import waited
 from variegate.errors import StoreError
 from variegate.service.routes import health as module
 from variegate.service.routes.health import Readiness
