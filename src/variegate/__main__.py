@@ -1,4 +1,4 @@
-"""The `variegate` command, and one line of advice where its parts are not installed."""
+"""The `variegate` command; a clear message if its extra is not installed."""
 
 import sys
 from importlib.util import find_spec

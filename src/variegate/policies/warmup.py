@@ -20,7 +20,7 @@ def warm() -> None:
 
 
 def warm_policy(policy: Policy) -> None:
-    """Make a policy recommend and learn once; it is of no further use."""
+    """Make a policy recommend and learn once; do not use it afterwards."""
     k = min(3, len(policy.catalogue))
     slate = policy.recommend(k, rng=0)
     policy.update(slate, [1.0] + [0.0] * (k - 1))
