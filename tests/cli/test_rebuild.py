@@ -10,7 +10,7 @@ import pytest
 from tests.cli.running import fail, run
 from tests.cli.serving import Place, placed
 from tests.engine.shop import LMDH
-from tests.engine.test_known_catalogue import retrained
+from tests.engine.test_catalogue import retrained
 from variegate import Catalogue
 from variegate.policies import State
 

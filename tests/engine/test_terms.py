@@ -1,4 +1,4 @@
-"""Lists follow the settings that they were given under; a start says what others change."""
+"""Lists keep the terms that they were given under; a start logs what changed settings do."""
 
 import io
 import logging

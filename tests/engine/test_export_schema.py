@@ -1,4 +1,4 @@
-"""Nothing that can be imported breaks what reads it later, whatever the numbers in it."""
+"""Whatever the numbers in an import, nothing that reads it later fails."""
 
 import json
 from base64 import b64encode

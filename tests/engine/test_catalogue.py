@@ -1,4 +1,4 @@
-"""A store is of one catalogue: the same is served, a larger one joins, any other is refused."""
+"""A store is bound to one catalogue: a larger file adds items, any other is refused."""
 
 import json
 import logging
