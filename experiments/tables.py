@@ -362,7 +362,7 @@ def multi_distance_table(found: multi_distance.MultiDistance) -> Table:
     titles = {
         "all": "LMDH with all three distances",
         "average": "LMDH with their average",
-        "told": "LMDH with the right one alone",
+        "right": "LMDH with the right one alone",
         "none": "LMDH without distances",
     }
     shares = student_interval(found.shares())

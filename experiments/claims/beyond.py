@@ -192,7 +192,7 @@ def distance_gains(found: multi_distance.MultiDistance) -> dict[str, FloatArray]
 def distance_cost(found: multi_distance.MultiDistance) -> dict[str, FloatArray]:
     """Return the gain in clicks of all distances over the right one alone."""
     shares = dict(zip(multi_distance.LEARNERS, found.shares().T, strict=True))
-    return {"over the right one alone": shares["all"] - shares["told"]}
+    return {"over the right one alone": shares["all"] - shares["right"]}
 
 
 def cold_start_gains(found: cold_start.ColdStart) -> dict[str, FloatArray]:

@@ -209,7 +209,7 @@ def draw_multi_distance(results: Results) -> "Figure":
     learners = {
         "all": ("all three distances", _RIGHT, "-"),
         "average": ("their average", "#0072b2", "-"),
-        "told": ("only the right one", "#009e73", "--"),
+        "right": ("only the right one", "#009e73", "--"),
         "none": ("no distance", "#777777", ":"),
     }
     figure, (share, weights, clicks) = panels(

@@ -24,7 +24,7 @@ _CLASSES: Final = {
 def render_page(text: str, figures: Path) -> str:
     """Return Markdown as a page; its figures are read from a folder of SVG files.
 
-    The page has links to its sections after the first paragraph, and verdicts are coloured.
+    The page has links to its sections below the title, and verdicts are coloured.
     """
     # Text from outside, such as paths, is not HTML; only our line breaks in cells are.
     parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).enable("table")

@@ -31,7 +31,7 @@ from variegate.policies import LMDH
 #: How items can differ: in their topics, their style, their kind.
 DISTANCES: Final = ("topics", "style", "kind")
 #: The distances of the learners: all, their average, the one that the user values, none.
-LEARNERS: Final = ("all", "average", "told", "none")
+LEARNERS: Final = ("all", "average", "right", "none")
 SIZES: Final = Sizes(full=Size(runs=60, rounds=300), quick=Size(runs=30, rounds=150))
 
 #: The weight of the distance that a user values.
@@ -89,7 +89,7 @@ def draw_catalogues(rng: np.random.Generator, cares: int) -> dict[str, Catalogue
     distances = {
         "all": several,
         "average": [cosine(stacked, name="average")],
-        "told": [several[cares]],
+        "right": [several[cares]],
         "none": [],
     }
     return {name: Catalogue(range(ITEMS), topics, hs) for name, hs in distances.items()}

@@ -135,11 +135,11 @@ def test_the_average_distance_is_the_mean_of_the_three() -> None:
 
     matrices = [h.matrix() for h in catalogues["all"].distances]
     (average,) = catalogues["average"].distances
-    (told,) = catalogues["told"].distances
+    (right,) = catalogues["right"].distances
 
     # The diagonal is set to 0, and within rounding of it in the mean.
     np.testing.assert_allclose(average.matrix(), np.mean(matrices, axis=0), atol=1e-12)
-    assert told.name == DISTANCES[1]
+    assert right.name == DISTANCES[1]
     assert catalogues["none"].m == 0
 
 
