@@ -186,34 +186,23 @@ def tune(
         check_count(number, 10**6, name=name, of="the most that make sense")
     if not datasets:
         raise InputError("`datasets` must have at least one data set, got none")
-    splits = _splits(split)
+    splits, seeds = _splits(split), range(fold_seed(seed, 0), fold_seed(seed, folds))
     with show_progress(progress) as show:
+        learn = partial(_folds, splits=splits, seeds=seeds, users=users, cache=cache, progress=show)
         parts = [
             fold
             for name, data in datasets.items()
-            for fold in _folds(
-                name,
-                data,
-                protocol.get(name) if isinstance(protocol, Mapping) else protocol,
-                (catalogues or {}).get(name),
-                splits=splits,
-                seeds=range(fold_seed(seed, 0), fold_seed(seed, folds)),
-                users=users,
-                cache=cache,
-                progress=show,
-            )
+            for fold in learn(name, data, _protocol(protocol, name), (catalogues or {}).get(name))
         ]
         distances = _distances(parts)
         objective = Objective(
             parts, constraints, show, rounds=rounds, k=k, seed=seed, workers=workers
         )
-        candidates = coordinate_descent(
-            objective, LearnerSettings(), coordinates(space, len(distances))
-        )
-    counts = dict.fromkeys(datasets, 0)
+        searched = coordinates(space, len(distances))
+        candidates = coordinate_descent(objective, LearnerSettings(), searched)
+    best, counts = candidates[0].settings, dict.fromkeys(datasets, 0)
     for fold in parts:
         counts[fold.name] += len(fold.task.likes)
-    best = candidates[0].settings
     return TuningResult(best, candidates, counts, splits, distances, folds, rounds, k, seed)
 
 
@@ -299,6 +288,10 @@ def _catalogue_task(
         len(parts.train.user_ids),
         learnt,
     )
+
+
+def _protocol(protocol: Protocol | Mapping[str, Protocol] | None, name: str) -> Protocol | None:
+    return protocol.get(name) if isinstance(protocol, Mapping) else protocol
 
 
 def _splits(split: int | Sequence[int] | None) -> tuple[int, ...]:
