@@ -21,7 +21,7 @@ from benchmarks.timing import alternated
 from benchmarks.workloads import one_pass
 from variegate import LMDH, Catalogue
 from variegate.arrays import FloatArray
-from variegate.data.embeddings import normalised
+from variegate.data.embeddings import normalise_vectors
 from variegate.model.shortlist import Shortlist
 
 K: Final = 10
@@ -45,7 +45,7 @@ def clustered(shape: Shape, lengths: str) -> FloatArray:
     z = centres[of_item] + 0.45 * rng.standard_normal((shape.items, shape.d)) * strength
     if lengths == "varied":
         z *= np.exp(0.15 * rng.standard_normal(shape.items))[:, None]
-    return normalised(z, "global" if lengths == "varied" else "row")[0]
+    return normalise_vectors(z, "global" if lengths == "varied" else "row")[0]
 
 
 def taught(policy: LMDH, lists: int, rng: np.random.Generator) -> LMDH:

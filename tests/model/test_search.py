@@ -191,11 +191,11 @@ def test_exhaustive_refuses_too_many_sets() -> None:
     with pytest.raises(InputError, match=r"`k` = 30 of 60 candidates makes 118,264,581,5.* lists"):
         exhaustive(scorer, 30)
     with pytest.raises(
-        InputError, match=r"makes 1,770 lists, more than `max_lists` = 1,769: take gr"
+        InputError, match=r"makes 1,770 lists, more than `max_lists` = 1,769: use gr"
     ):
         exhaustive(scorer, 2, max_lists=1_769)
     with pytest.raises(
-        InputError, match=r"makes 3,540 lists, more than `max_lists` = 3,539: take gr"
+        InputError, match=r"makes 3,540 lists, more than `max_lists` = 3,539: use gr"
     ):
         exhaustive(scorer, 2, ordered=True, max_lists=3_539)
 

@@ -1,4 +1,4 @@
-"""Matrix factorisation by Bayesian personalised ranking, as cornac does it."""
+"""Item embeddings by Bayesian personalised ranking (BPR), trained with cornac."""
 
 import hashlib
 import json
@@ -22,15 +22,13 @@ from variegate.arrays import (
     check_positive,
 )
 from variegate.data.dataset import Dataset
-from variegate.data.embeddings import NORMALISATIONS, Embeddings, normalised
+from variegate.data.embeddings import NORMALISATIONS, Embeddings, normalise_vectors
 from variegate.errors import DataError, InputError, MissingExtraError
-
-# What a matrix factorisation learns from: the users and items that occur, in one order.
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Distinct liked pairs, by user and then by item, of users and items that have some."""
+    """Distinct liked pairs, sorted by user and item; every user and item has at least one."""
 
     user_ids: tuple[str, ...]
     item_ids: tuple[str, ...]
@@ -39,7 +37,7 @@ class Pairs:
 
     @property
     def digest(self) -> str:
-        """A name for this content: the same pairs of the same ids, the same name."""
+        """A digest of the ids and pairs."""
         content = hashlib.sha256(json.dumps([self.user_ids, self.item_ids]).encode())
         for rows in (self.users, self.items):
             content.update(rows.astype("<i8").tobytes())
@@ -47,11 +45,11 @@ class Pairs:
 
 
 def pairs_of(dataset: Dataset) -> Pairs:
-    """Return the dataset's pairs, renumbered so that no user and no item is without one."""
+    """Return the dataset's pairs, renumbered so that every user and item has one."""
     if not len(dataset):
         raise InputError("`dataset` must have at least one liked pair, got none")
     width = len(dataset.item_ids)
-    # One number a pair sorts many times faster than two.
+    # One number per pair sorts many times faster than two.
     distinct = np.unique(dataset.users.astype(np.int64) * width + dataset.items)
     user_rows, users = np.unique(distinct // width, return_inverse=True)
     item_rows, items = np.unique(distinct % width, return_inverse=True)
@@ -68,11 +66,8 @@ def pairs_of(dataset: Dataset) -> Pairs:
     )
 
 
-# Trained embeddings, kept so that the same training is not done twice.
-
-
 def cache_folder() -> Path:
-    """Return where trained embeddings are kept: `VARIEGATE_CACHE`, or the user's cache folder."""
+    """Return the folder of cached embeddings: `VARIEGATE_CACHE`, or the user's cache folder."""
     chosen = os.environ.get("VARIEGATE_CACHE")
     if chosen:
         return Path(chosen)
@@ -86,13 +81,13 @@ def cache_folder() -> Path:
     return user_cache_path("variegate", appauthor=False)
 
 
-def trained_once(
+def cached_training(
     folder: str | Path | None, settings: Mapping[str, Any], train: Callable[[], Embeddings]
 ) -> Embeddings:
-    """Return what `train` gave for these settings before, or else what it gives now.
+    """Return the cached result of `train` for these settings, or train and cache it.
 
-    `settings` must say all that the result depends on, the data too, and be the result's own.
-    Without a folder nothing is kept. A file that is broken, or is not of these settings, is
+    `settings` must hold everything that the result depends on, including the data, and be the
+    result's own. Without a folder nothing is cached. A broken file, or one of other settings, is
     replaced.
     """
     if folder is None:
@@ -112,17 +107,17 @@ def _name_of(settings: Mapping[str, Any]) -> str:
 
 
 def _prepared(folder: Path) -> Path:
-    # Asked before the training, so that nobody waits for what cannot be kept.
+    # Checked before training, so that no training is lost.
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{folder}: cannot be used as a cache: {error.strerror}") from None
     if not os.access(folder, os.W_OK):
-        raise DataError(f"{folder}: cannot be used as a cache: it may not be written to")
+        raise DataError(f"{folder}: cannot be used as a cache: it is not writable")
     return folder
 
 
-#: What to do where cornac is not there.
+#: The error message if cornac is missing.
 INSTALL: Final = "fit_bpr needs cornac: pip install 'variegate[embeddings]'"
 
 
@@ -140,31 +135,31 @@ def fit_bpr(
     progress: Callable[[int, int], None] | None = None,
     cache: str | Path | None = None,
 ) -> Embeddings:
-    """Learn vectors of items such that each user's liked items come before the others.
+    """Train item vectors such that each user's liked items rank above the others.
 
-    There is no item bias: it would take what makes an item popular out of its vector. On one
-    machine and with one version of cornac, the same pairs and seed give the same bits, however
-    many threads there are. An item that nobody liked has no vector.
+    There is no item bias, since it would remove popularity from the vectors. On one machine and
+    with one version of cornac, the same pairs and seed give the same bits, for any number of
+    threads. An item that nobody liked has no vector.
 
     Parameters
     ----------
     dataset
-        Who liked what; pairs alone are learnt from. Give the training users' part only.
+        The liked pairs. Pass only the training users' part.
     d
         The number of dimensions.
     epochs
-        How often as many pairs as there are is drawn.
+        The number of passes; each draws as many pairs as there are.
     learning_rate, regularisation
-        The size of each step, and how strongly it pulls towards zero.
+        The step size and the L2 regularisation of stochastic gradient descent.
     seed
-        A whole number from 0.
+        An integer of at least 0.
     normalise
-        How the vectors are brought into [-1, 1], as `normalised` has it; `mean_user` stays raw.
+        How the vectors are scaled into [-1, 1], see `normalise_vectors`; `mean_user` is not scaled.
     progress
-        Called as ``progress(done, epochs)`` after each epoch; not at all if nothing is trained.
+        Called as ``progress(done, epochs)`` after each epoch; not called for cached results.
     cache
-        A folder to keep what was trained, such as `cache_folder()`, so that the same data and
-        settings are not trained again; nothing is kept if not given.
+        A folder for trained vectors, such as `cache_folder()`, so that the same data and settings
+        are not trained again; no caching by default.
     """
     check_choice("normalise", normalise, NORMALISATIONS)
     check_positive(learning_rate=learning_rate)
@@ -174,14 +169,14 @@ def fit_bpr(
         "method": "bpr",
         "cornac": _cornac_version(),
         "data": pairs.digest,
-        "d": _whole("d", d, least=1),
-        "epochs": _whole("epochs", epochs, least=1),
+        "d": _whole("d", d, minimum=1),
+        "epochs": _whole("epochs", epochs, minimum=1),
         "learning_rate": float(learning_rate),
         "regularisation": float(regularisation),
-        "seed": _whole("seed", seed, least=0),
+        "seed": _whole("seed", seed, minimum=0),
     }
-    raw = trained_once(cache, settings, lambda: _trained(pairs, settings, progress))
-    vectors, scale = normalised(raw.vectors, normalise)
+    raw = cached_training(cache, settings, lambda: _trained(pairs, settings, progress))
+    vectors, scale = normalise_vectors(raw.vectors, normalise)
     return replace(raw, vectors=vectors, scale=scale, settings={**settings, "normalise": normalise})
 
 
@@ -191,8 +186,9 @@ def _trained(
     users, items = _factors(pairs, settings, progress)
     if not (np.isfinite(users).all() and np.isfinite(items).all()):
         raise InputError(
-            f"`learning_rate` must be small enough to settle, got {settings['learning_rate']} with "
-            f"`regularisation` {settings['regularisation']}: the vectors grew without end"
+            "`learning_rate` must be small enough to converge, got "
+            f"{settings['learning_rate']} with `regularisation` {settings['regularisation']}: the "
+            "vectors diverged"
         )
     return Embeddings(pairs.item_ids, items, users.mean(axis=0), settings=settings)
 
@@ -203,13 +199,13 @@ def _factors(
     bpr, data = _cornac()
     liked = (pairs.users, pairs.items, np.ones(len(pairs.users), dtype=np.float32))
     sizes = len(pairs.user_ids), len(pairs.item_ids)
-    # cornac makes a vector for each id and writes to them with no check of bounds, so rows stand
-    # for the ids: they cannot be too few.
+    # cornac makes a vector for each id and writes to them without checking bounds, so the row
+    # numbers are the ids: there cannot be too few.
     train_set = data(*sizes, *({row: row for row in range(size)} for size in sizes), liked)
     epochs = settings["epochs"]
     factors: dict[str, Any] = {}
-    # cornac's own loop over epochs cannot be listened to, so each epoch is a training of its
-    # own that goes on from the last one's factors. A seed makes cornac use a single thread.
+    # cornac does not report progress, so each epoch is a separate training that starts from the
+    # last one's factors. With a seed cornac uses a single thread.
     for done, seed in enumerate(np.random.SeedSequence(settings["seed"]).generate_state(epochs), 1):
         model = bpr(
             k=settings["d"],
@@ -236,7 +232,7 @@ def _cornac_version() -> str:
 
 def _cornac() -> tuple[Any, Any]:
     try:
-        # What cornac's modules, and those they import, warn of is not for our callers to mend.
+        # Warnings of cornac's imports are not for our callers.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             from cornac.data import Dataset as TrainSet
@@ -246,11 +242,11 @@ def _cornac() -> tuple[Any, Any]:
     return BPR, TrainSet
 
 
-def _whole(name: str, value: int, *, least: int) -> int:
+def _whole(name: str, value: int, *, minimum: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
         raise InputError(f"`{name}` must be a whole number, got {value!r}") from None
-    if number < least:
-        raise InputError(f"`{name}` must be at least {least}, got {number}")
+    if number < minimum:
+        raise InputError(f"`{name}` must be at least {minimum}, got {number}")
     return number

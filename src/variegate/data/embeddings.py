@@ -1,4 +1,4 @@
-"""One vector for each item, and where they come from."""
+"""Embeddings: one vector per item, their normalisation and file format."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -21,33 +21,30 @@ from variegate.arrays import (
 from variegate.errors import DataError, InputError
 from variegate.files import atomic_write, open_npz
 
-# Ways to bring vectors into [-1, 1].
-
-
-#: What `normalised` can do, by name; the first is the default everywhere.
+#: The methods of `normalise_vectors`; the first is the default.
 NORMALISATIONS: Final = ("global", "min-max", "row", "none")
 
 
-def normalised(vectors: ArrayLike, how: str = "global") -> tuple[FloatArray, float]:
-    """Return the vectors in their new size, and the one number they were divided by.
+def normalise_vectors(vectors: ArrayLike, how: str = "global") -> tuple[FloatArray, float]:
+    """Return the scaled vectors, and the number they were divided by.
 
     Parameters
     ----------
     vectors
-        One row an item, (n, d).
+        One row per item, (n, d).
     how
-        ``global`` divides all by the largest absolute value, the only way that keeps angles
-        and the ranking by any user vector. ``min-max`` stretches each column over [-1, 1].
-        ``row`` gives each row the length 1. ``none`` leaves all as it is.
+        ``global`` divides all by the largest absolute value, the only method that keeps angles and
+        the ranking by any user vector. ``min-max`` scales each column to [-1, 1]. ``row`` scales
+        each row to length 1. ``none`` changes nothing.
 
     Returns
     -------
-    The vectors, and what ``global`` divided by; 1 for the others, which have no one such number.
-    A matrix of zeros, a zero row and a column of one value only (``min-max``) become zeros.
+    The vectors, and the divisor of ``global``; 1 for the other methods. A matrix of zeros, a zero
+    row and a constant column (``min-max``) become zeros.
 
     Examples
     --------
-    >>> normalised([[4.0, 2.0], [0.0, -1.0]])
+    >>> normalise_vectors([[4.0, 2.0], [0.0, -1.0]])
     (array([[ 1.  ,  0.5 ],
            [ 0.  , -0.25]]), 4.0)
     """
@@ -56,15 +53,15 @@ def normalised(vectors: ArrayLike, how: str = "global") -> tuple[FloatArray, flo
     if how == "none" or not array.any():
         return array.copy(), 1.0
     if how == "min-max":
-        return _over_the_range(array), 1.0
+        return _scale_columns(array), 1.0
     if how == "row":
-        return _of_length_one(array), 1.0
+        return _scale_rows(array), 1.0
     scale = float(np.abs(array).max())
     return array / scale, scale
 
 
-def _over_the_range(array: FloatArray) -> FloatArray:
-    moderate = _within_one(array, axis=0)
+def _scale_columns(array: FloatArray) -> FloatArray:
+    moderate = _scale_moderately(array, axis=0)
     lowest = moderate.min(axis=0)
     spread = moderate.max(axis=0) - lowest
     varied = spread > 0
@@ -72,21 +69,18 @@ def _over_the_range(array: FloatArray) -> FloatArray:
     return np.where(varied, stretched, 0.0)
 
 
-def _of_length_one(array: FloatArray) -> FloatArray:
-    moderate = _within_one(array, axis=1)
+def _scale_rows(array: FloatArray) -> FloatArray:
+    moderate = _scale_moderately(array, axis=1)
     lengths = np.linalg.norm(moderate, axis=1, keepdims=True)
     unit: FloatArray = moderate / np.where(lengths > 0, lengths, 1.0)
     return unit
 
 
-def _within_one(array: FloatArray, *, axis: int) -> FloatArray:
-    # Squares and spreads of very large or very small numbers would leave what a float can hold.
+def _scale_moderately(array: FloatArray, *, axis: int) -> FloatArray:
+    # Squares and ranges of very large or very small numbers would overflow or underflow.
     largest = np.abs(array).max(axis=axis, keepdims=True)
     scaled: FloatArray = array / np.where(largest > 0, largest, 1.0)
     return scaled
-
-
-# Embeddings as a file: one npz of plain arrays, and a JSON header among them.
 
 
 FORMAT: Final = "variegate embeddings"
@@ -96,7 +90,7 @@ VERSION: Final = 1
 def write_embeddings(
     path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, FloatArray]
 ) -> None:
-    """Write the arrays and the header to `path`, whole or not at all."""
+    """Write the arrays and the header to `path` atomically."""
     text = json.dumps({"format": FORMAT, "version": VERSION, **header}, allow_nan=False)
     with atomic_write(path) as file:
         np.savez(
@@ -112,27 +106,27 @@ def read_embeddings(path: str | Path) -> tuple[dict[str, Any], dict[str, FloatAr
         is_ours = header.get("format") == FORMAT
         version = header.get("version")
     if not is_ours:
-        raise DataError(f"{path}: not embeddings of variegate")
+        raise DataError(f"{path}: not variegate embeddings")
     if version != VERSION:
         raise DataError(
             f"{path}: version {version} of the embeddings format, and this variegate reads "
-            f"version {VERSION}: train them anew or use the variegate that wrote them"
+            f"version {VERSION}: train them again or use the version that wrote them"
         )
     return header, arrays
 
 
 @dataclass(frozen=True, eq=False)
 class Embeddings:
-    """Items with a vector each; it never changes."""
+    """Items with one vector each; immutable."""
 
     item_ids: tuple[str, ...]
-    #: One row an item, normalised, (n, d)
+    #: One row per item, normalised, (n, d)
     vectors: FloatArray
     #: The mean of the training users' vectors as they were learnt, (d,); None without users
     mean_user: FloatArray | None = None
     #: The number that `vectors` were divided by after `mean_user` was learnt
     scale: float = 1.0
-    #: How they were made, as JSON can say it: to be recorded with whatever is made from them
+    #: How they were made, as JSON values
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -144,7 +138,7 @@ class Embeddings:
                 f"1 column, got shape {vectors.shape}"
             )
         if not vectors.any():
-            raise InputError("`vectors` must tell items apart, got only zeros")
+            raise InputError("`vectors` must differ from zero, got only zeros")
         check_positive(scale=self.scale)
         object.__setattr__(self, "vectors", read_only_copy(vectors))
         object.__setattr__(self, "settings", MappingProxyType(_plain(self.settings)))
@@ -171,7 +165,7 @@ class Embeddings:
         return replace(self, item_ids=ids, vectors=self.vectors[rows])
 
     def save(self, path: str | Path) -> None:
-        """Write the embeddings to `path`, whole or not at all: arrays and JSON, no pickle."""
+        """Write the embeddings to `path` atomically: arrays and JSON, no pickle."""
         arrays = {"vectors": self.vectors}
         if self.mean_user is not None:
             arrays["mean_user"] = self.mean_user
@@ -201,31 +195,31 @@ def make_embeddings(
     normalise: str = "global",
     mean_user: ArrayLike | None = None,
 ) -> Embeddings:
-    """Return vectors that were made elsewhere (implicit, a text encoder) as embeddings.
+    """Return vectors from another source (implicit, a text encoder) as embeddings.
 
     Parameters
     ----------
     ids
-        One distinct id an item; they are kept as text.
+        One distinct id per item; they are converted to text.
     matrix
-        One row an item, (n, d).
+        One row per item, (n, d).
     normalise
-        As `normalised` has it.
+        As for `normalise_vectors`.
     mean_user
-        The mean of the users' vectors that belong to `matrix`, in its units, (d,), if there is one.
+        The mean of the users' vectors that belong to `matrix`, in its units, (d,).
 
     Examples
     --------
-    >>> brought = make_embeddings([7, 9], [[3.0, 0.0], [0.0, -6.0]])
-    >>> brought
+    >>> vectors = make_embeddings([7, 9], [[3.0, 0.0], [0.0, -6.0]])
+    >>> vectors
     Embeddings(2 items, 2 dimensions)
-    >>> brought.vectors
+    >>> vectors.vectors
     array([[ 0.5,  0. ],
            [ 0. , -1. ]])
     """
     if isinstance(ids, str):
         raise InputError(f"`ids` must be one id for each item, got the text {ids!r}")
-    vectors, scale = normalised(matrix, normalise)
+    vectors, scale = normalise_vectors(matrix, normalise)
     user = None if mean_user is None else check_numbers("mean_user", mean_user, ndim=1)
     settings = {"method": "given", "normalise": normalise}
     return Embeddings(tuple(map(str, ids)), vectors, user, scale, settings)

@@ -1,4 +1,4 @@
-"""A catalogue cut into cells of items that lie near one another, by k-means."""
+"""Cells of similar items, by k-means, and the selection of candidates from them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,26 +22,26 @@ from variegate.model.catalogue import Catalogue
 from variegate.model.distances import Distance
 from variegate.model.ridge import Estimate
 
-#: Items that each centre is trained on, on average, and how often it is moved.
+#: Items per centre that k-means is fitted to, and its number of iterations.
 SAMPLE: Final = 32
 ROUNDS: Final = 6
-#: Items that are held against all centres at a time.
+#: Items compared with all centres at a time.
 CHUNK: Final = 4096
-#: So many of those that stick out are candidates of every list, by length and by each distance.
+#: Number of outliers that are candidates of every list, by length and by each distance.
 STANDING: Final = 256
-#: Items from which it is measured how far the others are.
+#: Items to which the distances of the others are measured, to find outliers.
 FARNESS: Final = 32
-#: Multiplications up to which BLAS works in one thread.
+#: Maximum number of multiplications for which BLAS uses one thread.
 STACK: Final = 2**18
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Which cell each item belongs to, and what is known of each cell: what a file keeps."""
+    """The cell of each item, and the statistics of each cell: the contents of a file."""
 
     #: The mean of the features of a cell's items, (C, d)
     centres: FloatArray
-    #: How far its items are from that in each direction: the root of the mean square, (C,)
+    #: The root mean square distance of its items from the centre per dimension, (C,)
     spreads: FloatArray
     #: The row of the item nearest the centre, (C,)
     leaders: IndexArray
@@ -49,22 +49,22 @@ class Partition:
     cell_of: IndexArray
 
     def with_items(self, features: FloatArray) -> "Partition":
-        """Return it with items added, each in the nearest cell; the cells stay as they are."""
+        """Return it with items added, each to the nearest cell; the cells do not change."""
         cell_of = np.concatenate([self.cell_of, nearest(features, self.centres)])
         return Partition(self.centres, self.spreads, self.leaders, cell_of)
 
 
 class Cells:
-    """A partition, with the items of a cell side by side in single precision."""
+    """A partition with the items of each cell stored side by side in single precision."""
 
     def __init__(self, catalogue: Catalogue, partition: Partition) -> None:
         self.partition: Final = partition
-        #: How many items each cell has, (C,)
+        #: The number of items of each cell, (C,)
         self.sizes: Final = np.bincount(partition.cell_of, minlength=len(partition.centres))
         #: The centres in single precision, (C, d)
         self.centres: Final[Single] = partition.centres.astype(np.float32)
         self._stacks: Final = stacked(self.centres)
-        #: How far their items scatter, squared, (C,)
+        #: The variance of their items, (C,)
         self.scatters: Final[Single] = (catalogue.d * partition.spreads**2).astype(np.float32)
         rows = np.argsort(partition.cell_of, kind="stable")
         z = catalogue.features.astype(np.float32)[rows]
@@ -96,27 +96,27 @@ class Cells:
 
 
 def standing_rows(catalogue: Catalogue) -> IndexArray:
-    """Return the rows that are candidates of every list: what sticks out in no cell's centre.
+    """Return the rows that are candidates of every list: outliers that no cell's centre shows.
 
-    These are the longest feature vectors, of which a user who is little known sees most, and of
-    each distance with data of its own the items farthest from all others, by a sample of them.
+    These are the longest feature vectors, which new users see most, and for each distance with
+    its own data the items farthest from a sample of the others.
     """
-    sticking_out = [np.einsum("ij,ij->i", catalogue.features, catalogue.features)]
+    outlyingness = [np.einsum("ij,ij->i", catalogue.features, catalogue.features)]
     sample = np.unique(np.linspace(0, len(catalogue) - 1, FARNESS, dtype=np.intp))
-    sticking_out += [
+    outlyingness += [
         np.sum([h.from_item(item) for item in sample], axis=0)
         for h in catalogue.distances
         if not h.on_features
     ]
     number = min(STANDING, len(catalogue) - 1)
-    return np.unique([np.argpartition(-by, number)[:number] for by in sticking_out])
+    return np.unique([np.argpartition(-by, number)[:number] for by in outlyingness])
 
 
 def stacked(rows: Single) -> Single:
-    """Return rows (n, d) in stacks, (s, r, d), with rows of zeros after the last.
+    """Return rows (n, d) in stacks, (s, r, d), padded with rows of zeros.
 
-    A product of a small stack with a (d, d) matrix stays in the thread that asks for it. BLAS
-    would share a larger one out, and wait for a core that may be at work for another list.
+    BLAS multiplies a small stack with a (d, d) matrix in the calling thread. It would divide a
+    larger one among threads, and wait for a core that may be busy with another list.
     """
     n, d = rows.shape
     height = min(max(STACK // d**2, 1), n)
@@ -126,8 +126,8 @@ def stacked(rows: Single) -> Single:
 
 
 def k_means_partition(features: FloatArray, cells: int, rng: np.random.Generator) -> Partition:
-    """Cut the items into at most `cells` cells; those that stay empty are left out."""
-    # Distances do not change with the origin, and from the middle less is lost to rounding.
+    """Return a partition into at most `cells` cells by k-means; empty ones are left out."""
+    # Distances do not depend on the origin, and centred data lose less to rounding.
     middle = features.mean(axis=0)
     chosen = np.sort(rng.choice(len(features), min(len(features), SAMPLE * cells), replace=False))
     sample = features[chosen] - middle
@@ -142,7 +142,7 @@ def k_means_partition(features: FloatArray, cells: int, rng: np.random.Generator
 
 
 def nearest(features: FloatArray, centres: FloatArray) -> IndexArray:
-    """Return the number of the centre nearest each row, the lower one of two, (n,)."""
+    """Return the number of the centre nearest to each row, the lower one of a tie, (n,)."""
     middle = centres.mean(axis=0)
     points = (centres - middle).astype(np.float32)
     halves = np.einsum("ij,ij->i", points, points) / 2
@@ -176,36 +176,33 @@ def _spreads_and_leaders(
     return spreads, leaders
 
 
-# A first draft of one user's list, from the best candidates found so far.
-
-
 class Draft:
-    """Items that come in position by position, and the list made of them: what to vary from.
+    """A draft of one user's list, from the best candidates found so far.
 
     Parameters
     ----------
-    room
-        How many items can come in.
+    size
+        The maximum number of candidates.
     """
 
     def __init__(
-        self, catalogue: Catalogue, belief: Estimate, exploration: float, room: int
+        self, catalogue: Catalogue, belief: Estimate, exploration: float, size: int
     ) -> None:
         d, m = catalogue.d, catalogue.m
         self._catalogue, self._belief, self._alpha = catalogue, belief, float(exploration)
         self._beta, self._C = belief.mean[d:], np.ascontiguousarray(belief.covariance[d:, d:])
-        self._mean, self._variance = np.empty(room), np.empty(room)
-        self._cross, self._sums = np.empty((room, m)), np.zeros((room, m))
+        self._mean, self._variance = np.empty(size), np.empty(size)
+        self._cross, self._sums = np.empty((size, m)), np.zeros((size, m))
         none = np.empty(0, dtype=np.intp)
         self._data = [
-            np.empty((room, h.rows.shape[1]), dtype=single_rows(h, none).dtype)
+            np.empty((size, h.rows.shape[1]), dtype=single_rows(h, none).dtype)
             for h in catalogue.distances
         ]
         self._picked: list[int] = []
         self._size = 0
 
     def add(self, rows: IndexArray) -> None:
-        """Take in items, none of which is here yet."""
+        """Add new candidates."""
         new = slice(self._size, self._size + len(rows))
         z, belief = self._catalogue.features[rows], self._belief
         parts = bound_parts(z, belief.mean, belief.covariance)
@@ -238,15 +235,12 @@ class Draft:
         return [data[best] for data in self._data]
 
 
-# The cells of a catalogue as one user's list sees them, while it grows.
-
-
-#: Spreads by which the best items of a cell are taken to surpass its centre.
+#: Number of spreads by which the best items of a cell are assumed to exceed its centre.
 AHEAD: Final = 2.0
 
 
 class Opening:
-    """Scores of cells and of the items in them, given the items that were taken."""
+    """Scores of cells and of the items in them for one user's list, given the items taken."""
 
     def __init__(
         self, cells: Cells, distances: Sequence[Distance], belief: Estimate, exploration: float
@@ -262,7 +256,7 @@ class Opening:
         self._directions, self._taken = np.zeros(cells.d), 0
 
     def scores(self, factor: float) -> FloatArray:
-        """Return about the best score in each cell, (C,)."""
+        """Return the approximate best score in each cell, (C,)."""
         return upper_bounds(
             self._best,
             self._typical,
@@ -276,7 +270,7 @@ class Opening:
     def items(
         self, opened: IndexArray, factor: float, free: MaskArray
     ) -> tuple[IndexArray, Single]:
-        """Return the rows of all items in the cells `opened`, and about their scores."""
+        """Return the rows of all items in the cells `opened`, and their approximate scores."""
         view, x = self._view, (self._sums * factor).astype(np.float32)
         if view.column >= 0:
             scaled = factor / self._distances[view.column].scale
@@ -285,7 +279,7 @@ class Opening:
         return item_scores(self._cells.items, free, view, opened, x)
 
     def take(self, data: Sequence[NDArray[Any]]) -> None:
-        """Add to the list an item with these data in each distance."""
+        """Add an item with these data in each distance to the list."""
         for column, (h, row, leaders) in enumerate(
             zip(self._distances, data, self._cells.leader_data, strict=True)
         ):
@@ -298,17 +292,17 @@ class Opening:
 def _view(
     cells: Cells, distances: Sequence[Distance], belief: Estimate, exploration: float
 ) -> tuple[CellView, FloatArray]:
-    """Return what the user makes of the cells, and about theta . z of each cell's best item."""
+    """Return the user's view of the cells, and approximate theta . z of each cell's best item."""
     d, alpha = cells.d, np.float32(exploration)
     eta, P = _scaled(belief)
     theta, P_zz = eta[:d], P[:d, :d]
     Pc, products = cells.times(P_zz), cells.times(np.column_stack([theta, P_zz @ theta, P[:d, d:]]))
     even, variance = np.float32(np.trace(P_zz) / d), np.einsum("ij,ij->i", Pc, cells.centres)
-    # What its items scatter by adds to the variance of a cell's typical item.
+    # The scatter of its items adds to the variance of a cell's typical item.
     typical = variance + even * cells.scatters
     deviations = safe_sqrt(typical)
     share = np.divide(alpha, deviations, out=0.0 * deviations, where=deviations > 0.0)
-    # |theta + alpha P c / deviation|^2: how steeply the score rises around the centre.
+    # |theta + alpha P c / deviation|^2: the squared gradient of the score at the centre.
     squares = np.einsum("ij,ij->i", Pc, Pc)
     slopes = theta @ theta + share * (2.0 * products[:, 1] + share * squares)
     cosines = [h.on_features and h.formula.name == "cosine" for h in distances]
@@ -332,24 +326,21 @@ def _view(
 
 
 def _scaled(belief: Estimate) -> tuple[Single, Single]:
-    """Return the mean and the covariance in single precision, of a size that squares in it.
+    """Return the mean and the covariance in single precision, scaled so that squares fit.
 
-    All scores are divided by one number, which leaves their order as it is.
+    All scores are divided by one number, which does not change their order.
     """
     size = float(np.sqrt(belief.mean @ belief.mean + np.trace(belief.covariance)))
     mean, covariance = belief.mean / size, belief.covariance / size**2
     return mean.astype(np.float32), covariance.astype(np.float32)
 
 
-# Which items of a catalogue cut into cells may get into one user's list.
-
-
-#: Of the items kept for a position, so many come into the draft of the list.
+#: Number of items kept for a position that are candidates of the draft.
 DRAFTED: Final = 64
 
 
 class Quota(NamedTuple):
-    """How many items are looked at, and how many kept as candidates, for one position."""
+    """The number of items scored, and of candidates kept, for one position."""
 
     opened: int
     kept: int
@@ -365,8 +356,8 @@ def candidate_rows(
 ) -> IndexArray:
     """Return the rows of the free items that may get into a list, sorted.
 
-    At each position that has a quota the cells that could hold the next item are opened and the
-    best of their items kept; `draft` takes the best of what it was given to be in the list.
+    At each position with a quota the best cells are opened and the best of their items kept;
+    `draft` takes the best of its candidates at every position.
     """
     left = free_in_cells(cells, free)
     kept = [cells.standing[free[cells.standing]]]
@@ -383,7 +374,7 @@ def candidate_rows(
 
 
 def free_in_cells(cells: Cells, free: MaskArray) -> IndexArray:
-    """Return how many free items each cell has, (C,)."""
+    """Return the number of free items in each cell, (C,)."""
     closed = len(free) - int(np.count_nonzero(free))
     if 2 * closed <= len(free):
         taken = cells.partition.cell_of[np.flatnonzero(~free)]
@@ -392,7 +383,7 @@ def free_in_cells(cells: Cells, free: MaskArray) -> IndexArray:
 
 
 def next_cells(scores: FloatArray, left: IndexArray, wanted: int) -> IndexArray:
-    """Return the best cells with items left, as many as hold `wanted` of them, or all."""
+    """Return the best cells with items left, enough to hold `wanted` of them, or all."""
     unopened = np.flatnonzero(left)
     scores, left = -scores[unopened], left[unopened]
     number = 4

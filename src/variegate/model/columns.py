@@ -1,4 +1,4 @@
-"""How a column of numbers or of labels becomes features."""
+"""Fitted columns: features from a column of numbers, labels or text."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,41 +12,41 @@ from numpy.typing import ArrayLike
 from variegate.arrays import FloatArray, MaskArray, unit_rows
 from variegate.errors import InputError, MissingExtraError
 
-#: How many places of a column of numbers are remembered; between them it is a straight line.
+#: Number of quantiles stored for a column of numbers, with linear interpolation between them.
 KNOTS = 21
 
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """A number as its place among the table's: -1 the smallest, 0 the median, 1 the largest.
+    """A number as its quantile in the table: -1 the smallest, 0 the median, 1 the largest.
 
-    Places, not values, so that one price of a million does not press all others together.
-    A number that is not known is in the middle, and one outside the table's is at its end.
+    Quantiles are robust to outliers. An unknown number is 0, and one outside the table's range is
+    clipped to it.
     """
 
     kind: ClassVar[str] = "number"
     column: str
-    #: Values, rising, and where each stands in [-1, 1]
+    #: Values in increasing order, and the position of each in [-1, 1]
     knots: tuple[float, ...]
     places: tuple[float, ...]
 
     @classmethod
-    def fitted(cls, column: str, values: ArrayLike) -> "NumberColumn | None":
-        """Learn the places from the table's values; None where no value is known."""
+    def fit(cls, column: str, values: ArrayLike) -> "NumberColumn | None":
+        """Fit the quantiles to the table's values; None if no value is known."""
         numbers = finite_or_nan(column, values)
         known = numbers[~np.isnan(numbers)]
         if not known.size:
             return None
         quantiles = np.quantile(known, np.linspace(0.0, 1.0, KNOTS))
         knots, group = np.unique(quantiles, return_inverse=True)
-        # Many equal values are several quantiles at once: they stand at the mean of these.
+        # Many equal values are several quantiles at once: they get the mean of these.
         ranks = np.bincount(group, weights=np.arange(KNOTS)) / np.bincount(group)
         places = 2.0 * ranks / (KNOTS - 1) - 1.0
         return cls(column, tuple(map(float, knots)), tuple(map(float, places)))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What its features mean: here the column's name alone."""
+        """The names of its features: the column's name."""
         return (self.column,)
 
     def block(self, values: ArrayLike) -> FloatArray:
@@ -56,34 +56,31 @@ class NumberColumn:
         return np.where(np.isnan(numbers), 0.0, places).reshape(-1, 1)
 
     def known(self, values: ArrayLike, _block: FloatArray) -> MaskArray:
-        """Return which items' numbers are known, (n,): the middle of the block may mean both."""
+        """Return which items' numbers are known, (n,)."""
         return np.asarray(~np.isnan(finite_or_nan(self.column, values)), dtype=np.bool_)
 
 
 @dataclass(frozen=True)
 class LabelColumn:
-    """Labels as one feature each, an item's together of length 1.
+    """Labels as one feature each, with an item's features normalised to length 1.
 
-    The frequent labels have a feature each. An item with rare or new labels alone has the one
-    named "other", where the table had such items; beside a frequent label they say nothing.
-    A rarer label weighs more, by log(1 + items / items with it): two items that share
-    "Western" are more alike than two that share "Drama".
+    Each frequent label has a feature. An item with only rare or new labels has the feature
+    "other", if the table had such items. Labels are weighted by log(1 + items / items with it), so
+    two items that share "Western" are more similar than two that share "Drama".
     """
 
-    #: "category" (a label an item) or "list" (any number of them)
+    #: "category" (one label per item) or "list" (any number of them)
     kind: str
     column: str
     labels: tuple[str, ...]
     #: The weight of each label, and of "other" after them if there is one
     weights: tuple[float, ...]
-    #: The one of `labels` that stands for every label that is not among them
+    #: The one of `labels` that represents all others
     rest: str | None = None
 
     @classmethod
-    def fitted(
-        cls, kind: str, column: str, values: Sequence[Any], most: int
-    ) -> "LabelColumn | None":
-        """Learn which labels are frequent; None where no item has any."""
+    def fit(cls, kind: str, column: str, values: Sequence[Any], most: int) -> "LabelColumn | None":
+        """Find the frequent labels; None if no item has any."""
         sets = _label_sets(values)
         counts = Counter(label for labels in sets for label in labels)
         if not counts:
@@ -96,7 +93,7 @@ class LabelColumn:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What its features mean, with the column's name."""
+        """The names of its features, with the column's name."""
         has_other = len(self.weights) > len(self.labels)
         return tuple(f"{self.column}: {label}" for label in (*self.labels, *["other"] * has_other))
 
@@ -119,7 +116,7 @@ class LabelColumn:
 
 
 def finite_or_nan(column: str, values: ArrayLike) -> FloatArray:
-    """Return a column of numbers, where nan means not known, or raise InputError."""
+    """Return a column of numbers, with nan for unknown values, or raise InputError."""
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -134,55 +131,51 @@ def finite_or_nan(column: str, values: ArrayLike) -> FloatArray:
 
 
 def _label_sets(values: Sequence[Any]) -> list[set[str]]:
-    """Return each item's labels; a category is a set of one, or of none where it is not known."""
+    """Return each item's labels; a category is a set of one, or an empty set if unknown."""
     return [
         {labels} - {""} if isinstance(labels, str) else {str(label) for label in labels} - {""}
         for labels in values
     ]
 
 
-# How a column of free text becomes features: TF-IDF, then a few directions by SVD.
-
-
-#: The most frequent words are enough to tell items apart, and keep a saved encoder small.
-MOST_WORDS = 5000
-#: From this many items on, a word must stand in two of them and in no more than half.
+#: Number of words used: the most frequent ones suffice, and keep a saved encoder small.
+MAX_WORDS = 5000
+#: From this many items on, a word must occur in two of them and in at most half.
 MANY_ITEMS = 50
 
 
 @dataclass(frozen=True, eq=False)
 class TextColumn:
-    """Text as a few directions of meaning, an item's together of length 1.
+    """Text as a few latent dimensions, with an item's features normalised to length 1.
 
-    Words count by TF-IDF (English stop words left out); `dimensions` directions are found by
-    a seeded SVD, each named after the words that weigh most in it. A table with no more words
-    than that has a feature a word.
+    TF-IDF without English stop words, then a seeded SVD with `dimensions` components, each named
+    after its heaviest words. A table with no more words than that has one feature per word.
     """
 
     kind: ClassVar[str] = "text"
     column: str
     words: tuple[str, ...]
-    #: The weight of each word by how few items have it, (words,)
+    #: The inverse document frequency of each word, (words,)
     rarity: FloatArray
-    #: What each direction makes of each word, (dimensions, words)
+    #: The weight of each word in each dimension, (dimensions, words)
     directions: FloatArray
 
     @classmethod
-    def fitted(cls, column: str, values: Sequence[str], dimensions: int) -> "TextColumn | None":
-        """Learn words and directions from the table's texts; None where there is no word."""
+    def fit(cls, column: str, values: Sequence[str], dimensions: int) -> "TextColumn | None":
+        """Fit words and dimensions to the table's texts; None if there is no word."""
         many = len(values) >= MANY_ITEMS
         limits = {"min_df": 2, "max_df": 0.5} if many else {}
-        vectoriser = _vectoriser(max_features=MOST_WORDS, **limits)
+        vectoriser = _vectoriser(max_features=MAX_WORDS, **limits)
         try:
             table = vectoriser.fit_transform(values)
-        except ValueError:  # its word for "no words are left"
+        except ValueError:  # no words are left
             return None
         words = tuple(map(str, vectoriser.get_feature_names_out()))
         return cls(column, words, np.asarray(vectoriser.idf_), _directions(table, dimensions))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What its features mean: the column's name and the heaviest words, at most three."""
+        """The names of its features: the column's name and up to three of the heaviest words."""
         tops = [np.argsort(-row, kind="stable")[:3] for row in self.directions]
         return tuple(
             f"{self.column}: " + ", ".join(self.words[word] for word in top if row[word] > 0)
@@ -208,7 +201,7 @@ def _directions(table: Any, dimensions: int) -> FloatArray:
         min(dimensions, table.shape[0]), n_iter=7, random_state=0
     )
     directions: FloatArray = svd.fit(table).components_
-    # A direction and its opposite are the same to an SVD: the heaviest word is made positive.
+    # The sign of an SVD component is arbitrary: the heaviest word is made positive.
     heaviest = np.abs(directions).argmax(axis=1)
     signs = np.sign(directions[np.arange(len(directions)), heaviest])
     signed: FloatArray = directions * signs[:, None]

@@ -1,4 +1,4 @@
-"""A distance over the items of a catalogue."""
+"""Distances between items: h of Eq. 5, their formulas and their data."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,29 +19,26 @@ from variegate.arrays import (
 )
 from variegate.errors import InputError
 
-# How each kind of distance h(i, j) is worked out (Eq. 5).
-
-
-#: Gives the distances from one prepared row (w,) to many (n, w), as (n,).
+#: Returns the distances from one prepared row (w,) to many (n, w), as (n,).
 Between: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
 class Formula:
-    """How a kind of distance is worked out, in two steps, so that work on all items is done once.
+    """A kind of distance, computed in two steps so that the work on all items is done once.
 
     Parameters
     ----------
     name
-        What files, commands and reports call it.
+        Its name in files, commands and reports.
     is_metric
-        Whether it keeps the triangle inequality, which Theorem 1 asks of it.
+        Whether it satisfies the triangle inequality, which Theorem 1 requires.
     prepare
-        Turns the items' data (L, w) into the form that `between` takes.
+        Converts the items' data (L, w) into the form that `between` takes.
     between
-        Gives the distances from one prepared row to many.
+        Returns the distances from one prepared row to many.
     largest
-        The largest value that it can take, or None where the data decide.
+        The largest possible value, or None if it depends on the data.
     """
 
     name: str
@@ -63,7 +60,7 @@ def _one_minus_cosine(point: FloatArray, points: FloatArray) -> FloatArray:
 
 def _angle(point: FloatArray, points: FloatArray) -> FloatArray:
     # From |a - b| = 2 sin(angle / 2) and |a + b| = 2 cos(angle / 2): arccos would lose half the
-    # digits near angles 0 and pi. A zero row is a quarter turn from all, as its cosine is 0.
+    # digits near angles 0 and pi. A zero row has cosine 0, so its angle is a right angle.
     apart, together = (np.linalg.norm(points + sign * point, axis=1) for sign in (-1.0, 1.0))
     angles = 2.0 * np.arctan2(apart, together) / np.pi
     directionless = ~points.any(axis=1) | ~point.any()
@@ -76,7 +73,7 @@ def _length(point: FloatArray, points: FloatArray) -> FloatArray:
 
 
 def _lengths(rows: FloatArray) -> FloatArray:
-    """Return the length of each row, also of those whose squares floats cannot hold."""
+    """Return the length of each row, also if its squares overflow or underflow."""
     with np.errstate(over="ignore", under="ignore"):
         lengths: FloatArray = np.linalg.norm(rows, axis=1)
     doubtful = ~((lengths > 1e-140) & (lengths < 1e140))
@@ -100,12 +97,12 @@ def _outside_both(point: FloatArray, points: FloatArray) -> FloatArray:
 
 
 def diagonal(rows: FloatArray) -> float:
-    """Return the diagonal of the box around the rows: no two are farther apart."""
-    # By the same sum as the distances: another order could round to less than one of them.
+    """Return the diagonal of the bounding box of the rows, an upper bound on distances."""
+    # The same sum as for the distances: another order could round to less than one of them.
     return float(_lengths(np.ptp(rows, axis=0)[None])[0]) if len(rows) else 0.0
 
 
-#: Every kind of distance that can be saved by its name.
+#: The kinds of distance that can be saved, by name.
 FORMULAS: Final[Mapping[str, Formula]] = MappingProxyType(
     {
         formula.name: formula
@@ -131,17 +128,17 @@ class Distance:
 
     formula: Formula
     name: str
-    #: Prepared data, one row an item; None until a catalogue fills in its features.
+    #: Prepared data, one row per item; None until a catalogue sets its features.
     data: FloatArray | None = None
     scale: float = 1.0
-    #: The distinct labels that the columns stand for (Jaccard) or the codes count (Hamming).
+    #: The distinct labels: of the columns (Jaccard) or of the codes (Hamming).
     labels: tuple[str, ...] = ()
     #: Whether the data are the catalogue's own features.
     on_features: bool = False
 
     @property
     def is_metric(self) -> bool:
-        """Whether it keeps the triangle inequality."""
+        """Whether it satisfies the triangle inequality."""
         return self.formula.is_metric
 
     @property
@@ -152,7 +149,7 @@ class Distance:
 
     @property
     def rows(self) -> FloatArray:
-        """The prepared data, one row an item, (L, w)."""
+        """The prepared data, one row per item, (L, w)."""
         if self.data is None:
             raise InputError(f"distance `{self.name}` has no data yet: give it to a Catalogue")
         return self.data
@@ -161,7 +158,7 @@ class Distance:
         return len(self.rows)
 
     def bound_to(self, features: FloatArray) -> "Distance":
-        """Return this distance with `features` as its data, unless it has data of its own."""
+        """Return this distance with `features` as its data, unless it has its own data."""
         if self.data is not None:
             return self
         return replace(self, data=read_only_copy(self.formula.prepare(features)), on_features=True)
@@ -186,15 +183,15 @@ class Distance:
     def with_items(self, more: "Distance") -> "Distance":
         """Return the distance over these items followed by those of `more`.
 
-        `more` must be of the same kind; labels that these items have not seen get new columns
-        or codes, so that the distances between the old items stay what they were.
+        `more` must be of the same kind; new labels get new columns or codes, so that the distances
+        between the old items do not change.
         """
         return self._with_data(more, np.arange(len(self), len(self) + len(more)))
 
     def with_changes(self, items: IndexArray, more: "Distance") -> "Distance":
         """Return the distance with the data of `more` in place of those of `items`, in order.
 
-        `more` is as for `with_items`. Labels that no item has any longer do no harm and stay.
+        `more` is as for `with_items`. Labels that no item has any longer are kept.
         """
         if len(more) != len(items):
             raise InputError(
@@ -233,9 +230,6 @@ def _recoded(more: Distance, old: Distance) -> tuple[FloatArray, tuple[str, ...]
     return table, labels
 
 
-# Distances from the data that people have: vectors, numbers, labels, sets of labels.
-
-
 def cosine(data: ArrayLike | None = None, *, name: str = "cosine") -> Distance:
     """Return 1 - cos of the angle between two items' vectors, from 0 to 2.
 
@@ -252,7 +246,7 @@ def cosine(data: ArrayLike | None = None, *, name: str = "cosine") -> Distance:
 
 
 def angular(data: ArrayLike | None = None, *, name: str = "angular") -> Distance:
-    """Return the angle between two items' vectors as a share of the half circle, 0 to 1."""
+    """Return the angle between two items' vectors divided by pi, from 0 to 1."""
     return _on_vectors("angular", data, name)
 
 
@@ -269,8 +263,8 @@ def difference(
 ) -> Distance:
     """Return the absolute difference of two items' numbers (years, prices), over `scale`.
 
-    Without `scale` the spread of `values` is taken, so that the farthest pair is 1 apart; the
-    scale then stays, also when items are added outside the spread.
+    `scale` is the range of `values` by default, so that the largest distance is 1; it does not
+    change when items outside the range are added.
 
     Examples
     --------
@@ -324,9 +318,9 @@ def custom(
     largest: float,
     is_metric: bool = False,
 ) -> Distance:
-    """Return your own distance: `between(point, points)` gives (n,) from (w,) and (n, w).
+    """Return a custom distance: `between(point, points)` returns (n,) from (w,) and (n, w).
 
-    A saved catalogue keeps its data and name but not the function: `Catalogue.load` asks for it.
+    A saved catalogue has its data and name but not the function: pass it to `Catalogue.load`.
     """
     check_positive(largest=largest)
     formula = Formula("custom", is_metric, np.asarray, between, float(largest))
@@ -353,22 +347,19 @@ def _coded(values: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]:
     return labels, {label: code for code, label in enumerate(labels)}
 
 
-# A distance's data from plain values, such as JSON has.
-
-
-#: Larger numbers cannot be squared and summed; see `Catalogue`.
+#: Squares of larger numbers, summed, overflow; see `Catalogue`.
 LARGEST: Final = 1e100
 
 
 def distance_of_values(like: Distance, values: Sequence[Any]) -> Distance:
-    """Return a distance of the kind of `like` over new items, one plain value an item.
+    """Return a distance of the same kind as `like` over new items, from one JSON value per item.
 
-    It is what `Catalogue.with_items` and `Catalogue.with_changes` take. Labels may be new.
+    `Catalogue.with_items` and `Catalogue.with_changes` take the result. Labels may be new.
 
     Parameters
     ----------
     like
-        A distance of the catalogue, with data of its own.
+        A distance of the catalogue, with its own data.
     values
         For each item: Jaccard a list of labels, Hamming a label, difference a number, and
         cosine, angular, Euclidean and custom distances a list of numbers. Labels are text or
@@ -397,7 +388,7 @@ def distance_of_values(like: Distance, values: Sequence[Any]) -> Distance:
 
 
 class _Kind(NamedTuple):
-    """How values of one kind are looked at, spoken of and turned into a distance."""
+    """How values of one kind are checked, described and converted to a distance."""
 
     fits: Callable[[Any, Distance], bool]
     wanted: Callable[[Distance], str]
@@ -435,7 +426,7 @@ def _shown(value: Any) -> str:
 _VECTOR: Final = _Kind(
     _is_vector, lambda like: f"a list of {like.rows.shape[1]} numbers", _of_vectors
 )
-#: The others have vectors.
+#: By formula; other formulas take vectors.
 _KINDS: Final[Mapping[str, _Kind]] = MappingProxyType(
     {
         "jaccard": _Kind(

@@ -1,4 +1,4 @@
-"""From an item table to features, and from further items to the same features."""
+"""Encoders: features from the columns of an item table, and the same features of new items."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,30 +20,29 @@ from variegate.errors import DataError, InputError
 from variegate.model.columns import LabelColumn, NumberColumn, TextColumn
 from variegate.model.item_table import ItemTable
 
-#: One column of a table, with what was learnt of it.
+#: A fitted column of a table.
 EncodedColumn: TypeAlias = NumberColumn | LabelColumn | TextColumn
 
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """How items become features: learnt from one table, good for further items.
+    """Computes features of items; fitted on one table, applied to other items.
 
-    `variegate.model.encoder` keeps it as JSON; the same table and options also give the
-    same encoder again.
+    `encoder_to_json` converts it to JSON. The same table and options give the same encoder.
     """
 
     columns: tuple[EncodedColumn, ...]
-    #: The length of each column's part of a full feature vector
+    #: The weight of each column's part of the feature vector
     shares: tuple[float, ...]
-    #: Columns of labels such as "1990s", and the attribute whose number each is made from
+    #: Columns of labels such as "1990s", and the numeric attribute of each
     decades: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each feature means, (d,).
+        """The name of each feature, (d,).
 
-        The labels of a list stand alone ("Comedy") unless another feature has that name; those
-        of a category come after the column ("country: France").
+        Features of a list are named by the label ("Comedy") unless another feature has that name;
+        those of a category also have the column ("country: France").
         """
         short = [name for column in self.columns for name in _short_names(column)]
         long = [name for column in self.columns for name in column.names]
@@ -52,27 +51,27 @@ class Encoder:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The attribute that each column is made from, in the columns' order."""
+        """The attribute that each column is computed from, in the columns' order."""
         return tuple(self.decades.get(one.column, one.column) for one in self.columns)
 
     @property
     def places(self) -> tuple[slice, ...]:
-        """Where each column's features stand in a vector, in the columns' order."""
+        """The positions of each column's features in a vector, in the columns' order."""
         ends = np.cumsum([len(column.names) for column in self.columns]).tolist()
         return tuple(slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True))
 
     def features(self, table: ItemTable) -> FloatArray:
-        """Return the items' features, (L, d), none longer than 1.
+        """Return the items' features, (L, d), with norms of at most 1.
 
-        Columns that the table lacks count as not known. An item of which nothing is known, or
-        nothing that this encoder has a feature for, is an InputError.
+        Missing columns count as unknown. An item without a known value that this encoder has a
+        feature for raises InputError.
         """
         features, known = self.encoded(table)
         _check_known(table, known)
         return features
 
     def encoded(self, table: ItemTable) -> tuple[FloatArray, MaskArray]:
-        """Return the same features, and of which items anything is known, (L,)."""
+        """Return the same features, and which items have a known value, (L,)."""
         blocks, known = [], np.zeros(len(table), dtype=np.bool_)
         for column, share in zip(self.columns, self.shares, strict=True):
             values = _columns_of_kind(table, column.kind).get(column.column)
@@ -87,11 +86,11 @@ class Encoder:
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """Features from content, with what each means and how further items get theirs."""
+    """Features computed from content, their names, and the encoder for new items."""
 
-    #: One row an item, (L, d)
+    #: One row per item, (L, d)
     features: FloatArray
-    #: What each feature means, (d,)
+    #: The name of each feature, (d,)
     names: tuple[str, ...]
     encoder: Encoder
 
@@ -104,26 +103,26 @@ def content_features(
     text_dimensions: int = 16,
     max_labels: int = 50,
 ) -> Content:
-    """Return features of the items made from their columns alone.
+    """Return features of the items computed from their columns.
 
-    Each column becomes a part of the vector that is no longer than 1: labels have a feature
-    each, a number its place in [-1, 1], text its directions of meaning. The parts are scaled
-    so that a whole vector is no longer than 1 and every column can move an estimate by as much
-    as any other, whether it has two labels or fifty: under a ridge prior what a column can
-    say grows with the length of its part. A column of which nothing is known is left out.
+    Each column becomes a part of the vector with norm at most 1: one feature for each label, the
+    quantile of a number in [-1, 1], latent dimensions of text. The parts are scaled so that the
+    whole vector has norm at most 1 and every column has the same influence, whether it has two
+    labels or fifty: under a ridge prior the influence of a column grows with the norm of its
+    part. A column without known values is left out.
 
     Parameters
     ----------
     table
         The items.
     columns
-        The names of the columns to use; all, if not given.
+        The names of the columns to use; all by default.
     weights
-        How much a column counts beside the others, by its name; 1, if not given.
+        The relative weight of a column, by its name; 1 by default.
     text_dimensions
-        How many directions of meaning a column of text gets.
-    most_labels
-        How many labels of a column get a feature; items with none of them have "other".
+        The number of latent dimensions of a column of text.
+    max_labels
+        The number of labels of a column that get a feature; items with none of them have "other".
 
     Examples
     --------
@@ -133,15 +132,15 @@ def content_features(
     >>> content_features(films).names
     ('Horror', 'Romance', 'Sci-Fi')
     """
-    check_count(text_dimensions, 1000, name="text_dimensions", of="the most that make sense")
-    check_count(max_labels, 100_000, name="most_labels", of="the most that make sense")
+    check_count(text_dimensions, 1000, name="text_dimensions", of="the maximum")
+    check_count(max_labels, 100_000, name="max_labels", of="the maximum")
     used = _used_columns(table, columns)
     wanted = _wanted_weights(used, weights or {})
     fitted = {
         name: column
         for name in used
         if wanted[name] > 0
-        and (column := _fitted(table, name, text_dimensions, max_labels)) is not None
+        and (column := _fit_column(table, name, text_dimensions, max_labels)) is not None
     }
     if not fitted:
         raise InputError(f"`table` must have a column with known values, got {list(used)}")
@@ -165,16 +164,16 @@ def _wanted_weights(used: tuple[str, ...], weights: Mapping[str, float]) -> dict
     return {name: float(weights.get(name, 1.0)) for name in used}
 
 
-def _fitted(
+def _fit_column(
     table: ItemTable, name: str, text_dimensions: int, max_labels: int
 ) -> EncodedColumn | None:
     if name in table.numbers:
-        return NumberColumn.fitted(name, table.numbers[name])
+        return NumberColumn.fit(name, table.numbers[name])
     if name in table.categories:
-        return LabelColumn.fitted("category", name, table.categories[name], max_labels)
+        return LabelColumn.fit("category", name, table.categories[name], max_labels)
     if name in table.lists:
-        return LabelColumn.fitted("list", name, table.lists[name], max_labels)
-    return TextColumn.fitted(name, table.texts[name], text_dimensions)
+        return LabelColumn.fit("list", name, table.lists[name], max_labels)
+    return TextColumn.fit(name, table.texts[name], text_dimensions)
 
 
 def _columns_of_kind(table: ItemTable, kind: str) -> Mapping[str, Any]:
@@ -203,40 +202,37 @@ def _check_known(table: ItemTable, known: MaskArray) -> None:
         )
 
 
-# An encoder as data that JSON can hold: no pickle, so nothing runs when it is read.
-
-
 FORMAT: Final = "variegate encoder"
 VERSION: Final = 1
 
 
 def encoder_to_json(encoder: Encoder) -> dict[str, Any]:
-    """Return the encoder as texts, numbers and lists; `encoder_from_json` turns them back."""
+    """Return the encoder as JSON values; `encoder_from_json` is the inverse."""
     return {
         "format": FORMAT,
         "version": VERSION,
         "shares": list(encoder.shares),
-        "columns": [_described(column) for column in encoder.columns],
+        "columns": [_column_to_json(column) for column in encoder.columns],
         **({"decades": dict(encoder.decades)} if encoder.decades else {}),
     }
 
 
 def encoder_from_json(described: Mapping[str, Any]) -> Encoder:
-    """Return the encoder that `encoder_to_json` described, or raise DataError."""
+    """Return the encoder from its JSON values, or raise DataError."""
     if described.get("format") != FORMAT or described.get("version") != VERSION:
         raise DataError(
             f"not an encoder of this variegate: format {described.get('format')!r}, "
             f"version {described.get('version')!r}"
         )
     try:
-        columns = tuple(_restored(column) for column in described["columns"])
+        columns = tuple(_column_from_json(column) for column in described["columns"])
         decades = {str(name): str(of) for name, of in described.get("decades", {}).items()}
         return Encoder(columns, tuple(map(float, described["shares"])), decades)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DataError(f"a broken encoder: {error!r}") from None
 
 
-def _described(column: EncodedColumn) -> dict[str, Any]:
+def _column_to_json(column: EncodedColumn) -> dict[str, Any]:
     shared = {"kind": column.kind, "column": column.column}
     if isinstance(column, NumberColumn):
         return {**shared, "knots": list(column.knots), "places": list(column.places)}
@@ -251,7 +247,7 @@ def _described(column: EncodedColumn) -> dict[str, Any]:
     }
 
 
-def _restored(described: Mapping[str, Any]) -> EncodedColumn:
+def _column_from_json(described: Mapping[str, Any]) -> EncodedColumn:
     kind, name = described["kind"], str(described["column"])
     if kind == NumberColumn.kind:
         return NumberColumn(name, _floats(described["knots"]), _floats(described["places"]))
@@ -271,10 +267,7 @@ def _floats(numbers: Any) -> tuple[float, ...]:
     return tuple(map(float, numbers))
 
 
-# Items' attributes as the columns that an encoder reads.
-
-
-#: Larger numbers cannot be squared and summed; see `Catalogue`.
+#: Squares of larger numbers, summed, overflow; see `Catalogue`.
 _LARGEST: Final = 1e100
 _NUMBERS: Final[tuple[Any, ...]] = (int, float, np.integer, np.floating)
 
@@ -282,10 +275,10 @@ _NUMBERS: Final[tuple[Any, ...]] = (int, float, np.integer, np.floating)
 def attribute_table(
     encoder: Encoder, ids: Sequence[str], attributes: Mapping[str, Sequence[Any]]
 ) -> ItemTable:
-    """Return the columns of an encoder for items of which the attributes are known.
+    """Return an item table with the columns of an encoder, from items' attributes.
 
-    `attributes` are columns by name. An attribute that is left out is not known of any item, and
-    None is a value that is not known. A value of the wrong kind for its column is an InputError.
+    `attributes` are columns by name. A missing attribute is unknown for all items, and None is an
+    unknown value. A value of the wrong kind for its column raises InputError.
     """
     kinds: dict[str, dict[str, Any]] = {"number": {}, "category": {}, "list": {}, "text": {}}
     for column, name in zip(encoder.columns, encoder.attributes, strict=True):
@@ -304,7 +297,7 @@ def attribute_table(
 
 
 def number_of(name: str, value: Any) -> float:
-    """Return the value of a column of numbers; nan where it is not known."""
+    """Return a value of a column of numbers; nan if unknown."""
     if value is None:
         return nan
     if isinstance(value, bool) or not isinstance(value, _NUMBERS):
@@ -315,7 +308,7 @@ def number_of(name: str, value: Any) -> float:
 
 
 def label_of(name: str, value: Any) -> str:
-    """Return the value of a column of categories; "" where it is not known."""
+    """Return a value of a column of categories; "" if unknown."""
     if value is None:
         return ""
     if not _is_label(value):
@@ -324,7 +317,7 @@ def label_of(name: str, value: Any) -> str:
 
 
 def labels_of(name: str, value: Any) -> tuple[str, ...]:
-    """Return the value of a column of lists of labels; none where they are not known."""
+    """Return a value of a column of lists of labels; empty if unknown."""
     if value is None:
         return ()
     if not isinstance(value, (list, tuple, set, frozenset)) or not all(map(_is_label, value)):
@@ -334,19 +327,19 @@ def labels_of(name: str, value: Any) -> tuple[str, ...]:
 
 
 def text_of(name: str, value: Any) -> str:
-    """Return the value of a column of text; "" where it is not known."""
+    """Return a value of a column of text; "" if unknown."""
     if value is not None and not isinstance(value, str):
         raise _wrong(name, "text or null", value)
     return value or ""
 
 
 def decade_of(name: str, value: Any) -> tuple[str, ...]:
-    """Return the decade of a year as a list of one label, such as "1990s"; none if not known."""
+    """Return the decade of a year as a list of one label, such as "1990s"; empty if unknown."""
     year = number_of(name, value)
     return () if isnan(year) else (f"{int(year // 10 * 10)}s",)
 
 
-#: What reads an attribute's value for a column, by the kind of the column
+#: Converts an attribute's value for a column, by the kind of the column
 READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "number": number_of,
     "category": label_of,
@@ -367,15 +360,11 @@ def _wrong(name: str, wanted: str, value: Any) -> InputError:
     return InputError(f"`attributes.{name}` must be {wanted}, got {shown}")
 
 
-# Which attributes a distance is made from, and how.
-
-
 @dataclass(frozen=True)
 class ColumnSource:
-    """One attribute: a number, a label or a list of labels.
+    """Computes a distance's data from one attribute: a number, a label or a list of labels.
 
-    A number that is not known counts as `middle`, and one outside `least` and `most` as the
-    nearer of the two.
+    An unknown number counts as `middle`, and a known one is clipped to `least` and `most`.
     """
 
     attribute: str
@@ -387,7 +376,7 @@ class ColumnSource:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes that the distance is made from."""
+        """The attributes that the distance is computed from."""
         return (self.attribute,)
 
     def values(self, items: int, attributes: Mapping[str, Sequence[Any]]) -> list[Any]:
@@ -409,28 +398,28 @@ class ColumnSource:
 
 @dataclass(frozen=True, eq=False)
 class VectorSource:
-    """Several attributes, as the vector that an encoder makes of them."""
+    """Computes a distance's data from several attributes: the vector of an encoder."""
 
     encoder: Encoder
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes that the distance is made from."""
+        """The attributes that the distance is computed from."""
         return self.encoder.attributes
 
     def values(self, items: int, attributes: Mapping[str, Sequence[Any]]) -> list[Any]:
-        """Return each item's vector; zeros where nothing is known."""
+        """Return each item's vector; zeros for an item without known values."""
         table = attribute_table(self.encoder, [f"item {n}" for n in range(items)], attributes)
         vectors: list[Any] = self.encoder.encoded(table)[0].tolist()
         return vectors
 
 
-#: How a distance with data of its own is made from attributes
+#: Computes the data of a distance from attributes
 Source: TypeAlias = ColumnSource | VectorSource
 
 
 def source_to_json(source: Source) -> dict[str, Any]:
-    """Return a source as texts, numbers and lists."""
+    """Return a source as JSON values."""
     if isinstance(source, VectorSource):
         return {"encoder": encoder_to_json(source.encoder)}
     bounds = {"middle": source.middle, "least": source.least, "most": source.most}
@@ -442,7 +431,7 @@ def source_to_json(source: Source) -> dict[str, Any]:
 
 
 def source_from_json(described: Mapping[str, Any]) -> Source:
-    """Return the source that `source_to_json` described, or raise DataError."""
+    """Return the source from its JSON values, or raise DataError."""
     if "encoder" in described:
         return VectorSource(encoder_from_json(described["encoder"]))
     kind = described.get("kind")

@@ -1,4 +1,4 @@
-"""A few thousand candidates out of a large catalogue, for one user's list."""
+"""Shortlists: a few thousand candidates from a large catalogue, for one user's list."""
 
 import json
 from math import ceil, sqrt
@@ -32,15 +32,12 @@ from variegate.model.cells import (
 )
 from variegate.model.ridge import Estimate
 
-# The cells of a shortlist as a file: one npz of plain arrays, with a JSON header among them.
-
-
 FORMAT: Final = "variegate shortlist"
 VERSION: Final = 1
 
 
 def write_partition(path: str | Path, partition: Partition, features: FloatArray) -> None:
-    """Write the cells of items with these features to `path`, whole or not at all."""
+    """Write the cells of items with these features to `path` atomically."""
     header = {"format": FORMAT, "version": VERSION, "items": _described(features)}
     with atomic_write(path) as file:
         np.savez_compressed(
@@ -59,14 +56,14 @@ def read_partition(path: str | Path, features: FloatArray) -> Partition:
     with open_npz(path, "shortlist") as arrays:
         header = json.loads(arrays["header"].tobytes())
         if header.get("format") != FORMAT:
-            raise DataError(f"{path}: not a shortlist of variegate")
+            raise DataError(f"{path}: not a variegate shortlist")
         if header.get("version") != VERSION:
             raise DataError(
                 f"{path}: version {header.get('version')} of the shortlist format, and this "
-                f"variegate reads version {VERSION}: build it anew"
+                f"variegate reads version {VERSION}: build it again"
             )
         if header["items"] != _described(features):
-            raise DataError(f"{path}: the cells of another catalogue: build them anew for this one")
+            raise DataError(f"{path}: the cells of another catalogue: build them for this one")
         partition = Partition(
             arrays["centres"],
             arrays["spreads"],
@@ -78,7 +75,7 @@ def read_partition(path: str | Path, features: FloatArray) -> Partition:
 
 
 def _described(features: FloatArray) -> dict[str, int]:
-    """What tells a catalogue's features from another's: their number and a checksum."""
+    """Return the shape and a checksum of a catalogue's features."""
     items, d = features.shape
     little = np.ascontiguousarray(features, dtype="<f8")
     return {"items": items, "d": d, "checksum": crc32(little.data)}
@@ -94,25 +91,25 @@ def _check_partition(path: str | Path, partition: Partition, features: FloatArra
         and _within(partition.cell_of, cells)
     )
     if shapes != [(cells, d), (cells,), (cells,), (items,)] or not numbers_fit:
-        raise DataError(f"{path}: not a complete shortlist file: its arrays do not fit one another")
+        raise DataError(f"{path}: not a complete shortlist file: its arrays are inconsistent")
 
 
 def _within(numbers: np.ndarray, end: int) -> bool:
     return bool(((numbers >= 0) & (numbers < end)).all())
 
 
-#: Items looked at and candidates kept for the first position of a list, and for each further one.
+#: Items scored and candidates kept for the first position of a list, and for each further one.
 FIRST: Final = Quota(opened=16_384, kept=512)
 NEXT: Final = Quota(opened=2_048, kept=64)
 
 
 class Shortlist:
-    """The first stage of two: which items of a large catalogue may get into a user's list.
+    """The first of two stages: finds the items of a large catalogue that may get into a list.
 
-    The catalogue is cut into cells of items that lie near one another. For a list the cells are
-    scored as the policy would score their centres, with what it wants to explore and to vary;
-    the best are opened, and the best of their items become candidates. The policy then makes
-    its exact choice among those. Make one with `build` or `load`; all users share it.
+    The catalogue is partitioned into cells of similar items. For each list the cells are scored
+    as the policy would score their centres, including exploration and diversity; the best cells
+    are opened, and the best of their items are candidates. The policy then selects the exact list
+    among those. Create one with `build` or `load`; all users share it.
 
     Parameters
     ----------
@@ -121,7 +118,7 @@ class Shortlist:
     partition
         The cells.
     effort
-        Scales how many items are looked at and kept: more is nearer the exact list, and slower.
+        Scales how many items are scored and kept: higher is closer to the exact list, and slower.
 
     Examples
     --------
@@ -154,12 +151,12 @@ class Shortlist:
         Parameters
         ----------
         cells
-            Into how many cells the items are cut; 4 times the root of their number, if not given.
+            The number of cells; by default 4 times the root of the number of items.
         effort
             See the class.
         rng
-            A NumPy generator or a seed, for the sample that the cells are learnt from. The same
-            seed gives the same cells.
+            A NumPy generator or a seed, for the sample that k-means is fitted to. The same seed
+            gives the same cells.
         """
         items = len(catalogue)
         wanted = min(ceil(4.0 * sqrt(items)), items) if cells is None else cells
@@ -183,18 +180,18 @@ class Shortlist:
     def candidates(
         self, belief: Estimate, exploration: float, factors: FloatArray, free: MaskArray
     ) -> IndexArray:
-        """Return the rows of the items that may get into a list, sorted: all, where few are free.
+        """Return the rows of the items that may get into a list, sorted; all if few are free.
 
         Parameters
         ----------
         belief
-            What is believed of the user's weights, relevance first, then diversity.
+            The estimate of the user's weights, relevance first, then diversity.
         exploration
             alpha.
         factors
-            What the distances are scaled by at each position of the list, (k,).
+            The factor of the distances at each position of the list, (k,).
         free
-            Which items may be chosen, (L,).
+            Which items may be selected, (L,).
         """
         quotas = self._quotas(len(factors))
         few = np.count_nonzero(free) <= quotas[0].opened // 2
@@ -205,9 +202,9 @@ class Shortlist:
         return candidate_rows(self._cells, opening, draft, factors, free, quotas)
 
     def with_items(self, catalogue: Catalogue) -> "Shortlist":
-        """Return a shortlist of `catalogue`, which grew from this one's by `Catalogue.with_items`.
+        """Return a shortlist of `catalogue`, which is this one's after `Catalogue.with_items`.
 
-        New items go into the cells that are there. When the catalogue has doubled, build anew.
+        New items are assigned to the existing cells. Build again when the catalogue has doubled.
         """
         old = len(self)
         if catalogue.ids[:old] != self.catalogue.ids or not np.array_equal(
@@ -220,16 +217,16 @@ class Shortlist:
         return Shortlist(catalogue, partition, effort=self.effort)
 
     def save(self, path: str | Path) -> None:
-        """Write the cells to `path`, whole or not at all; the items stay in their catalogue."""
+        """Write the cells to `path` atomically; the items are not included."""
         write_partition(path, self._cells.partition, self.catalogue.features)
 
     @classmethod
     def load(cls, path: str | Path, catalogue: Catalogue, *, effort: float = 1.0) -> "Shortlist":
-        """Read what `save` wrote for this `catalogue`; another one's is refused."""
+        """Read what `save` wrote for this `catalogue`; a file of another one raises DataError."""
         return cls(catalogue, read_partition(path, catalogue.features), effort=effort)
 
     def _quotas(self, k: int) -> dict[int, Quota]:
-        """How much is looked at and kept at some positions: never too little for a list of k."""
+        """Return the quota of some positions: at least enough for a list of k."""
         quotas = {
             position: Quota(
                 *(ceil(self.effort * number) for number in (NEXT if position else FIRST))
@@ -240,9 +237,9 @@ class Shortlist:
 
 
 def openings(k: int) -> list[int]:
-    """Return the positions of a list of `k` at which cells are opened: the later, the fewer.
+    """Return the positions of a list of `k` at which cells are opened, less and less often.
 
-    Each item changes less about what is far from the list so far than the one before it.
+    Each further item changes the distances to the list less than the one before it.
 
     Examples
     --------
@@ -261,7 +258,7 @@ def layout_of_rows(catalogue: Catalogue, rows: IndexArray) -> Layout | None:
 
 
 def check_shortlist(shortlist: Shortlist | None, catalogue: Catalogue) -> Shortlist | None:
-    """Return `shortlist` if it is None or one of `catalogue`, or raise InputError."""
+    """Return `shortlist` if it is None or of `catalogue`, or raise InputError."""
     if shortlist is None:
         return None
     if not isinstance(shortlist, Shortlist):
@@ -272,7 +269,7 @@ def check_shortlist(shortlist: Shortlist | None, catalogue: Catalogue) -> Shortl
 
 
 def _fits_single(belief: Estimate, exploration: float) -> bool:
-    """Return whether a belief, once it is scaled to a size of 1, leaves single precision whole."""
+    """Return whether an estimate scaled to size 1 fits single precision."""
     size = float(belief.mean @ belief.mean + np.trace(belief.covariance))
     return 0.0 < size < np.inf and 0.0 <= exploration < LARGEST
 

@@ -69,7 +69,7 @@ def test_vectors_are_a_copy_that_nobody_can_write_to() -> None:
         (["a", ""], [[1.0], [2.0]], r"`ids` must not be empty text"),
         ([], np.zeros((0, 2)), r"`ids` must name at least one item, got none"),
         ("ab", [[1.0], [2.0]], r"`ids` must be one id for each item, got the text 'ab'"),
-        (["a", "b"], [[0.0], [0.0]], r"`vectors` must tell items apart, got only zeros"),
+        (["a", "b"], [[0.0], [0.0]], r"`vectors` must differ from zero, got only zeros"),
     ],
 )
 def test_what_cannot_be_embeddings_is_refused(ids: list[str], matrix: object, words: str) -> None:
@@ -115,7 +115,7 @@ def test_missing_file_is_told_by_its_path(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "words"),
     [
-        ({"format": "variegate catalogue", "version": 1}, "not embeddings of variegate"),
+        ({"format": "variegate catalogue", "version": 1}, "not variegate embeddings"),
         ({"format": "variegate embeddings", "version": 9}, "version 9 of the embeddings format"),
         ({"format": "variegate embeddings", "version": 1}, "not a complete embeddings file"),
         ([], "not a complete embeddings file"),

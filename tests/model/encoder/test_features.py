@@ -132,7 +132,7 @@ def test_an_unknown_column_is_refused_with_the_nearest(
     [
         ({"columns": "tags"}, "`columns` must be a list of names, got the text 'tags'"),
         ({"weights": {"tags": -1.0}}, r"`weights\['tags'\]` must be a number of at least 0"),
-        ({"most_labels": 0}, "`max_labels` must be from 1"),
+        ({"max_labels": 0}, "`max_labels` must be from 1"),
         ({"text_dimensions": 2.5}, "`text_dimensions` must be a whole number, got 2.5"),
     ],
 )

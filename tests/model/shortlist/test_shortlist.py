@@ -98,7 +98,7 @@ def test_a_saved_shortlist_comes_back(
 def test_another_catalogue_s_cells_are_refused(shortlist: Shortlist, tmp_path: Path) -> None:
     shortlist.save(tmp_path / "cells")
 
-    with pytest.raises(DataError, match="cells: the cells of another catalogue: build them anew"):
+    with pytest.raises(DataError, match="cells: the cells of another catalogue: build them for"):
         Shortlist.load(tmp_path / "cells", shop_of(clustered(seed=1)))
 
 
@@ -116,10 +116,10 @@ def header(**fields: object) -> np.ndarray:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"format": "variegate catalogue"}, "not a shortlist of variegate"),
+        ({"format": "variegate catalogue"}, "not a variegate shortlist"),
         (
             {"format": "variegate shortlist", "version": 9},
-            "version 9 of the shortlist format, and this variegate reads version 1: build it anew",
+            "version 9 of the shortlist format, and this variegate reads version 1: build it again",
         ),
     ],
 )
@@ -148,9 +148,7 @@ def test_damaged_files_are_refused(
     shortlist.save(tmp_path / "cells")
     changed(tmp_path / "cells", **arrays)
 
-    with pytest.raises(
-        DataError, match="cells: not a complete shortlist file: its arrays do not fit"
-    ):
+    with pytest.raises(DataError, match="cells: not a complete shortlist file: its arrays are"):
         Shortlist.load(tmp_path / "cells", shop)
 
 
