@@ -1,4 +1,4 @@
-"""A catalogue from an item table alone: no ratings, so a new shop can start today."""
+"""Catalogues from an item table alone, or from a data set and embeddings."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -31,24 +31,22 @@ def content_catalogue(
     columns: Iterable[str] | None = None,
     distances: Iterable[str] | None = None,
 ) -> Catalogue:
-    """Return a catalogue whose features and distances come from the items' columns.
+    """Return a catalogue with features and distances computed from the items' columns.
 
-    The distances are "cosine" on all features together, and one a column, by its name: for a
-    list the share of labels that two items do not have in common (Jaccard), for a category
-    whether the labels differ (Hamming), for a number the difference. A number that is not
-    known counts there as the median, one beyond the 1st or the 99th percentile as standing at
-    it, and the largest difference is 1. A category that is not known is a label of its own.
-    Columns of text and columns of which nothing is known have no distance of their own.
+    The distances are "cosine" on all features, and one per column, by its name: Jaccard for a
+    list, Hamming for a category, the difference for a number. In the latter an unknown number
+    counts as the median, numbers are clipped to the 1st and 99th percentile, and the largest
+    difference is 1. An unknown category is a label of its own. Columns of text and columns
+    without known values have no distance.
 
     Parameters
     ----------
     table
-        The items; one of which nothing is known is an InputError.
+        The items; one without any known value raises InputError.
     columns
-        The names of the columns to use; all, if not given. The others are still kept as
-        attributes.
+        The names of the columns to use; all by default. The others are stored as attributes.
     distances
-        The names of the distances to have; all, if not given.
+        The names of the distances to use; all by default.
 
     Examples
     --------
@@ -84,14 +82,14 @@ def add_items(
 ) -> Catalogue:
     """Return the catalogue with the items of `more` after its own.
 
-    Features and distances are made from the columns as the catalogue's own were. Numbers that are
-    not known count as the median of the table that the catalogue was made from.
+    Features and distances are computed from the columns with the catalogue's encoder. Unknown
+    numbers count as the median of the table that the catalogue was built from.
 
     Parameters
     ----------
     encoder
-        For a catalogue that has none, as one from a file of an earlier version: what
-        `content_features` of its table gave.
+        For a catalogue without one, such as one from an older file: the encoder that
+        `content_features` returned for its table.
     """
     own = catalogue.encoder or encoder
     if own is None:
@@ -106,7 +104,7 @@ def add_items(
 
 
 def table_attributes(table: ItemTable) -> dict[str, list[Any]]:
-    """Return every column as values that JSON can hold; what is not known is None."""
+    """Return every column as JSON values; unknown values are None."""
     return {
         **{name: _plain_numbers(column) for name, column in table.numbers.items()},
         **{name: [label or None for label in c] for name, c in table.categories.items()},
@@ -146,7 +144,7 @@ def _values(
 ) -> list[Any]:
     """Return the new items' values for a distance."""
     source = catalogue.sources.get(h.name)
-    if source is None:  # of a file from before: the column has the distance's name
+    if source is None:  # of an older file: the column has the distance's name
         kind = next(kind for kind, names in _kinds(more).items() if h.name in names)
         bounds = float(np.median(h.rows)), float(h.rows.min()), float(h.rows.max())
         source = ColumnSource(h.name, kind, *(bounds if kind == "number" else ()))
@@ -162,23 +160,19 @@ def _filled(column: FloatArray) -> FloatArray:
 
 
 def _plain_numbers(column: FloatArray) -> list[int | float | None]:
-    """Return years as 1999, not 1999.0, where the whole column is of whole numbers."""
+    """Return years as 1999, not 1999.0, if all numbers of the column are whole."""
     known = column[~np.isnan(column)]
     whole = bool((known == np.round(known)).all())
     return [None if np.isnan(value) else int(value) if whole else float(value) for value in column]
 
 
-# A catalogue of what people rated, on embeddings of their likes.
-
-
 def rated_catalogue(
     dataset: Dataset, embeddings: Embeddings, *, distances: str | Sequence[str] = ("cosine",)
 ) -> Catalogue:
-    """Return a catalogue of the embeddings' items, with what the dataset says of them.
+    """Return a catalogue of the embeddings' items, with the data set's columns as attributes.
 
-    Every column of the item table becomes an attribute (None where a value is not known), and
-    so does ``popularity``, the number of users in `dataset` who liked the item: give the
-    training users' part of the data where the others are to be tested on.
+    Unknown values are None. The attribute ``popularity`` is the number of users in `dataset` who
+    liked the item: pass the training users' part of the data if the others are test users.
 
     Parameters
     ----------
@@ -189,8 +183,7 @@ def rated_catalogue(
     distances
         By name: ``cosine``, ``angular`` and ``euclidean`` on the embeddings; ``genres``, the
         Jaccard distance of the dataset's categories, if it has any; ``years``, the difference
-        of the column ``year``, if there is one. An item whose year is not known is given the
-        median year there, so that it is far from nothing for that alone.
+        of the column ``year``, if there is one. An unknown year counts as the median.
     """
     rows = _rows_of(dataset, embeddings.item_ids)
     table = dataset.item_table.take(rows.tolist())
@@ -224,7 +217,7 @@ def _rows_of(dataset: Dataset, item_ids: Sequence[str]) -> IndexArray:
 def _makers(
     dataset: Dataset, rows: IndexArray, table: ItemTable
 ) -> dict[str, tuple[Callable[[], Distance], ColumnSource | None]]:
-    """Return what makes each distance that there can be, and which attribute it is made from."""
+    """Return a maker of each possible distance, and its source attribute."""
     makers: dict[str, tuple[Callable[[], Distance], ColumnSource | None]] = {
         "cosine": (cosine, None),
         "angular": (angular, None),

@@ -1,4 +1,4 @@
-"""One file over HTTP, gone on with where it broke off."""
+"""The data sets known by name: where they come from, where they are stored, and their download."""
 
 import hashlib
 import os
@@ -33,10 +33,10 @@ def download(
     timeout: float,
     otherwise: str,
 ) -> None:
-    """Write what `url` gives to `part`, after what is there if the server can go on.
+    """Download `url` to `part`, resuming a partial download if the server supports it.
 
-    A download that breaks off raises DataError and leaves what came in `part`. `otherwise`
-    is what a person can do where there is no network.
+    An interrupted download raises DataError and leaves the bytes received in `part`. `otherwise`
+    is advice for the error message if there is no network.
     """
     if not re.match(r"https?://[^/\s]", url):
         raise InputError(f"`url` must begin with http:// or https://, got {url!r}")
@@ -48,7 +48,7 @@ def download(
         error.close()
         if error.code != _RANGE_NOT_SATISFIABLE or not have:
             raise DataError(f"{url}: the server says {error.code} {error.reason}") from None
-        # There is nothing after what we have: it is whole, or it is of something else.
+        # There are no more bytes: the file is complete, or it is another one.
         return
     except (OSError, HTTPException, UnicodeError) as error:
         reason = getattr(error, "reason", None) or error
@@ -71,7 +71,7 @@ def _received(
     have: int,
     progress: Callable[[int, int | None], None] | None,
 ) -> tuple[int, int | None]:
-    """Write the body and return how many bytes are there, and how many there should be."""
+    """Write the body; return the number of bytes received, and the expected number."""
     goes_on = bool(have) and response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
     done = have if goes_on else 0
     length = response.headers.get("Content-Length", "")
@@ -97,7 +97,7 @@ class Loader(Protocol):
 
 @dataclass(frozen=True)
 class KnownDataset:
-    """Where a data set comes from, how it is read, and what its licence asks."""
+    """Where a data set comes from, how it is read, and the terms of its licence."""
 
     name: str
     load: Loader
@@ -107,15 +107,15 @@ class KnownDataset:
     folder: str
     #: Files that must be inside
     files: tuple[str, ...]
-    #: Where people find it
+    #: Its web page
     page: str
-    #: The licence's main terms, a sentence each
+    #: The main terms of the licence, a sentence each
     licence: tuple[str, ...]
-    #: Where it can be fetched without asking; None where a login is needed
+    #: Where it can be downloaded; None if a login is required
     url: str | None = None
-    #: MD5 of files inside, since publishers zip the same content anew
+    #: MD5 of the files inside, since publishers sometimes rebuild the zip
     checksums: Mapping[str, str] = field(default_factory=dict)
-    #: What else the zip may be called, as a pattern
+    #: Other names of the zip, as a pattern
     also_called: str | None = None
 
 
@@ -127,7 +127,7 @@ _GROUPLENS = (
     "No endorsement by the University of Minnesota or GroupLens may be stated or implied.",
 )
 
-#: By the name that the command line takes
+#: The data sets by name
 DATASETS: Mapping[str, KnownDataset] = MappingProxyType(
     {
         known.name: known
@@ -169,24 +169,21 @@ DATASETS: Mapping[str, KnownDataset] = MappingProxyType(
 )
 
 
-# Where data sets are kept.
-
-
 #: The environment variable that overrides the user's data folder
 FOLDER_VARIABLE = "VARIEGATE_DATA"
 
 
 def data_folder() -> Path:
-    """Return the folder that data sets are fetched to: `VARIEGATE_DATA`, or the user's own."""
+    """Return the folder of downloaded data sets: `VARIEGATE_DATA`, or the user's data folder."""
     chosen = os.environ.get(FOLDER_VARIABLE)
     return Path(chosen).expanduser() if chosen else _user_folder()
 
 
 def find_dataset(name: str) -> Path:
-    """Return the zip or folder of a data set that is there, for its loader to read.
+    """Return the zip or folder of a downloaded data set, for its loader to read.
 
-    `VARIEGATE_DATA` is looked through first, then the user's data folder. Where there is
-    none, DataError says how to get it.
+    `VARIEGATE_DATA` is searched first, then the user's data folder. If it is in neither, DataError
+    explains how to get it.
     """
     known = DATASETS[check_choice("name", name, DATASETS)]
     for folder in _folders():
@@ -207,7 +204,7 @@ def places(folder: Path, known: KnownDataset) -> list[Path]:
 
 
 def advice(known: KnownDataset, folder: Path) -> str:
-    """Return how a person gets a data set into `folder`, in one line."""
+    """Return one line of advice on how to get a data set into `folder`."""
     if known.url is not None:
         return (
             f"run `variegate fetch {known.name}`, or download {known.url} "
@@ -222,7 +219,7 @@ def advice(known: KnownDataset, folder: Path) -> str:
 
 def _folders() -> list[Path]:
     folders = [data_folder()]
-    # Without platformdirs the folder of VARIEGATE_DATA must do.
+    # Without platformdirs only the folder of VARIEGATE_DATA is searched.
     with suppress(MissingExtraError):
         folders.append(_user_folder())
     return folders
@@ -239,10 +236,7 @@ def _user_folder() -> Path:
     return Path(user_data_dir("variegate", appauthor=False))
 
 
-# Data sets from their publisher.
-
-
-#: Is told how many bytes are there, and how many there will be if that is known
+#: Called with the number of bytes received, and the expected number if known
 Progress: TypeAlias = Callable[[int, int | None], None]
 
 
@@ -254,21 +248,21 @@ def fetch_dataset(
     url: str | None = None,
     timeout: float = 30.0,
 ) -> Path:
-    """Download a data set unless it is there, check its content, and return its path.
+    """Download a data set unless it exists, check its content, and return its path.
 
-    An interrupted download leaves a file that ends in .part, from which the next goes on.
-    The zip takes its place only when the files inside are the ones expected.
+    An interrupted download leaves a file that ends in .part, which the next call resumes. The zip
+    is stored only if the files inside are the expected ones.
 
     Parameters
     ----------
     name
-        One of `DATASETS`; for one behind a login, DataError says how to get it.
+        One of `DATASETS`; if it requires a login, DataError explains how to get it.
     folder
-        Where to keep it; `data_folder()` if not given.
+        Where to store it; `data_folder()` by default.
     url
-        A mirror, if not the publisher's own.
+        A mirror, instead of the publisher's address.
     timeout
-        Seconds of silence after which the network counts as gone.
+        Seconds without data after which the download fails.
     """
     known = DATASETS[check_choice("name", name, DATASETS)]
     check_positive(timeout=timeout)
@@ -288,12 +282,12 @@ def fetch_dataset(
 
 
 def _put(target: Path, known: KnownDataset, receive: Callable[[Path], None]) -> None:
-    """Let a zip be received beside `target`, and move it there if its content is right."""
+    """Receive a zip beside `target`, and move it there if its content is correct."""
     part = target.with_name(f"{target.name}.part")
     resumed = part.exists()
     receive(part)
     if resumed and _fault(part, known) is not None:
-        # What was left from before belonged to something else: once more, from the start.
+        # The partial download was of another file: start again.
         part.unlink()
         receive(part)
     fault = _fault(part, known)
@@ -307,7 +301,7 @@ def _put(target: Path, known: KnownDataset, receive: Callable[[Path], None]) -> 
 
 
 def _fault(place: Path, known: KnownDataset) -> str | None:
-    """Return what is wrong with the content of a zip or folder, or None."""
+    """Return the first error in the content of a zip or folder, or None."""
     for file in known.files:
         try:
             content, _ = read_member(place, file)

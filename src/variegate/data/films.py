@@ -20,10 +20,7 @@ from variegate.model.distances import cosine, difference, jaccard
 from variegate.model.encoder import ColumnSource, Encoder, VectorSource, content_features
 from variegate.model.item_table import ItemTable
 
-# The films of the package bokeh_sampledata: facts from Wikidata, free of rights (CC0).
-
-
-#: Names that Wikidata gives and people would not, and states that have another name now.
+#: Common names of countries for those in Wikidata.
 COUNTRY_NAMES: Final = {
     "British Hong Kong": "Hong Kong",
     "Kingdom of Italy": "Italy",
@@ -46,7 +43,7 @@ _QUERY: Final = """
 
 @dataclass(frozen=True)
 class Film:
-    """What is known of one film."""
+    """The data of one film, from Wikidata (CC0) by way of bokeh_sampledata."""
 
     imdb_id: str
     title: str
@@ -54,7 +51,7 @@ class Film:
     genres: tuple[str, ...]
     countries: tuple[str, ...]
     directors: tuple[str, ...]
-    #: Everyone who is in it, small parts too, by name; none for many animated films
+    #: The whole cast, by name; empty for many animated films
     cast: tuple[str, ...]
     #: Minutes
     runtime: float | None
@@ -75,7 +72,7 @@ class Film:
 def all_films(path: Path | None = None) -> list[Film]:
     """Return every film with a genre, a country, a director and a review, each id once.
 
-    `path` is the SQLite file; the one that bokeh_sampledata brings, if not given.
+    `path` is the SQLite file; by default that of bokeh_sampledata.
     """
     file = bundled_file() if path is None else path
     try:
@@ -95,13 +92,13 @@ def all_films(path: Path | None = None) -> list[Film]:
             _labels(cast or "", {}),
             *numbers,
         )
-        # A second cut of a film has the id of the first: the first stays.
+        # Another cut of a film has the same id: the first one is kept.
         films.setdefault(imdb_id, film)
     return list(films.values())
 
 
 def bundled_file() -> Path:
-    """Return where the installed bokeh_sampledata keeps its films."""
+    """Return the path of the films in the installed bokeh_sampledata."""
     # Found, not imported: its own modules would load pandas.
     spec = find_spec("bokeh_sampledata")
     folders = [] if spec is None else list(spec.submodule_search_locations or [])
@@ -117,11 +114,8 @@ def _labels(joined: str, better: dict[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-# Which films people would know.
-
-
-#: Of a hundred films, how many are of each decade. Critics on the web write about new films, so
-#: that by reviews alone nineteen films in twenty would be of this century; 2014 is the last year.
+#: Number of films of each decade per hundred. By the number of reviews alone, 95% of the films
+#: would be from this century; 2014 is the last year.
 SHARES: Final = {
     1940: 4,
     1950: 6,
@@ -135,7 +129,7 @@ SHARES: Final = {
 
 
 def best_known(films: Iterable[Film]) -> list[Film]:
-    """Return the films, best known first, with each decade's share all the way down."""
+    """Return the films, best known first, with each decade's share in every prefix."""
     decades: defaultdict[int, list[Film]] = defaultdict(list)
     for film in films:
         decades[film.decade].append(film)
@@ -165,9 +159,6 @@ def fame(film: Film) -> float:
     )
 
 
-# Which countries and people have a feature: those with enough films to learn from.
-
-
 #: The labels of each film.
 Labels: TypeAlias = tuple[tuple[str, ...], ...]
 
@@ -177,7 +168,7 @@ OTHER_COUNTRY: Final = "another country"
 #: How many directors and how many actors have a feature.
 MOST_DIRECTORS: Final = 40
 MOST_ACTORS: Final = 30
-#: In the background of hundreds of films: no one goes to see her.
+#: An extra in the background of hundreds of films.
 EXTRAS: Final = frozenset({"Bess Flowers"})
 
 
@@ -209,7 +200,7 @@ def actors(films: Sequence[Film]) -> Labels:
 
 
 def _of_the_most(people: Sequence[tuple[str, ...]], parts: Sequence[float], most: int) -> Labels:
-    """Return each film's people, of the `most` whose films' parts sum to most.
+    """Return each film's people, restricted to the `most` with the largest sums of parts.
 
     Films come best known first, so that of two with the same sum the better known stays.
     """
@@ -223,8 +214,8 @@ def _of_the_most(people: Sequence[tuple[str, ...]], parts: Sequence[float], most
     return tuple(tuple(name for name in names if name in kept) for names in people)
 
 
-#: What a taste is learnt over, and how much each column counts: few enough to be learnt from
-#: some dozens of clicks, and kept for each user in 8 kB.
+#: Weights of the columns of the relevance features: few enough to be learnt from some dozens of
+#: clicks, and stored in 8 kB per user.
 TASTE: Final = {
     "genres": 1.0,
     "decades": 0.5,
@@ -232,7 +223,7 @@ TASTE: Final = {
     "tomatometer": 0.4,
     "popularity": 0.4,
 }
-#: What makes two films alike: people too, whom no one clicks often enough to learn about.
+#: Weights of the columns of the similarity: also people, who have too few clicks to be learnt.
 LIKENESS: Final = {
     "genres": 1.0,
     "decades": 0.4,
@@ -244,19 +235,19 @@ LIKENESS: Final = {
     "popularity": 0.2,
     "runtime": 0.2,
 }
-#: Years that count as 1 apart: two films are then 0.5 apart on average, as they are by country,
-#: and those of 1940 and 2014 not so far that one asks for nothing else.
+#: Years that count as distance 1: the mean distance of two films is then 0.5, as for countries,
+#: and the largest one does not dominate.
 YEARS_APART: Final = 40.0
 
 
 def film_catalogue(*, films: int = 1500) -> Catalogue:
     """Return the best known of the bundled films, of 1940 to 2014, best known first.
 
-    The facts are Wikidata's (CC0), as bokeh_sampledata brings them. The distances are
-    "features" (cosine of all that is known, people too), "genres" and "countries" (Jaccard) and
-    "years" (forty count as 1); the features that a taste is learnt over are fewer. Ids
-    are those of IMDb; a title that several films have comes with the year. The attribute
-    ``popularity`` falls from 1, in the order of the films.
+    The data are from Wikidata (CC0), in the package bokeh_sampledata. The distances are
+    "features" (cosine of all features, people too), "genres" and "countries" (Jaccard) and
+    "years" (forty count as 1); relevance has fewer features. Ids are those of IMDb; a title of
+    several films includes the year. The attribute ``popularity`` decreases from 1 in the order of
+    the films.
 
     Parameters
     ----------

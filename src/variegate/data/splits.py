@@ -1,4 +1,4 @@
-"""Users to learn from and users to test on."""
+"""Splits of a data set into training users and test users."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,17 +12,17 @@ from variegate.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Two data sets that share their items, row for row, and no user."""
+    """Two data sets with the same items in the same rows, and no common user."""
 
     train: Dataset
     test: Dataset
 
 
 def split_users(dataset: Dataset, *, rng: Any, train: float = 0.8) -> Split:
-    """Draw the share `train` of the users for training, rounded; the rest are for testing.
+    """Sample the share `train` of the users for training, rounded; the rest are test users.
 
-    Each part has at least one user and keeps its users in their order. `rng` is a numpy
-    Generator or a seed; one seed gives one split.
+    Each part has at least one user, and its users are in their original order. `rng` is a NumPy
+    generator or a seed; the same seed gives the same split.
     """
     count = len(dataset.user_ids)
     if not _is_share(train):

@@ -1,4 +1,4 @@
-"""Lines with separators between their fields: CSV, TSV and the like."""
+"""Reads the columns of CSV, TSV and Parquet files, with errors that name the line."""
 
 import codecs
 import csv
@@ -20,28 +20,25 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# Columns of a table, checked where they are read.
-
-
-#: So many column names are listed in an error
+#: Number of column names listed in an error
 _LISTED = 30
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The wanted columns of one table."""
+    """The columns read from one table."""
 
     #: The file, as errors name it
     where: str
     frame: "pl.DataFrame"
-    #: Says where a row stands, as errors begin: `path:line`
+    #: Returns the place of a row for errors: `path:line`
     place: Callable[[int], str]
 
     def __len__(self) -> int:
         return self.frame.height
 
     def ids(self, name: str) -> "pl.Series":
-        """Return a column of ids as text, or raise DataError at the first that is empty."""
+        """Return a column of ids as text, or raise DataError at the first empty one."""
         column = self.frame[name]
         if column.dtype.is_float():
             raise DataError(
@@ -55,7 +52,7 @@ class Rows:
         return column
 
     def text(self, name: str) -> "pl.Series":
-        """Return a column as text, "" where there is nothing."""
+        """Return a column as text, "" for missing values."""
         import polars as pl
 
         column = self.frame[name]
@@ -78,7 +75,7 @@ class Rows:
         return [_distinct(row) for row in labels]
 
     def ratings(self, name: str) -> FloatArray:
-        """Return a column of ratings, or raise DataError at the first that is no number."""
+        """Return a column of ratings, or raise DataError at the first that is not a number."""
         numbers = self.numbers(name, missing=())
         nowhere = np.flatnonzero(np.isnan(numbers))
         if nowhere.size:
@@ -86,7 +83,7 @@ class Rows:
         return numbers
 
     def numbers(self, name: str, *, missing: Collection[str]) -> FloatArray:
-        """Return a column of finite numbers, nan where one of `missing` or nan stands."""
+        """Return a column of finite numbers, with nan for nan and the values in `missing`."""
         import polars as pl
 
         column = self.frame[name]
@@ -108,7 +105,7 @@ class Rows:
 
 
 def check_polars() -> None:
-    """Raise MissingExtraError where polars, which reads tables, is not installed."""
+    """Raise MissingExtraError if polars, which reads tables, is not installed."""
     try:
         import polars  # noqa: F401
     except ImportError:
@@ -118,7 +115,7 @@ def check_polars() -> None:
 
 
 def check_columns(where: str, known: Sequence[str], wanted: Sequence[str]) -> None:
-    """Raise DataError unless each of the `wanted` columns is there, and once."""
+    """Raise DataError unless each of the `wanted` columns exists exactly once."""
     for name in wanted:
         if name not in known:
             near = get_close_matches(str(name), known, n=1, cutoff=0.5)
@@ -139,15 +136,12 @@ def _distinct(labels: Sequence[str | None]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(label for label in stripped if label))
 
 
-# Tables in Parquet.
-
-
 def read_parquet(content: bytes, where: str, wanted: Sequence[str]) -> Rows:
-    """Return the `wanted` columns of a Parquet file, each of the type it has there."""
+    """Return the `wanted` columns of a Parquet file, with their types."""
     check_polars()
     import polars as pl
 
-    # A damaged file can end polars in a panic, which is no Exception.
+    # A damaged file can make polars panic, which is not an Exception.
     broken = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
     if not content:
         raise DataError(f"{where}: the file is empty")
@@ -170,25 +164,22 @@ def _broken(where: str, error: BaseException) -> DataError:
     return DataError(f"{where}: not a complete Parquet file: {reason}")
 
 
-# Bytes of a text file, made UTF-8 with one kind of line end.
-
-
-#: How a file of UTF-16 text begins, in either byte order
+#: The byte order marks of UTF-16
 _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def as_utf8(content: bytes, where: str, encoding: str = "utf-8") -> bytes:
-    r"""Return the text of `content` as UTF-8 without a mark at its start, lines ending in \n.
+    r"""Return the text of `content` as UTF-8 without a byte order mark, with lines ending in \n.
 
-    `where` names the file in errors. Bytes that are no text in `encoding` raise DataError
-    with their line, an `encoding` that nobody knows raises NotFoundError.
+    `where` names the file in errors. Bytes that are invalid in `encoding` raise DataError with
+    their line, an unknown `encoding` raises NotFoundError.
     """
     if _codec(encoding) == "utf-8":
         text = content.removeprefix(codecs.BOM_UTF8)
         if not text.isascii():
             _check_utf8(text, where)
     else:
-        text = _encoded_anew(content, where, encoding)
+        text = _recode(content, where, encoding)
     if b"\r" not in text:
         return text
     text = text.replace(b"\r\n", b"\n")
@@ -215,7 +206,7 @@ def _check_utf8(text: bytes, where: str) -> None:
         ) from None
 
 
-def _encoded_anew(content: bytes, where: str, encoding: str) -> bytes:
+def _recode(content: bytes, where: str, encoding: str) -> bytes:
     try:
         return content.decode(encoding).removeprefix("\ufeff").encode("utf-8")
     except UnicodeDecodeError as error:
@@ -233,17 +224,17 @@ def _line(content: bytes, position: int) -> int:
     return content.count(b"\n", 0, position) + 1
 
 
-#: Stands in for a separator of several bytes, since polars takes one byte only
+#: Replaces a separator of several bytes, since polars takes only one byte
 _UNIT_SEPARATOR = "\x1f"
-#: Lines turned into columns at once where Python must read them
+#: Lines converted to columns at a time when Python reads them
 _CHUNK = 100_000
-#: So much of a broken line is shown
+#: Number of characters of a broken line shown in an error
 _SHOWN = 60
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the lines of a file are to be understood."""
+    """The format of a delimited file."""
 
     separator: str = ","
     #: The columns, for a file without a header
@@ -288,14 +279,13 @@ class _Lines:
 def read_delimited(content: bytes, where: str, layout: Layout, wanted: Sequence[str]) -> Rows:
     """Return the `wanted` columns of a file, every value as text.
 
-    Blank lines are passed over. A line with more or fewer fields than there are columns
-    raises DataError with its number, and so do a quote that is never closed, a file with
-    nothing in it, and a header with nothing below.
+    Blank lines are skipped. A line with too many or too few fields raises DataError with its
+    number, and so do an unclosed quote, an empty file, and a header without lines below it.
     """
     check_polars()
     lines = _lines(as_utf8(content, where, layout.encoding), where, layout)
     check_columns(where, lines.names, wanted)
-    # polars and Python's csv differ about odd quotes; where there are any, Python decides.
+    # polars and Python's csv treat odd quotes differently; if there are any, Python reads them.
     frame = None if lines.quoted else _read_by_polars(lines, wanted)
     if frame is None:
         frame = _read_by_python(lines, wanted)
@@ -318,7 +308,7 @@ def _lines(text: bytes, where: str, layout: Layout) -> _Lines:
 
 
 def _header(text: bytes, where: str, separator: str, quoted: bool) -> tuple[tuple[str, ...], int]:
-    """Return the names in the first line that is not blank, and the lines up to its end."""
+    """Return the names in the first line that is not blank, and the number of lines up to it."""
     if not quoted:
         above = len(text) - len(text.lstrip(b"\n"))
         line = text[above:].split(b"\n", 1)[0].decode()
@@ -341,14 +331,14 @@ def _read_by_polars(lines: _Lines, wanted: Sequence[str]) -> "pl.DataFrame | Non
         separator = _UNIT_SEPARATOR
     if b"\n\n" in body or body.startswith(b"\n"):
         body = re.sub(rb"\n\n+", b"\n", body).lstrip(b"\n")
-    # Plain names in front keep polars from taking the first bytes for a compressed file's.
+    # A plain header keeps polars from mistaking the first bytes for a compressed file.
     places = {f"column_{place}": name for place, name in enumerate(lines.names)}
     header = separator.join(places).encode() + b"\n"
     try:
         frame = pl.read_csv(header + body, separator=separator, quote_char=None, infer_schema=False)
     except (pl.exceptions.PolarsError, OSError):
         return None
-    # polars raises for fields too many and fills up fields too few: the sums tell of those.
+    # polars raises for too many fields and fills in missing ones: counting separators finds these.
     ended = body.count(b"\n") + (not body.endswith(b"\n") and bool(body))
     between = frame.height * (len(places) - 1)
     if frame.height != ended or body.count(separator.encode()) != between:
@@ -400,10 +390,7 @@ def _opened(text: bytes) -> io.TextIOWrapper:
     return io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="\n")
 
 
-# Tables by the ending of their file.
-
-
-#: The separator that a file's ending stands for
+#: The separator by file suffix
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _PARQUET = (".parquet", ".pq")
 
@@ -413,7 +400,7 @@ def read_table(
 ) -> Rows:
     """Return the `wanted` columns of a CSV, TSV or Parquet file.
 
-    The file's ending says which it is, unless `separator` says that it is text.
+    The suffix of the file decides which, unless `separator` is given.
     """
     ending = as_path(path).suffix.lower()
     if separator is None and ending in _PARQUET:

@@ -1,8 +1,8 @@
-"""Algorithm 2 in the blocks that the paper keeps, transcribed line by line.
+"""Algorithm 2 with the paper's block matrices, transcribed line by line: the reference of LMDH.
 
-Nothing here is shared with the rest of the package: what LMDH does by joined sums, kept
-gains and compiled loops, this does by the paper's own lines. Where the printed lines are
-wrong (errata E1 to E4 in docs/paper.md), the corrected ones stand, and a comment says so.
+It shares no code with the rest of the package: LMDH uses sums of concatenated features, updated
+gains and compiled loops instead. Where the printed lines are wrong (errata E1 to E4 in
+docs/paper.md), the code has the corrected ones, with a comment.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,25 +12,25 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-# Spelt out here and not taken from `variegate.arrays`, to depend on nothing.
+# Defined here and not imported from `variegate.arrays`, to depend on nothing.
 FloatArray: TypeAlias = NDArray[np.float64]
 IndexArray: TypeAlias = NDArray[np.intp]
 
 #: The m distances between n candidates: m matrices (n, n), or a function that gives the
 #: distances from one candidate to all, (m, n).
 Distances: TypeAlias = Sequence[FloatArray] | Callable[[int], FloatArray]
-#: Gives what the distances of the item at a position (from 1) are multiplied by.
+#: Returns the factor of the distances of the item at a position (from 1).
 Factor: TypeAlias = Callable[[int], float]
 
 
 def unscaled(_position: int) -> float:
-    """Return 1: Eq. 5 to the letter."""
+    """Return 1: Eq. 5 as printed."""
     return 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """A list A_t in its order, with what line 8 said of each item when it was picked (E4)."""
+    """A list A_t in its order, with the gains of line 8 of each item when it was picked (E4)."""
 
     #: Which of the candidates, (K,)
     places: IndexArray
@@ -43,7 +43,7 @@ class Selection:
 
 
 class _Lines4To14:
-    """Lines 2 and 4 to 14, from the statistics that both ways to learn keep."""
+    """Lines 2 and 4 to 14, from the statistics that both ways of learning maintain."""
 
     def __init__(self, d: int, m: int, ridge: float, exploration: float) -> None:
         self.exploration = exploration
@@ -78,7 +78,7 @@ class _Lines4To14:
 
     def scores(self, z: FloatArray, x: FloatArray) -> FloatArray:
         """Return mu_a of each row of z (n, d) and x (n, m): lines 9 and 10."""
-        v = np.maximum(self.variance(z, x), 0.0)  # rounding can dip below 0
+        v = np.maximum(self.variance(z, x), 0.0)  # rounding can go below 0
         mu: FloatArray = z @ self.theta + x @ self.beta + self.exploration * np.sqrt(v)
         return mu
 
@@ -94,9 +94,9 @@ class _Lines4To14:
         distances
             Between the candidates.
         k
-            How many to pick, at most n.
+            The number of items to pick, at most n.
         factor
-            How the distances at each position are scaled; not at all, if not given.
+            How the distances at each position are scaled; not scaled by default.
         """
         places: list[int] = []  # line 5
         sums = np.zeros((len(z), len(self.y)))
@@ -131,7 +131,7 @@ class BlockLMDH(_Lines4To14):
         self.M: FloatArray = ridge * np.eye(m)
 
     def learn(self, z: FloatArray, x: FloatArray, w: FloatArray) -> None:
-        """Take in the rewards w (K,) of a list with gains z (K, d) and x (K, m)."""
+        """Learn from the rewards w (K,) of a list with gains z (K, d) and x (K, m)."""
         H = self.H + self.B @ self.M_inverse @ self.B.T  # line 16
         u = self.u + self.B @ self.M_inverse @ self.y  # line 17
         self.M = self.M + sum(np.outer(x_a, x_a) for x_a in x)  # line 18
@@ -148,22 +148,22 @@ class BlockLMDH(_Lines4To14):
 
 
 class RankOneLMDH(_Lines4To14):
-    """The same learner, an observation at a time and with no matrix inverted.
+    """The same learner, one observation at a time and without inverting a matrix.
 
-    This is how lines 16 to 22 come down to the cost that the paper claims, which is one of
-    d^2 + m^2 + d m an observation (E16). Parameters are those of `BlockLMDH`.
+    This is how lines 16 to 22 reach the cost that the paper claims, d^2 + m^2 + d m per
+    observation (E16). Parameters are those of `BlockLMDH`.
     """
 
     def learn(self, z: FloatArray, x: FloatArray, w: FloatArray) -> None:
-        """Take in the rewards w (K,) of a list with gains z (K, d) and x (K, m)."""
+        """Learn from the rewards w (K,) of a list with gains z (K, d) and x (K, m)."""
         for z_a, x_a, w_a in zip(z, x, w, strict=True):
             self._observe(z_a, x_a, float(w_a))
 
     def _observe(self, z: FloatArray, x: FloatArray, w: float) -> None:
         M_x = self.M_inverse @ x
         s = 1.0 + x @ M_x
-        g = z - self.B @ M_x  # what relevance says beyond diversity
-        r = w - M_x @ self.y  # what diversity does not explain of the reward
+        g = z - self.B @ M_x  # the part of z that x does not explain
+        r = w - M_x @ self.y  # the part of the reward that diversity does not explain
         H_g = self.H_inverse @ g
         self.H_inverse = self.H_inverse - np.outer(H_g, H_g) / (s + g @ H_g)
         self.u = self.u + g * (r / s)
@@ -173,7 +173,7 @@ class RankOneLMDH(_Lines4To14):
 
 
 def _from_item(distances: Distances, item: int) -> FloatArray:
-    """Return what Delta_V of each candidate gains when `item` joins A (Eq. 7), (m, n)."""
+    """Return what `item` adds to Delta_V of each candidate (Eq. 7), (m, n)."""
     if callable(distances):
         return distances(item)
     return np.array([h[item] for h in distances])

@@ -1,7 +1,7 @@
-"""Small least-squares problems, without the calls of LAPACK that take longer than the work.
+"""Small least-squares problems, without the overhead of LAPACK.
 
-They keep the interpreter's lock: it takes longer to get back, where another thread wants it, than
-the work does.
+These loops hold the interpreter lock: reacquiring it, if another thread waits for it, takes longer
+than the work.
 """
 
 from math import sqrt
@@ -14,9 +14,9 @@ from numba import njit
 def solved(gram, response, precision, mean):
     """Return eta_hat and the lower triangular G with G'G = (gram + precision)^-1.
 
-    `precision` and `mean` are what was believed before: lambda I and 0 in the paper.
+    `precision` and `mean` are those of the prior: lambda I and 0 in the paper.
 
-    The last value is False where a pivot is no more than rounding: the others mean nothing then.
+    The last value is False if a pivot is only rounding: the others mean nothing then.
     """
     p = len(response)
     R = np.zeros((p, p))  # upper triangular, R'R = Phi
@@ -24,7 +24,7 @@ def solved(gram, response, precision, mean):
     for i in range(p):
         largest = max(largest, gram[i, i] + precision[i, i])
     rounding = p * 2.220446049250313e-16 * largest
-    # By rows, so that the inner loops go along them: the compiler does several steps at a time.
+    # By rows, so that the inner loops are contiguous and vectorised.
     for j in range(p):
         for k in range(j, p):
             R[j, k] = gram[j, k] + precision[j, k]
@@ -52,7 +52,7 @@ def solved(gram, response, precision, mean):
 
 @njit(cache=True)
 def moved(gram, response, mean, G):
-    """Return the mean that was believed before, and what the observations add to it."""
+    """Return the prior mean plus what the observations add to it."""
     p = len(mean)
     half, news, found = np.zeros(p), response.copy(), mean.copy()
     for i in range(p):
@@ -70,9 +70,9 @@ def moved(gram, response, mean, G):
 
 @njit(cache=True)
 def sums_with(gram, response, features, rewards, kept, largest):
-    """Return `kept` of the sums with an observation a row added.
+    """Return the sums times `kept`, plus one observation per row.
 
-    The last value: whether none is larger than `largest`, and all are numbers.
+    The last value: whether all are numbers of at most `largest`.
     """
     n, p = features.shape
     more, answers = kept * gram, kept * response
