@@ -92,7 +92,8 @@ def section(part: Part) -> list[str]:
     same = part.facts.get("shapes where the list is the paper's, item by item", 0.0)
     return [
         "One list of 10 by LMDH, one cosine distance, after 200 observations, against the paper's",
-        "Algorithm 2 transcribed line by line in vectorised NumPy (`variegate.kernels.algorithm2`), which",
+        "Algorithm 2 transcribed line by line in vectorised NumPy"
+        " (`variegate.kernels.algorithm2`), which",
         "has learnt the same. *In float32* is the ratio to that transcription when its features",
         "are in single precision. *One pass* is one matrix-vector product in float32 over the",
         "catalogue, about the least that any exact method can cost; *passes* is how many of them",
