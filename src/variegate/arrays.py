@@ -102,6 +102,26 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
     raise NotFoundError(f"`{name}` must be one of {', '.join(known)}, got {value!r}{hint}")
 
 
+def as_indices(name: str, values: ArrayLike, size: int, what: str, hint: str = "") -> IndexArray:
+    """Return the indices that a mask of `size` or a list of integers selects.
+
+    The caller checks that listed indices are in range.
+    """
+    array = np.asarray(values)
+    if array.dtype == np.bool_:
+        if array.shape != (size,):
+            raise InputError(f"`{name}` as a mask must have shape ({size},), got {array.shape}")
+        return np.flatnonzero(array)
+    if array.size == 0:
+        return np.empty(0, dtype=np.intp)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise InputError(
+            f"`{name}` must be a list of {what} or a mask, got {array.dtype} of shape "
+            f"{array.shape}{hint}"
+        )
+    return array.astype(np.intp)
+
+
 def as_generator(rng: Any) -> np.random.Generator:
     """Return `rng` if it is a NumPy generator, else the generator it seeds; None: a random seed."""
     if isinstance(rng, np.random.Generator):

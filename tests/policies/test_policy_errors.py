@@ -113,9 +113,9 @@ def test_wrong_rewards(make: Make, catalogue: Catalogue, rewards: Any, words: st
         ([0, 4], r"`seen` must hold distinct positions from 0 to 3, got \[0, 4\]"),
         ([-1], r"`seen` must hold distinct positions from 0 to 3, got \[-1\]"),
         ([2, 2], r"`seen` must hold distinct positions from 0 to 3, got \[2, 2\]"),
-        ([[0, 1]], r"`seen` must be a mask or a list of positions, got int64 of shape \(1, 2\)"),
-        ([0.0, 1.0], r"`seen` must be a mask or a list of positions, got float64"),
-        (["item 3"], r"`seen` must be a mask or a list of positions, got <U6"),
+        ([[0, 1]], r"`seen` must be a list of positions or a mask, got int64 of shape \(1, 2\)"),
+        ([0.0, 1.0], r"`seen` must be a list of positions or a mask, got float64"),
+        (["item 3"], r"`seen` must be a list of positions or a mask, got <U6"),
     ],
 )
 def test_wrong_positions_seen(make: Make, catalogue: Catalogue, seen: Any, words: str) -> None:

@@ -11,13 +11,12 @@ from urllib.parse import quote
 from tools.attack.facts import Facts, Feedback
 from tools.attack.replicas import Replica
 from tools.loadtest.connection import Connection, request_bytes
+from tools.soak.clients import random_report, upper_half
 
 #: Seconds within which a replica that runs must answer.
 MAX_SECONDS: Final = 10.0
 #: Seconds after which a client gives up on a replica that may be stopped.
 GIVE_UP_SECONDS: Final = 30.0
-#: Probability that an item is rewarded.
-LIKED: Final = 0.3
 #: Statuses that an attack may lead to: 404 and 409 where it asks for them.
 EXPECTED: Final = frozenset({200, 201, 404, 409, 503})
 
@@ -78,7 +77,7 @@ class Client:
             return
         whole, manner = self._report(slate), self.rng.random()
         if manner < 0.2:
-            await self._send(self._part(whole))
+            await self._send(upper_half(whole, self.facts.lists[whole.slate].items))
             await self._send(whole)
         elif manner < 0.4:
             await asyncio.gather(
@@ -223,17 +222,7 @@ class Client:
 
     def _report(self, slate: str) -> Feedback:
         items = self.facts.lists[slate].items if slate in self.facts.lists else ()
-        liked = sorted(item for item in items if self.rng.random() < LIKED)
-        event = f"{self.number}-{slate}" if self.rng.random() < 0.5 else None
-        return Feedback(slate, tuple((item, 1.0) for item in liked), None, event)
-
-    def _part(self, whole: Feedback) -> Feedback:
-        """Return what is known when the user has looked at the upper half only."""
-        items = self.facts.lists[whole.slate].items
-        upper = items[: len(items) // 2]
-        rewards = tuple(pair for pair in whole.rewards if pair[0] in upper)
-        event = None if whole.event is None else f"{whole.event}-upper"
-        return Feedback(whole.slate, rewards, upper, event)
+        return random_report(slate, items, str(self.number), self.rng)
 
     def _contradiction(self, whole: Feedback) -> Feedback:
         """Return a report that says the opposite of another, under the same name if it has one."""

@@ -12,7 +12,7 @@ from tools.soak.audit import Notebook, Sent
 from tools.soak.results import Plan
 
 #: Chance that an item is liked.
-_LIKED: Final = 0.3
+LIKED: Final = 0.3
 #: Seconds after which a request without an answer is a fault.
 _PATIENCE: Final = 30.0
 
@@ -96,7 +96,7 @@ class Client:
         manner = rng.random()
         whole = self.report_on(slate)
         if manner < 0.2:
-            await self.send(connection, self._part_of(whole))
+            await self.send(connection, upper_half(whole, self.notebook.slates[whole.slate].items))
             await self.send(connection, whole)
         elif manner < 0.4:
             await self.send_twice_at_once(connection, whole)
@@ -105,18 +105,22 @@ class Client:
 
     def report_on(self, slate: str) -> Sent:
         """Return what the user made of a list, with a name or without one."""
-        items = self.notebook.slates[slate].items
-        liked = sorted(item for item in items if self.rng.random() < _LIKED)
-        event = f"{self.name}-{slate}" if self.rng.random() < 0.5 else None
-        return Sent(slate, tuple((item, 1.0) for item in liked), None, event)
+        return random_report(slate, self.notebook.slates[slate].items, self.name, self.rng)
 
-    def _part_of(self, whole: Sent) -> Sent:
-        """Return what is known when the user has looked at the upper half only."""
-        items = self.notebook.slates[whole.slate].items
-        upper = items[: len(items) // 2]
-        rewards = tuple(pair for pair in whole.rewards if pair[0] in upper)
-        event = None if whole.event is None else f"{whole.event}-upper"
-        return Sent(whole.slate, rewards, upper, event)
+
+def random_report(slate: str, items: Sequence[str], sender: str, rng: random.Random) -> Sent:
+    """Return random feedback on a list, with an event id or without one."""
+    liked = sorted(item for item in items if rng.random() < LIKED)
+    event = f"{sender}-{slate}" if rng.random() < 0.5 else None
+    return Sent(slate, tuple((item, 1.0) for item in liked), None, event)
+
+
+def upper_half(whole: Sent, items: Sequence[str]) -> Sent:
+    """Return the part of a report that is known when only the upper half was seen."""
+    upper = tuple(items[: len(items) // 2])
+    rewards = tuple(pair for pair in whole.rewards if pair[0] in upper)
+    event = None if whole.event is None else f"{whole.event}-upper"
+    return Sent(whole.slate, rewards, upper, event)
 
 
 def crowd_of(

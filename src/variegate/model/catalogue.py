@@ -14,6 +14,7 @@ from variegate.arrays import (
     FloatArray,
     IndexArray,
     MaskArray,
+    as_indices,
     check_choice,
     check_count,
     check_numbers,
@@ -445,22 +446,12 @@ def _as_distance(h: str | Distance) -> Distance:
 
 def check_rows(name: str, rows: ArrayLike, items: int) -> IndexArray:
     """Return the row numbers of a list or a mask, or raise InputError."""
-    array = np.asarray(rows)
-    if array.dtype == np.bool_:
-        if array.shape != (items,):
-            raise InputError(f"`{name}` as a mask must have shape ({items},), got {array.shape}")
-        return np.flatnonzero(array)
-    if array.size == 0:
-        return np.empty(0, dtype=np.intp)
-    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        raise InputError(
-            f"`{name}` must be a list of row numbers or a mask, got {array.dtype} of shape "
-            f"{array.shape}: catalogue.rows(ids) returns the row numbers of ids"
-        )
+    hint = ": catalogue.rows(ids) returns the row numbers of ids"
+    array = as_indices(name, rows, items, "row numbers", hint)
     outside = array[(array < 0) | (array >= items)]
     if outside.size:
         raise InputError(f"`{name}` must hold rows from 0 to {items - 1}, got {int(outside[0])}")
-    return array.astype(np.intp)
+    return array
 
 
 def _check_ids(ids: Iterable[object]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from variegate.arrays import (
     FloatArray,
     IndexArray,
     MaskArray,
+    as_indices,
     check_choice,
     check_count,
     check_numbers,
@@ -343,24 +344,13 @@ def seen_positions(seen: ArrayLike | None, k: int) -> IndexArray:
     """Return the positions that were seen, from a mask or a list of them; None means all."""
     if seen is None:
         return np.arange(k)
-    array = np.asarray(seen)
-    if array.dtype == np.bool_:
-        if array.shape != (k,):
-            raise InputError(f"`seen` as a mask must have shape ({k},), got {array.shape}")
-        return np.flatnonzero(array)
-    if array.size == 0:
-        return np.empty(0, dtype=np.intp)
-    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        raise InputError(
-            f"`seen` must be a mask or a list of positions, got {array.dtype} of shape "
-            f"{array.shape}"
-        )
+    array = as_indices("seen", seen, k, "positions")
     positions = np.unique(array)
-    if positions[0] < 0 or positions[-1] >= k or len(positions) < len(array):
+    if len(array) and (positions[0] < 0 or positions[-1] >= k or len(positions) < len(array)):
         raise InputError(
             f"`seen` must hold distinct positions from 0 to {k - 1}, got {array.tolist()}"
         )
-    return positions.astype(np.intp)
+    return positions
 
 
 def option_reprs(options: Mapping[str, Any]) -> list[str]:
