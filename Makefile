@@ -4,7 +4,7 @@ BIN := .venv/bin
 
 .PHONY: run test check browser attack fuzz bench reproduce docs pictures clean
 
-run: .venv/ready  ## be the user, in a browser: ten films, your picks, what it learns
+run: .venv/ready  ## the service and its demo page, in a browser
 	@mkdir -p out
 	@$(BIN)/variegate serve --store sqlite:///out/variegate.db --log-level warning --open
 
@@ -17,25 +17,25 @@ check: .venv/ready  ## lint, types and import directions
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-browser:  ## get the browser that tests of the page drive, where this may be done
+browser:  ## install the browser for the tests of the page, where possible
 	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  { echo "Installing chromium"; apt-get update -qq >/dev/null 2>&1; apt-get install -y -qq chromium >/dev/null 2>&1; } || \
 	  echo "chromium could not be installed: the tests of the page will be skipped"
 
-attack: .venv/ready  ## disturb three replicas and PostgreSQL for ten minutes, and check every fact
+attack: .venv/ready  ## kill and stop three replicas and PostgreSQL for ten minutes, and check every fact
 	$(BIN)/python -m tools.attack --minutes 10
 
-fuzz: .venv/ready  ## many more made-up cases, and compiled loops with every index checked
+fuzz: .venv/ready  ## more hypothesis examples, and compiled loops with bounds checks
 	$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile=long
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=out/fuzz $(BIN)/python -m tests.kernels.hostile 300
 
 bench: .venv/ready  ## measure speed against the peers, as ratios in one run
 	$(BIN)/python -m benchmarks
 
-reproduce: .venv/ready  ## every experiment of the paper, with a report of which claims hold
+reproduce: .venv/ready  ## the paper's experiments, with a report of which claims hold
 	$(BIN)/python -m experiments --out out/reproduction
 
-docs: .venv/ready  ## make the command reference and the pictures of the documents anew
+docs: .venv/ready  ## generate the command reference and the plots of the documents
 	$(BIN)/python -m tools.command_reference docs/cli.md
 	$(BIN)/variegate simulate --rounds 2000 --runs 20 --out docs/pictures/regret.png
 

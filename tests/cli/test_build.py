@@ -344,7 +344,7 @@ def test_ids_are_told_by_their_line(tmp_path: Path, out: Path) -> None:
         ),
         (
             ["ratings", "--table", LIKES, "--rating", "stars"],
-            "`rating` and `above`",
+            "`rating` and `threshold`",
         ),
         (["ratings", "--table", FIXTURES / "likes.csv", "--user", "usr"], "did you mean 'user'?"),
         (

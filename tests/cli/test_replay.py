@@ -213,7 +213,7 @@ def test_module_is_found_in_the_folder_of_the_user(likes: Path, kept: Path, tmp_
         (["--policy", "lmdh:rigde=1"], "got 'rigde': did you mean 'ridge'?"),
         (["--policy", "lmdh:normaliser=growng"], "got 'growng': did you mean 'growing'?"),
         (["--policy", "lmdh:ridge=0"], "`ridge` must be a number greater than 0, got 0"),
-        (["--policy", "nowhere:Mine"], "no module: No module named 'nowhere'; the policies are"),
+        (["--policy", "nowhere:Mine"], "nor a module: No module named 'nowhere'; the policies are"),
         (["--k", "0"], "`k` must be from 1 to 100000 (the most that make sense), got 0"),
         (["--rounds", "0"], "`rounds` must be from 1 to"),
         (["--splits", "0"], "`splits` must be from 1 to"),

@@ -36,15 +36,15 @@ def unclear(name: str) -> WeightEstimate:
     [
         (Taste((), (), ()), "What you like is not clear yet."),
         (Taste((sure("red", 0.5),), (), ()), "You like red."),
-        (Taste((), (sure("blue", -0.5),), ()), "You pass by blue."),
+        (Taste((), (sure("blue", -0.5),), ()), "You skip blue."),
         (
             Taste((sure("red", 0.5), sure("tea", 0.4), sure("jam", 0.2)), (sure("oak", -1.0),), ()),
-            "You like red, tea and jam and pass by oak.",
+            "You like red, tea and jam and skip oak.",
         ),
         (Taste((), (), (leaning("red", 0.5),)), "Perhaps you like red."),
         (
             Taste((sure("red", 0.5),), (), (leaning("tea", 0.4), leaning("oak", -0.2))),
-            "You like red. Perhaps you like tea and pass by oak.",
+            "You like red. Perhaps you like tea and skip oak.",
         ),
     ],
 )

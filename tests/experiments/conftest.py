@@ -1,6 +1,7 @@
 """One tiny run of everything, shared by the tests."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,9 +52,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def data_only_here(data: Path) -> Iterator[pytest.MonkeyPatch]:
-    """Look for data sets in that folder alone; `quick` is a run of seconds."""
+@contextmanager
+def only_data_in(data: Path) -> Iterator[pytest.MonkeyPatch]:
+    """Look for data sets in that folder only; `--quick` is a run of seconds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("experiments.__main__.quick_plan", lambda: TINY_PLAN)
         patch.setattr("experiments.simulated.cold_start.TRAINING", Size(runs=50, rounds=1))
@@ -64,10 +65,15 @@ def data_only_here(data: Path) -> Iterator[pytest.MonkeyPatch]:
         yield patch
 
 
+@pytest.fixture
+def data_only_here(data: Path) -> Iterator[pytest.MonkeyPatch]:
+    """Look for data sets in the folder of made-up data only."""
+    with only_data_in(data) as patch:
+        yield patch
+
+
 @pytest.fixture(scope="session")
-def tiny_run(
-    data: Path, data_only_here: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> TinyRun:
+def tiny_run(data: Path, tmp_path_factory: pytest.TempPathFactory) -> TinyRun:
     """Run the command once, with two of the data sets missing."""
     pytest.importorskip("cornac", reason="cornac is not installed")
     out, docs = tmp_path_factory.mktemp("out"), tmp_path_factory.mktemp("docs")
@@ -77,7 +83,7 @@ def tiny_run(
         seen.append(results)
         return write_report(results, folder)
 
-    with data_only_here.context() as patch:
+    with only_data_in(data) as patch:
         patch.setattr("experiments.__main__.write_report", note_results)
         printed = run("--quick", "--workers", 1, "--out", out, "--docs", docs)
     return TinyRun(out, docs, data, printed.splitlines(), seen[0])

@@ -224,12 +224,12 @@ def distinguishing_distances(
 
 #: Standard errors above which a difference of two means is significant.
 SIGNIFICANT: Final = 2.0
-#: Picks, and items passed by, that a comparison needs.
+#: Picks, and items skipped, that a comparison needs.
 MIN_ITEMS: Final = 3
 
 
 class Contrast(Enum):
-    """How far picks were from the items above them, compared with the items passed by."""
+    """How far picks were from the items above them, compared with the items skipped."""
 
     FARTHER = "farther apart"
     CLOSER = "closer together"
@@ -249,7 +249,7 @@ class DiversityEvidence:
     weight: WeightEstimate
     #: Mean distance of the picked items to those above them; nan without any
     picked: float
-    #: The same for the items passed by
+    #: The same for the items skipped
     passed: float
     contrast: Contrast
 

@@ -124,7 +124,7 @@ def describe_taste(taste: Taste) -> str:
     --------
     >>> red, blue = WeightEstimate("red", 0.5, 0.1, 0.9), WeightEstimate("blue", -0.1, -0.3, 0.1)
     >>> describe_taste(Taste(likes=(red,), avoids=(), leans=(blue,)))
-    'You like red. Perhaps you pass by blue.'
+    'You like red. Perhaps you skip blue.'
     >>> describe_taste(Taste((), (), ()))
     'What you like is not clear yet.'
     """
@@ -173,7 +173,7 @@ def describe_diversity_weight(weight: WeightEstimate) -> str:
 
 
 def _likes(liked: Sequence[WeightEstimate], passed: Sequence[WeightEstimate]) -> str:
-    both = (("like", liked), ("pass by", passed))
+    both = (("like", liked), ("skip", passed))
     return " and ".join(f"{verb} {_joined(weights)}" for verb, weights in both if weights)
 
 

@@ -17,11 +17,9 @@ def operator_router(engine: Engine, pool: CoalescingPool) -> APIRouter:
     """Return the routes for operators."""
     router = admin_router(tags=["operation"])
 
-    @router.get(
-        "/report",
-        response_class=Response,
-        responses=response_schema(Report, "The comparison."),
-    )
+    schema = response_schema(Report, "The comparison.")
+
+    @router.get("/report", response_class=Response, responses=schema)
     async def report(request: Request) -> Response:
         """Compare the policies over their users: rewards and diversity, with intervals."""
         return await computed_response(pool, request, "report", engine.report)
