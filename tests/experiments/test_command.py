@@ -78,6 +78,7 @@ def test_pages_for_the_documents_name_the_command_and_their_figures(
     assert [figure for figure in named if not (tiny_run.docs / figure).is_file()] == []
 
 
+@pytest.mark.usefixtures("data_only_here")
 @pytest.mark.parametrize("only", ["paper", "beyond"])
 def test_one_chapter_can_be_run_alone_and_measures_nothing_again(
     tiny_run: TinyRun, seen: list[Results], only: str
