@@ -39,18 +39,17 @@ def pair_distance(row, other, kind, size, other_size, scale):
 
 
 @njit(cache=True, nogil=True)
-def add_pair_distances(item, other, items, sums):
-    """Add h between two items to `sums` (m,)."""
-    for c in range(len(sums)):
-        s, e = items.starts[c], items.starts[c] + items.widths[c]
-        sums[c] += pair_distance(
-            items.h_rows[item, s:e],
-            items.h_rows[other, s:e],
-            items.kinds[c],
-            items.sizes[c, item],
-            items.sizes[c, other],
-            items.scales[c],
-        )
+def item_distance(c, item, other, items):
+    """Return distance c between two items."""
+    s, e = items.starts[c], items.starts[c] + items.widths[c]
+    return pair_distance(
+        items.h_rows[item, s:e],
+        items.h_rows[other, s:e],
+        items.kinds[c],
+        items.sizes[c, item],
+        items.sizes[c, other],
+        items.scales[c],
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -63,11 +62,11 @@ def fill_gains(items, chosen, factors, x):
         row = chosen[n]
         if row < 0 or row >= len(items.h_rows):
             return False
-        x[n] = 0.0
-        for p in chosen[:n]:
-            add_pair_distances(row, p, items, x[n])
         for c in range(x.shape[1]):
-            x[n, c] *= factors[n]
+            total = 0.0
+            for p in chosen[:n]:
+                total += item_distance(c, row, p, items)
+            x[n, c] = total * factors[n]
     return True
 
 

@@ -16,7 +16,7 @@ from math import sqrt
 import numpy as np
 from numba import njit
 
-from variegate.kernels.loops.distances import add_block_sums, add_known, add_pair_distances
+from variegate.kernels.loops.distances import add_block_sums, add_known, item_distance
 from variegate.kernels.loops.pruning import copy_places, fill_bounds, fill_places
 from variegate.kernels.loops.selection import add_products, add_squares
 
@@ -182,7 +182,8 @@ def exact_score(item, above, n, items, belief, factor, memo, x):
         owners[place], counts[place] = item, 0
         fill_relevance(items.z_rows[item], belief, m, own)
     for p in above[counts[place] : n]:
-        add_pair_distances(item, p, items, own[2 + m :])
+        for c in range(m):
+            own[2 + m + c] += item_distance(c, item, p, items)
     counts[place] = n
     eta, G, alpha = belief
     d, mean, variance = len(eta) - m, own[0], own[1]
