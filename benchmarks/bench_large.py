@@ -62,7 +62,7 @@ def taught(policy: LMDH, lists: int, rng: np.random.Generator) -> LMDH:
     return policy
 
 
-def exact_twin(policy: LMDH) -> LMDH:
+def exact_copy(policy: LMDH) -> LMDH:
     """Return a policy that believes the same and looks at every item."""
     twin = LMDH(policy.catalogue)
     twin.restore(policy.state())
@@ -71,7 +71,7 @@ def exact_twin(policy: LMDH) -> LMDH:
 
 def share(user: LMDH) -> float:
     """Return the score of the user's two-stage list as a share of the exact list's."""
-    return float(user.recommend(K).scores.sum() / exact_twin(user).recommend(K).scores.sum())
+    return float(user.recommend(K).scores.sum() / exact_copy(user).recommend(K).scores.sum())
 
 
 def everyone(shop: Catalogue, shortlist: Shortlist, users: int) -> dict[int, list[LMDH]]:
@@ -127,11 +127,11 @@ def _measured(items: int, users: int, seconds: float, lengths: str, usearch: boo
 
 def _times(shop: Catalogue, users: list[LMDH], seconds: float) -> dict[str, float]:
     turns = cycle(users)
-    twins = cycle([exact_twin(user) for user in users[:: max(len(users) // 10, 1)]])
+    exact_policies = cycle([exact_copy(user) for user in users[:: max(len(users) // 10, 1)]])
     times = alternated(
         {
             "one pass": one_pass(shop),
-            "exact list": lambda: next(twins).recommend(K),
+            "exact list": lambda: next(exact_policies).recommend(K),
             "two-stage list": lambda: next(turns).recommend(K),
         },
         budget=seconds,

@@ -46,15 +46,15 @@ def measure(quick: bool, folder: Path | None = None) -> Part:
         try:
             python = python_of(folder, peer.requirement)
             before = ours.medians()
-            told = _told(python, peer, shape, 0.1 if quick else 4.0)
+            output = _run_peer(python, peer, shape, 0.1 if quick else 4.0)
         except PeerError as failure:
             part.skipped.append(f"{peer.requirement}: {failure}")
             continue
         after = ours.medians()
-        part.versions[told["package"]] = told["version"]
+        part.versions[output["package"]] = output["version"]
         part.comparisons += [
             _comparison(row, shape, 0.5 * (before[row["task"]] + after[row["task"]]))
-            for row in told["measured"]
+            for row in output["measured"]
         ]
     return part
 
@@ -77,12 +77,12 @@ class _Ours:
         return {name: float(np.median(seconds)) for name, seconds in times.items()}
 
 
-def _told(python: Path, peer: Peer, shape: Shape, budget: float) -> dict[str, Any]:
+def _run_peer(python: Path, peer: Peer, shape: Shape, budget: float) -> dict[str, Any]:
     task = {"items": shape.items, "d": shape.d, "k": shape.k, "budget": budget}
     command = [str(python), "-m", f"benchmarks.peers.{peer.script}", json.dumps(task)]
     printed = succeeded(command, PATIENCE, folder=ROOT)
-    told: dict[str, Any] = json.loads(printed.splitlines()[-1])
-    return told
+    output: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    return output
 
 
 def _comparison(row: dict[str, Any], shape: Shape, ours: float) -> Comparison:

@@ -64,8 +64,8 @@ def succeeded(
         raise PeerError(_one_line(str(error))) from None
     if done.returncode:
         lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-        told = [line for line in lines if "error" in line.lower()] or lines or ["no message"]
-        raise PeerError(f"exit code {done.returncode}: {_one_line(told[-1])}")
+        errors = [line for line in lines if "error" in line.lower()] or lines or ["no message"]
+        raise PeerError(f"exit code {done.returncode}: {_one_line(errors[-1])}")
     return done.stdout
 
 

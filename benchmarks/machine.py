@@ -25,9 +25,9 @@ CORES: Final = "VARIEGATE_BENCHMARK_CORES"
 
 def all_cores() -> list[int]:
     """Return the cores that the benchmark was given when it started."""
-    told = os.environ.get(CORES)
-    if told:
-        return [int(core) for core in told.split(",")]
+    value = os.environ.get(CORES)
+    if value:
+        return [int(core) for core in value.split(",")]
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))

@@ -31,25 +31,25 @@ def page(results: Results, plots: Sequence[str], bars: Sequence[Mapping[str, Any
 def _summary(results: Results) -> list[str]:
     """Say the main numbers in a few sentences, as far as they were measured."""
     lists = results.part("lists")
-    told = []
+    lines = []
     for items, d in ((3_533, 10), (1_000_000, 64)):
         paper, one = lists.find(PAPER, items, d), lists.find(LIMIT, items, d)
         if paper and one:
-            told.append(
+            lines.append(
                 f"A list of 10 from {items:,} items with {d} features takes"
                 f" **{duration(paper.ours)}**: {three_digits(paper.ratio)} times as fast as the"
                 f" paper's own lines in NumPy, and as long as {three_digits(1.0 / one.ratio)}"
                 " passes of one matrix-vector product over the catalogue."
             )
-    told += _others(results)
+    lines += _others(results)
     whole = results.part("learning").find(WHOLE, 3_533, task="learn")
     if whole:
-        told.append(
+        lines.append(
             f"Learning from ten clicks takes {duration(whole.ours)}; a user's state has"
             f" {results.part('learning').facts['bytes of a state, d = 10, m = 1']:.0f} bytes"
             " (d = 10, m = 1)."
         )
-    return [*told, ""] if told else []
+    return [*lines, ""] if lines else []
 
 
 def _others(results: Results) -> list[str]:
@@ -107,4 +107,4 @@ def _picture(name: str, plots: Sequence[str]) -> list[str]:
 def _machine(results: Results) -> list[str]:
     took = sum(results.seconds.values())
     facts = {**results.machine, **results.versions, "minutes for all of it": f"{took / 60:.1f}"}
-    return ["## The machine", "", *table(["", ""], [[name, told] for name, told in facts.items()])]
+    return ["## The machine", "", *table(["", ""], [[name, fact] for name, fact in facts.items()])]

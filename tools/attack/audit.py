@@ -1,4 +1,4 @@
-"""The store compared with what clients were told, and with itself."""
+"""Compare the store with what clients received, and with itself."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

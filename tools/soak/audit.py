@@ -1,4 +1,4 @@
-"""What a store has, held against what its clients were told."""
+"""Compare a store with what its clients received."""
 
 import json
 from collections import Counter, defaultdict
@@ -10,7 +10,7 @@ from variegate.engine import Experiment, LiveCatalogue
 from variegate.engine.replay import check_states, iter_events, iter_users
 from variegate.store import EventRow, Reader, SlateRow, Store, UserRow
 
-# What the clients of a service were told, in their own hand: the service must keep to it.
+# What the clients of a service received: the store must agree with it.
 
 
 class Given(NamedTuple):
@@ -74,7 +74,7 @@ class Notebook:
     problems: list[str] = field(default_factory=list)
 
     def list_answered(self, status: int, body: bytes) -> str | None:
-        """Note the answer to a wish; return the id of the list if there is one."""
+        """Record the answer to a request for a list; return its id if there is one."""
         if status != 201:
             self._refused("a list", status, body)
             return None
@@ -121,7 +121,7 @@ class Audit:
     Parameters
     ----------
     unasked
-        Reports that are in the log though nobody was told so; each is there whole.
+        Reports in the log that were never acknowledged; each is complete.
     largest
         The largest difference of a number in a state from its rebuild.
     facts
@@ -178,14 +178,14 @@ def _about_reports(
     notebook: Notebook, log: Mapping[Sent, Sequence[EventRow]], slates: Mapping[str, SlateRow]
 ) -> Iterator[str]:
     for report, answer in notebook.acknowledged.items():
-        told = log.get(report, ())
-        if not told:
+        events = log.get(report, ())
+        if not events:
             yield f"a report on {report.slate} was acknowledged, and is lost"
-        elif report.slate in slates and _answer(told[0], slates[report.slate]) != answer:
+        elif report.slate in slates and _answer(events[0], slates[report.slate]) != answer:
             yield f"a report on {report.slate} was answered otherwise than the log has it"
-    for report, told in log.items():
-        if len(told) > 1:
-            yield f"a report on {report.slate} is in the log {len(told)} times"
+    for report, events in log.items():
+        if len(events) > 1:
+            yield f"a report on {report.slate} is in the log {len(events)} times"
         if report not in notebook.acknowledged and report not in notebook.doubtful:
             yield f"a report on {report.slate} is in the log, and nobody sent it"
 

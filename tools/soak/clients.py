@@ -14,12 +14,12 @@ from tools.soak.results import Plan
 #: Chance that an item is liked.
 LIKED: Final = 0.3
 #: Seconds after which a request without an answer is a fault.
-_PATIENCE: Final = 30.0
+_TIMEOUT: Final = 30.0
 
 
 @dataclass
 class Client:
-    """Asks one thing after the other and writes down what it was told.
+    """Sends requests one after the other and records the answers.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Client:
             finally:
                 connection.close()
         except TimeoutError:
-            self.notebook.problems.append(f"no answer within {_PATIENCE:g} seconds")
+            self.notebook.problems.append(f"no answer within {_TIMEOUT:g} seconds")
         except ConnectionError as error:
             if not ended():
                 self.notebook.problems.append(f"the service hung up: {error}")
@@ -79,7 +79,7 @@ class Client:
     async def _ask(self, connection: Connection, request: bytes) -> tuple[int, bytes]:
         self.notebook.under_way += 1
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_TIMEOUT):
                 return await connection.ask(request)
         finally:
             self.notebook.under_way -= 1

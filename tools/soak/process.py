@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from variegate.engine.settings import Settings
 from variegate.errors import StoreError
 
-#: Seconds to start, and to answer what is under way when told to stop.
-_PATIENCE: Final = 60.0
+#: Seconds to start, and to finish requests in progress after SIGTERM.
+_TIMEOUT: Final = 60.0
 
 # A process that has everything imported makes the others by forking: back in a fraction of the
 # time, so that the same minute has ten times as many kills.
@@ -45,13 +45,13 @@ class Process:
         with receiving:
             try:
                 # Whoever ends without a word closes the pipe, and that is an answer too.
-                told = receiving.recv() if receiving.poll(_PATIENCE) else ""
+                line = receiving.recv() if receiving.poll(_TIMEOUT) else ""
             except EOFError:
-                told = ""
-        if not told:
+                line = ""
+        if not line:
             self._process.kill()
             raise StoreError("the service did not start: what it printed says why")
-        parts = urlsplit(told.partition(" at ")[2].split()[0])
+        parts = urlsplit(line.partition(" at ")[2].split()[0])
         self.address: Final = parts.hostname or "", parts.port or 0
         self.pid: Final = self._process.pid or 0
         #: Seconds until it answered
@@ -74,7 +74,7 @@ class Process:
 
     def wait(self) -> int | None:
         """Return its exit code when it has ended; None if it does not in time."""
-        self._process.join(_PATIENCE)
+        self._process.join(_TIMEOUT)
         return self._process.exitcode
 
 

@@ -57,7 +57,7 @@ class Kill:
 
 @dataclass
 class Soak:
-    """What the clients were told, what each kill did, and how it was in the end.
+    """What the clients received, what each kill did, and the final state.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ class Looking:
         self._catalogue = load_catalogue(settings)
 
     def __call__(self, notebook: Notebook) -> Audit:
-        """Hold the store against what clients were told."""
+        """Compare the store with what clients received."""
         # Not left open: after a kill the next service must find its way by itself, and a file
         # that somebody else has open would be found in order.
         with Store.open(self._url, create=False) as store:
@@ -106,8 +106,8 @@ def check_empty(url: str) -> None:
 
 def _kill(number: int, ending: _Ending, back: float, soak: Soak, look: Looking) -> Kill:
     book = soak.notebook
-    told = len(book.slates), len(book.acknowledged)
-    kill = Kill(number, *ending, back, *told, look(book))
+    counts = len(book.slates), len(book.acknowledged)
+    kill = Kill(number, *ending, back, *counts, look(book))
     soak.kills.append(kill)
     soak.wrong = [*book.problems, *kill.audit.facts]
     return kill
@@ -130,4 +130,4 @@ def _stopped_under_load(process: Process, soak: Soak, plan: Plan, number: int) -
     asyncio.run(loaded(crowd, lambda: asyncio.sleep(plan.longest), process.ask_to_stop))
     code = process.wait()
     if code != 0:
-        soak.notebook.problems.append(f"told to stop, the service ended with code {code}")
+        soak.notebook.problems.append(f"after SIGTERM the service ended with code {code}")
