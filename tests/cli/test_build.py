@@ -57,7 +57,7 @@ def rated(stars: Path, out: Path, *more: object) -> list[object]:
     return ["build", "ratings", "--table", stars, *columns, "--epochs", "3", "--out", out, *more]
 
 
-def test_films_are_built_and_the_next_command_is_told(out: Path) -> None:
+def test_films_are_built_and_the_next_command_is_reported(out: Path) -> None:
     pytest.importorskip("bokeh_sampledata", reason="the films are not installed")
 
     done = in_a_process("build", "films", "--films", "60", "--out", out)
@@ -319,7 +319,7 @@ def test_file_that_holds_no_arrays_is_one_line(
     assert message in fail("build", "vectors", tmp_path / "v.npz", "--out", out)
 
 
-def test_ids_are_told_by_their_line(tmp_path: Path, out: Path) -> None:
+def test_ids_are_reported_by_their_line(tmp_path: Path, out: Path) -> None:
     np.save(tmp_path / "v.npy", np.eye(2))
     (tmp_path / "ids.txt").write_text("a\n\nb\n", encoding="utf-8")
 
@@ -376,7 +376,7 @@ def test_columns_without_a_table_are_one_line(tmp_path: Path, out: Path) -> None
     assert line == "columns need --items, the path of an item table"
 
 
-def test_place_that_cannot_be_written_is_told_before_anything_is_done(
+def test_place_that_cannot_be_written_is_reported_before_anything_is_done(
     shop: Path, tmp_path: Path
 ) -> None:
     words = ["build", "items", shop, "--id", "no such column", "--list", "tags", "--out"]

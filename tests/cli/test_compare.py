@@ -82,7 +82,7 @@ def test_order_of_the_two_turns_the_sign(likes: Path) -> None:
     assert ahead["recall"]["low"] == pytest.approx([-high for high in behind["recall"]["high"]])
 
 
-def test_users_who_like_no_candidate_are_told(likes: Path) -> None:
+def test_users_who_like_no_candidate_are_reported(likes: Path) -> None:
     assert run("compare", likes, "lmdh", "mmr", *SHORT, "--splits", 2).startswith("split 1 of 2: ")
 
 

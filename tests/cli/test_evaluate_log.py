@@ -64,7 +64,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def evaluated(place: Place, *words: object, store: str = "shop") -> dict[str, Any]:
-    told = run(
+    result = run(
         "evaluate-log",
         "--store",
         place.url(store),
@@ -73,7 +73,7 @@ def evaluated(place: Place, *words: object, store: str = "shop") -> dict[str, An
         "--json",
         *words,
     )
-    found: dict[str, Any] = json.loads(told)
+    found: dict[str, Any] = json.loads(result)
     return found
 
 
@@ -154,10 +154,10 @@ def test_the_log_as_a_file_says_the_same(place: Place, tmp_path: Path) -> None:
     policies = ("--policy", LMDH, "--policy", FIXED)
 
     stored = evaluated(place, *policies, "--out", path)
-    told = run("evaluate-log", "--log", path, "--catalogue", place.catalogue, "--json", *policies)
+    result = run("evaluate-log", "--log", path, "--catalogue", place.catalogue, "--json", *policies)
 
     assert len(path.read_text(encoding="utf-8").splitlines()) == USERS * ROUNDS
-    from_file = json.loads(told)
+    from_file = json.loads(result)
     assert (from_file["lists"], from_file["mixes"]) == (USERS * ROUNDS, [MIX])
     for name, value in stored["policies"].items():
         assert from_file["policies"][name]["value"] == pytest.approx(value["value"])
@@ -187,7 +187,7 @@ def test_pseudo_inverse_finds_what_the_served_policy_earned(
     )
 
     found = evaluated(place, *asked, "--config", "shop.toml", "--out", out)
-    told = run("evaluate-log", "--log", out, *asked, "--config", "shop.toml", "--json",
+    result = run("evaluate-log", "--log", out, *asked, "--config", "shop.toml", "--json",
                "--catalogue", place.catalogue)  # fmt: skip
 
     assert (found["lists"], found["notes"]) == (USERS * ROUNDS, [])
@@ -196,7 +196,7 @@ def test_pseudo_inverse_finds_what_the_served_policy_earned(
     assert own["value"] == pytest.approx(served.clicks.sum(axis=2).mean(), rel=1e-6)
     assert own["effective_sample_size"] == pytest.approx(USERS * ROUNDS)
     assert fixed["mean_weight"] == pytest.approx(1.0, abs=0.2)
-    from_file = list(json.loads(told)["policies"].values())
+    from_file = list(json.loads(result)["policies"].values())
     assert [one["value"] for one in from_file] == pytest.approx([own["value"], fixed["value"]])
 
 
@@ -218,14 +218,14 @@ def test_what_was_never_shown_is_not_guessed(place: Place, tmp_path: Path) -> No
     line = {"user": "u", "items": ["0", "1"], "propensities": [0.5, 0.5], "rewards": [1, 0]}
     path.write_text((json.dumps(line) + "\n") * 3, encoding="utf-8")
 
-    told = run("evaluate-log", "--log", path, "--catalogue", place.catalogue, "--policy", FIXED)
+    result = run("evaluate-log", "--log", path, "--catalogue", place.catalogue, "--policy", FIXED)
 
-    assert "popular:popularity=[4, 1, 2, 3, 5]: the log has no list that it would show" in told
+    assert "popular:popularity=[4, 1, 2, 3, 5]: the log has no list that it would show" in result
     assert (
         f"3 lists without candidates in the log: assumed to be chosen from all {ITEMS} items"
-        in told
+        in result
     )
-    assert "all lists are one user's: the intervals are about that user only" in told
+    assert "all lists are one user's: the intervals are about that user only" in result
 
 
 @pytest.fixture
@@ -434,7 +434,7 @@ def refusal(place: Place, *words: object) -> str:
     )  # fmt: skip
 
 
-def test_log_without_lists_is_told(memory: Place) -> None:
+def test_log_without_lists_is_reported(memory: Place) -> None:
     with memory.shop():
         pass
 
@@ -451,7 +451,7 @@ def test_log_without_propensities_says_how_to_get_them(memory: Place, tmp_path: 
     assert not (tmp_path / "shown.jsonl").exists()
 
 
-def test_log_without_answers_is_told(memory: Place) -> None:
+def test_log_without_answers_is_reported(memory: Place) -> None:
     with memory.shop(mix=MIX) as shop:
         shop.give()
 
@@ -482,7 +482,7 @@ def test_store_that_is_not_there_is_not_made(memory: Place) -> None:
     assert not (memory.folder / "shop.db").exists()
 
 
-def test_store_of_a_password_is_not_told() -> None:
+def test_store_of_a_password_is_not_reported() -> None:
     message = fail("evaluate-log", "--store", "postgresql://me:secret@127.0.0.1:1/none")
 
     assert "secret" not in message

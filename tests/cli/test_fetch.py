@@ -76,7 +76,7 @@ def test_what_was_fetched_is_there_the_second_time(
 
 
 @pytest.mark.usefixtures("url")
-def test_licence_is_told_whole(tmp_path: Path) -> None:
+def test_licence_is_reported_whole(tmp_path: Path) -> None:
     output = run("fetch", "ml-100k", "--to", tmp_path)
 
     assert [f"  - {term}" in output for term in DATASETS["ml-100k"].licence] == [True] * 4

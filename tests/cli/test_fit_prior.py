@@ -34,7 +34,7 @@ def policy_of(output: str) -> tuple[str, str]:
     return words[4], line
 
 
-def test_prior_and_its_catalogue_are_written_and_told(here: Path) -> None:
+def test_prior_and_its_catalogue_are_written_and_reported(here: Path) -> None:
     output = run("fit-prior", here, *SMALL, "--out", "prior.npz")
     prior, catalogue = Prior.load("prior.npz"), Catalogue.load("prior-catalogue.npz")
 
@@ -77,7 +77,7 @@ def test_prior_of_a_catalogue_keeps_its_features(here: Path) -> None:
     Prior.load("prior.npz").check(after)
 
 
-def test_prior_can_be_fitted_anew_to_the_catalogue_that_it_came_with(here: Path) -> None:
+def test_prior_can_be_fitted_again_to_the_catalogue_that_it_came_with(here: Path) -> None:
     run("fit-prior", here, *SMALL, "--out", "prior.npz")
 
     words = ("--catalogue", "prior-catalogue.npz", "--likes", here, "--out", "again.npz")

@@ -132,7 +132,7 @@ def test_catalogue_with_one_item_can_be_looked_at(distances: list[str], tmp_path
     assert ("fewer than two items" in output) == bool(distances)
 
 
-def test_sample_is_said_and_seeded(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sample_is_stated_and_seeded(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looking, "MAX_WORK", 9)
 
     first, again, other = (run("inspect", file, "--seed", seed) for seed in "001")

@@ -74,9 +74,9 @@ def test_check_tells_what_differs_and_changes_nothing(place: Place) -> None:
 def test_what_differs_is_put_right(place: Place) -> None:
     right = {user: spoil(place, user, 0.5) for user in ("ann", "cyd")}
 
-    told = run("rebuild")
+    result = run("rebuild")
 
-    assert told == ("2 of 3 states differ from the log, by up to 0.5: corrected.\n")
+    assert result == ("2 of 3 states differ from the log, by up to 0.5: corrected.\n")
     with place.shop() as shop:
         assert {user: shop.user(user).state for user in right} == right
         assert shop.check().wrong == ()
@@ -114,9 +114,9 @@ def test_every_user_is_learnt_again_for_another_catalogue(place: Place, other: P
     assert "features of the same items differ" in message
     assert "`variegate rebuild --relearn`" in message
 
-    told = run("rebuild", "--relearn", "--catalogue", other)
+    result = run("rebuild", "--relearn", "--catalogue", other)
 
-    assert told == "3 users relearnt from 6 lists.\n"
+    assert result == "3 users relearnt from 6 lists.\n"
     assert run("rebuild", "--check", "--catalogue", other) == "All 3 states match the log.\n"
     assert "made for another catalogue" in fail("rebuild", "--check")
     with place.shop(items=Catalogue.load(other)) as shop:
@@ -128,11 +128,11 @@ def test_lists_with_items_that_are_gone_are_counted(place: Place) -> None:
     path = place.folder / "few.npz"
     Catalogue.load(place.catalogue).first(8).save(path)
 
-    told = run("rebuild", "--relearn", "--catalogue", path)
+    result = run("rebuild", "--relearn", "--catalogue", path)
 
     assert re.fullmatch(
         r"3 users relearnt from \d lists; \d lists with missing items are ignored\.\n",
-        told,
+        result,
     )
     assert run("rebuild", "--check", "--catalogue", path) == "All 3 states match the log.\n"
 
@@ -141,9 +141,9 @@ def test_a_catalogue_that_means_the_same_is_accepted(place: Place, other: Path) 
     with place.shop() as shop:
         before = shop.user("ann")
 
-    told = run("rebuild", "--accept", "--catalogue", other)
+    result = run("rebuild", "--accept", "--catalogue", other)
 
-    assert told == "The store now belongs to this catalogue; user states are unchanged.\n"
+    assert result == "The store now belongs to this catalogue; user states are unchanged.\n"
     assert run("rebuild", "--accept", "--catalogue", other).endswith(
         "already belongs to this catalogue.\n"
     )

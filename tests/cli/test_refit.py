@@ -22,7 +22,7 @@ def flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["--store", url, "--catalogue", str(tmp_path / "kiosk.npz")]
 
 
-def test_it_is_fitted_kept_and_told(flags: list[str], tmp_path: Path) -> None:
+def test_it_is_fitted_kept_and_reported(flags: list[str], tmp_path: Path) -> None:
     file = tmp_path / "prior.npz"
 
     printed = run("fit-prior", *flags, "--out", file)

@@ -76,7 +76,7 @@ def test_tables_have_a_row_for_each_policy(likes: Path) -> None:
     )
 
 
-def test_users_who_like_no_candidate_are_told(likes: Path) -> None:
+def test_users_who_like_no_candidate_are_reported(likes: Path) -> None:
     task = replay_task(load_table(likes))
 
     output = run("replay", likes, *SHORT, *TWO)
@@ -225,7 +225,7 @@ def test_what_will_not_do_is_one_line(likes: Path, words: list[str], message: st
     assert message in fail("replay", likes, *words)
 
 
-def test_wrong_option_is_told_before_anything_is_learnt(
+def test_wrong_option_is_reported_before_anything_is_learnt(
     likes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VARIEGATE_CACHE", str(tmp_path / "cache"))
@@ -235,7 +235,7 @@ def test_wrong_option_is_told_before_anything_is_learnt(
     assert not (tmp_path / "cache").exists()
 
 
-def test_data_set_that_is_not_there_is_told_with_what_to_do(
+def test_data_set_that_is_not_there_is_reported_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VARIEGATE_DATA", str(tmp_path))
@@ -253,7 +253,7 @@ def test_data_set_that_is_not_there_is_told_with_what_to_do(
         ("nothing.csv", "nothing.csv: no such file"),
     ],
 )
-def test_data_that_nobody_knows_is_told(data: str, message: str) -> None:
+def test_data_that_nobody_knows_is_reported(data: str, message: str) -> None:
     assert message in fail("replay", data)
 
 

@@ -51,7 +51,7 @@ def test_flags_become_settings(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_said_is_nothing_changed() -> None:
+def test_nothing_stated_is_nothing_changed() -> None:
     found = printed()
 
     assert found["allow_anonymous"] is False

@@ -40,7 +40,7 @@ def test_lists_have_numbers_titles_attributes_and_what_is_new(shop: str) -> None
     assert any(re.match(r" *2  blue 1 +blue +1 +(size|colours)", line) for line in lines)
 
 
-def test_picks_are_learnt_from_and_told_by_name(shop: str) -> None:
+def test_picks_are_learnt_from_and_reported_by_name(shop: str) -> None:
     output = play("1\n1\n", "--catalogue", shop, "--k", "2", "--policy", "lmdh").stdout
 
     assert "Picked 1 of 2. By list: 1\n" in output
@@ -50,7 +50,7 @@ def test_picks_are_learnt_from_and_told_by_name(shop: str) -> None:
     assert re.search(r"colours +- +0\.50 +too few to say", output)
 
 
-def test_the_least_variety_is_told(shop: str) -> None:
+def test_the_least_variety_is_reported(shop: str) -> None:
     lines = "The policy uses a weight of at least +0.18 for each."
     words = ("--catalogue", shop, "--k", "2")
     # The floor of lmdp is shared by two distances, and rises from 0.35 to 0.8 in all.

@@ -14,7 +14,7 @@ pytest.importorskip("cornac", reason="cornac is not installed")
 SHORT = ("--rounds", 2, "--k", 3, "--users", 4, "--workers", 1)
 
 
-def test_settings_are_told_with_how_they_were_chosen(likes: Path) -> None:
+def test_settings_are_reported_with_how_they_were_chosen(likes: Path) -> None:
     output = run("tune", likes, *SHORT)
     lines = output.splitlines()
 

@@ -21,9 +21,9 @@ from variegate.service.run import bind_socket, local_url
 def service(folder: Path, **settings: Any) -> Iterator[str]:
     """Give the address of a service that keeps its state in a folder; all of it in this process."""
     url = f"sqlite:///{folder}/store.db?durability=normal"
-    told = Settings(store=url, port=0, engine_process=False, **settings)
-    listener = bind_socket(told)
-    config = uvicorn.Config(build_app(told), http=LimitedProtocol, lifespan="on", log_config=None)
+    result = Settings(store=url, port=0, engine_process=False, **settings)
+    listener = bind_socket(result)
+    config = uvicorn.Config(build_app(result), http=LimitedProtocol, lifespan="on", log_config=None)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

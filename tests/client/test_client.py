@@ -48,7 +48,7 @@ def test_a_client_may_not_do_what_needs_an_admin(ask: Asking, locked: tuple[str,
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
 @pytest.mark.parametrize("key", ["", "two words", "line\n", "clé"])
-def test_what_cannot_be_a_key_is_refused_and_not_told(
+def test_what_cannot_be_a_key_is_refused_and_not_reported(
     kind: type[Client | AsyncClient], key: str
 ) -> None:
     with pytest.raises(InputError, match=r"^`key` must be as `variegate keys make` printed it"):
@@ -78,7 +78,7 @@ def test_lines_are_split_at_newlines_alone() -> None:
     lines.check_complete()
 
 
-def test_half_a_line_is_told() -> None:
+def test_half_a_line_is_reported() -> None:
     lines = LineBuffer()
     lines.feed(b'{"a"')
 

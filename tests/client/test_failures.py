@@ -200,16 +200,16 @@ def test_feedback_through_stumbles_is_applied_once(
     both("feedback", twin, {twin.ids[0]: 1})
     proxy.script = list(stumbles)
 
-    told = both.at(proxy.url)("feedback", slate, {slate.ids[0]: 1})
+    result = both.at(proxy.url)("feedback", slate, {slate.ids[0]: 1})
 
-    assert (told.status, told.learnt) == ("learnt", slate.ids)
+    assert (result.status, result.learnt) == ("learnt", slate.ids)
     assert len(proxy.asked) == len(stumbles) + 1
     assert both("user", user).learnt == both("user", f"{user}, undisturbed").learnt
     (line,) = [one for one in both("export_users") if one.get("user") == user]
     assert sum(event["kind"] == "feedback" for event in line["events"]) == 1
 
 
-def test_nobody_at_the_address_is_told_after_all_attempts(both: Asking, user: str) -> None:
+def test_nobody_at_the_address_is_reported_after_all_attempts(both: Asking, user: str) -> None:
     with socket.socket() as taken:  # bound and not listening: nothing answers there
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -218,7 +218,9 @@ def test_nobody_at_the_address_is_told_after_all_attempts(both: Asking, user: st
             both.at(url, retries=2)("recommend", user)
 
 
-def test_a_service_that_stays_away_is_told_in_its_own_words(both: Asking, proxy: Stumbling) -> None:
+def test_a_service_that_stays_away_is_reported_in_its_own_words(
+    both: Asking, proxy: Stumbling
+) -> None:
     proxy.script = ["503"] * 3
 
     with pytest.raises(StoreError, match=r"^not now \(request r-1\) \(3 attempts\)$"):

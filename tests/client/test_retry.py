@@ -145,7 +145,7 @@ def test_each_status_has_its_error(status: int, kind: type[VariegateError]) -> N
 
 
 @pytest.mark.parametrize("status", [302, 404, 500])
-def test_an_answer_that_is_not_the_services_is_said_to_be_none(status: int) -> None:
+def test_an_answer_that_is_not_the_services_is_stated_to_be_none(status: int) -> None:
     with pytest.raises(VariegateError, match=rf"status {status}, .* `url` must be the address"):
         attempts_at().evaluate(Reply(status, b"<html>"))
 
@@ -181,7 +181,7 @@ def test_what_is_gone_without_a_removal_was_never_there(before: Outcome) -> None
         ("GET", [UNKNOWN], StoreError),
     ],
 )
-def test_after_the_last_attempt_it_is_said_whether_the_outcome_is_known(
+def test_after_the_last_attempt_it_is_stated_whether_the_outcome_is_known(
     method: str, outcomes: list[Outcome], kind: type[StoreError]
 ) -> None:
     attempts = attempts_at(method=method)

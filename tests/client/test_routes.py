@@ -115,9 +115,9 @@ def test_feedback_is_learnt_once(ask: Asking, user: str, by_id: bool) -> None:
 def test_what_was_not_seen_is_not_learnt(ask: Asking, user: str) -> None:
     slate = ask("recommend", user, 4)
 
-    told = ask("feedback", slate, {slate.ids[1]: 0.5}, seen=slate.ids[:2], event="e1")
+    result = ask("feedback", slate, {slate.ids[1]: 0.5}, seen=slate.ids[:2], event="e1")
 
-    assert told.learnt == slate.ids[:2]
+    assert result.learnt == slate.ids[:2]
 
 
 def test_a_contradiction_is_a_conflict(ask: Asking, user: str) -> None:
@@ -334,7 +334,7 @@ def test_the_report_has_the_policy(ask: Asking, user: str) -> None:
     assert "genres" in policy.diversity
 
 
-def test_what_users_begin_with_is_told(ask: Asking) -> None:
+def test_what_users_begin_with_is_reported(ask: Asking) -> None:
     prior = ask("prior", "lmdp")
 
     assert (prior.policy, prior.version, prior.fitted, prior.users) == ("lmdp", 0, None, 0)

@@ -91,13 +91,13 @@ def test_variety_in_words(beliefs: list[WeightEstimate], words: str) -> None:
         (unclear("size"), "not clear yet"),
     ],
 )
-def test_one_wish_in_words(belief: WeightEstimate, words: str) -> None:
+def test_one_preference_in_words(belief: WeightEstimate, words: str) -> None:
     assert describe_diversity_weight(belief) == words
 
 
 @given(weights=st.lists(st.tuples(st.floats(-1, 1), st.floats(0.0, 2.0)), min_size=1, max_size=5))
 @settings(deadline=None, max_examples=80)
-def test_every_distance_is_told_of_and_sure_ones_alone_without_perhaps(
+def test_every_distance_is_reported_of_and_sure_ones_alone_without_perhaps(
     weights: list[tuple[float, float]],
 ) -> None:
     beliefs = [
@@ -106,13 +106,13 @@ def test_every_distance_is_told_of_and_sure_ones_alone_without_perhaps(
 
     text = describe_diversity(beliefs)
 
-    told = [sentence for sentence in text.split(". ") if sentence.startswith("You like")]
-    named = {b.name for b in beliefs if any(b.name in sentence for sentence in told)}
+    result = [sentence for sentence in text.split(". ") if sentence.startswith("You like")]
+    named = {b.name for b in beliefs if any(b.name in sentence for sentence in result)}
     assert named == {b.name for b in beliefs if b.is_sure and b.strength >= 1 / 3}
     assert "How varied" in text or all(b.name in text for b in beliefs)
 
 
-def test_a_name_on_two_lines_is_told_on_one() -> None:
+def test_a_name_on_two_lines_is_reported_on_one() -> None:
     assert describe_taste(Taste((sure("red\n  wine", 0.5),), (), ())) == "You like red wine."
 
 
@@ -158,10 +158,10 @@ def test_a_policy_without_weights_has_nothing_to_say() -> None:
         (-0.2, 0.35, False, "perhaps less variety"),
     ],
 )
-def test_what_others_want_is_not_told_as_learnt(
-    weight: float, before: float, is_sure: bool, told: str
+def test_what_others_want_is_not_reported_as_learnt(
+    weight: float, before: float, is_sure: bool, result: str
 ) -> None:
     belief = WeightEstimate("genres", weight, weight - 0.4, weight + 0.4, before)
 
     assert belief.is_sure == is_sure
-    assert describe_diversity_weight(belief) == told
+    assert describe_diversity_weight(belief) == result

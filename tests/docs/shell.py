@@ -31,9 +31,9 @@ def service() -> Iterator[tuple[Path, str]]:
         )
         try:
             assert process.stdout is not None
-            told = re.search(r"http://([\w.]+:\d+)", process.stdout.readline())
-            assert told, "the service did not say where it is"
-            yield Path(name), told[1]
+            result = re.search(r"http://([\w.]+:\d+)", process.stdout.readline())
+            assert result, "the service did not say where it is"
+            yield Path(name), result[1]
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(_SECONDS)

@@ -48,12 +48,12 @@ def test_the_calls_of_the_readme_show_that_it_learns() -> None:
         ((command, _),) = commands(README)
         printed = shell.run(command.text)
         again = shell.run(f"curl -s -X POST http://{WRITTEN}/v1/users/ana/slates")
-    slate, told, words = re.findall(
+    slate, result, words = re.findall(
         r'\{"slate_id":"\w+","user".*?\}\}|\{"slate_id".*?\}|"words":.*', printed
     )
 
     assert [item["title"] for item in json.loads(slate)["items"]].count("Seven Samurai") == 1
-    assert json.loads(told)["status"] == "learnt"
+    assert json.loads(result)["status"] == "learnt"
     assert "Perhaps you like War, History, Japan " in words
     assert json.loads(again)["items"][0]["title"] == "The Last Samurai"
     assert "The Last Samurai" in README.read_text(encoding="utf-8")

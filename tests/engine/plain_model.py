@@ -1,4 +1,4 @@
-"""What the service should come to, told plainly: policies by user, taught by the library."""
+"""The expected state of the service: one policy per user, taught by the library."""
 
 from dataclasses import dataclass, field
 from typing import Any

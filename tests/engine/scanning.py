@@ -61,12 +61,12 @@ class Scan:
 
     def per_minute(self, now: float, minutes: int) -> list[dict[str, Any]]:
         first = int(now // 60) - minutes + 1
-        told = [event.time for event in self.events if event.kind == "feedback"]
+        result = [event.time for event in self.events if event.kind == "feedback"]
         return [
             {
                 "minute": 60 * minute,
                 "lists": sum(int(row.created // 60) == minute for row in self.slates),
-                "feedback": sum(int(time // 60) == minute for time in told),
+                "feedback": sum(int(time // 60) == minute for time in result),
             }
             for minute in range(first, first + minutes)
         ]

@@ -1,4 +1,4 @@
-"""A small shop to try the core of the service on, with a clock that goes when told."""
+"""A small shop for tests of the engine, with a clock that the test sets."""
 
 import json
 from collections.abc import Mapping, Sequence

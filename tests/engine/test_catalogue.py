@@ -63,7 +63,7 @@ def test_retrained_features_under_the_same_names_are_refused(any_store: Store) -
         (lambda c: c.with_features({"f": range(24)}), "it has 5 features, and there were 4"),
     ],
 )
-def test_what_differs_is_said(
+def test_what_differs_is_stated(
     store: Store, other: Callable[[Catalogue], Catalogue], words: str
 ) -> None:
     shop = Shop(store)

@@ -1,4 +1,4 @@
-"""The desk as the routes use it: awaited, answered after the commit, in one thread."""
+"""The engine as the routes use it: awaited, answered after the commit, in one thread."""
 
 import asyncio
 import threading
@@ -20,7 +20,7 @@ Work = Callable[[Engine], Coroutine[Any, Any, Any]]
 
 
 def run(store: Store, work: Work, **options: Any) -> Any:
-    """Return what `work` comes to with a desk that has begun."""
+    """Return the result of `work` with a started engine."""
     rules = Rules(**{"k": 4, **options.pop("rules", {})})
     engine = Engine(catalogue(), store, Experiment(LMDH), rules, **options)
 
@@ -126,7 +126,7 @@ def test_operations_of_all_kinds_keep_their_order(store: Store) -> None:
     assert first[3] != "new"
 
 
-def test_a_store_that_fails_is_told_to_all_and_then_works_again(
+def test_a_store_that_fails_is_reported_to_all_and_then_works_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_batch: Batch, _rows: object) -> None:

@@ -52,8 +52,8 @@ def lists(draw: st.DrawFn, number: int) -> tuple[dict[str, Any], list[dict[str, 
     z, x, scores, coverage = (draw(arrays(shape, large)) for shape in shapes)
     ids = tuple(IDS[row] for row in rows)
     slate = Slate(np.array(rows, dtype=np.intp), ids, z, x, scores, coverage)
-    told = draw(st.lists(st.none() | rewards, min_size=k, max_size=k))
-    taught = [one is not None and draw(st.booleans()) for one in told]
+    result = draw(st.lists(st.none() | rewards, min_size=k, max_size=k))
+    taught = [one is not None and draw(st.booleans()) for one in result]
     name = f"L{number}"
     line = {
         "id": name,
@@ -68,7 +68,7 @@ def lists(draw: st.DrawFn, number: int) -> tuple[dict[str, Any], list[dict[str, 
             st.none() | st.lists(st.floats(0, 1, exclude_min=True), min_size=k, max_size=k)
         ),
         "diversity": {h: draw(st.floats(0, 1e6)) for h in DISTANCES} if k > 1 else {},
-        "rewards": told,
+        "rewards": result,
         "taught": taught,
         "reports": {},
         "earned": draw(st.floats(0, 10_000)),
@@ -77,7 +77,7 @@ def lists(draw: st.DrawFn, number: int) -> tuple[dict[str, Any], list[dict[str, 
         "due": draw(st.none() | times),
         "request": draw(st.none() | st.just(f"r{number}")),
     }
-    body = {"taught": {str(at): told[at] for at, done in enumerate(taught) if done}}
+    body = {"taught": {str(at): result[at] for at, done in enumerate(taught) if done}}
     events = [{"time": draw(times), "slate": name, "kind": "close", "body": body}]
     if draw(st.booleans()):
         about = {"rewards": {}, "seen": [], "event": "e", "status": "late", "taught": {}}

@@ -72,14 +72,14 @@ def test_a_contradiction_is_a_conflict_and_leaves_no_trace(shop: Shop, second: f
     assert (shop.user(), shop.slate(slate), shop.events()) == before
 
 
-def test_silence_that_was_told_is_contradicted_by_a_click(shop: Shop) -> None:
+def test_silence_that_was_reported_is_contradicted_by_a_click(shop: Shop) -> None:
     slate, (a, b, *_) = given(shop)
     shop.tell(slate, {a: 1.0})
     with pytest.raises(ConflictError, match="name only what was looked at in `seen`"):
         shop.tell(slate, {b: 1.0})
 
 
-def test_what_is_known_already_is_said_so(shop: Shop) -> None:
+def test_what_is_known_already_is_stated_so(shop: Shop) -> None:
     slate, (a, b, *_) = given(shop)
     shop.tell(slate, {a: 1.0})
     before = shop.user()
@@ -207,8 +207,8 @@ class TestSum:
         shop.close(61.0)
         answer = shop.tell(slate, {a: 1.0, b: 1.0}, seen=[])
         assert answer["status"] == status
-        told = [(slate, {0: 0.25})] + [(slate, {1: 1.0})] * (late == "learn")
-        assert state_of(shop) == expected(shop, *told)
+        result = [(slate, {0: 0.25})] + [(slate, {1: 1.0})] * (late == "learn")
+        assert state_of(shop) == expected(shop, *result)
 
 
 class TestLate:

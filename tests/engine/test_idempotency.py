@@ -41,7 +41,7 @@ def test_same_request_gets_the_same_answer(any_store: Store, asked: dict[str, An
     assert len(slates(shop)) == 2
 
 
-def test_items_shown_before_are_told_again(any_store: Store) -> None:
+def test_items_shown_before_are_reported_again(any_store: Store) -> None:
     shop = Shop(any_store, k=2)
     shop.give(candidates=("i1", "i2"))
     first = shop.give(candidates=("i1", "i3"), allow_repeats=True, idempotency_key="r1")

@@ -359,10 +359,10 @@ def test_a_new_item_can_be_given_by_its_attributes_alone(books: Shop) -> None:
 def test_a_new_label_and_a_high_price_are_as_the_encoder_says(books: Shop) -> None:
     books.snapshot({"id": "n", "attributes": {"tags": ["yoga"], "price": 1e9}})
     item = books.engine.item("n")
-    told = dict(zip(books.items.feature_names, item["features"], strict=True))
+    result = dict(zip(books.items.feature_names, item["features"], strict=True))
     top = dict(zip(books.items.feature_names, books.engine.item("b11")["features"], strict=True))
-    assert told["price"] == top["price"]
-    assert [told[name] for name in ("war", "art", "new", "sea")] == [0.0] * 4
+    assert result["price"] == top["price"]
+    assert [result[name] for name in ("war", "art", "new", "sea")] == [0.0] * 4
     assert item["distances"]["tags"] == ["yoga"]
     assert item["attributes"]["price"] == 1e9
 
@@ -430,16 +430,16 @@ def test_an_edited_film_is_another_film_to_the_next_list(caller: Caller) -> None
     likes = {one["id"]: float(one["id"] == item) for one in given["items"]}
     caller.get("POST", f"/v1/slates/{given['slate_id']}/feedback", {"rewards": likes})
 
-    def told() -> dict[str, Any]:
+    def result() -> dict[str, Any]:
         one = {"candidates": [item], "allow_repeats": True, "explain": True}
         (found,) = caller.slate("ann", k=1, **one)["items"]
         why: dict[str, Any] = found["explanation"]
         return why
 
-    before, whole = told(), caller.get("GET", f"/v1/items/{item}")
+    before, whole = result(), caller.get("GET", f"/v1/items/{item}")
     change = {"genres": ["Western"], "year": 1941, "countries": ["Atlantis"]}
     caller.get("PUT", f"/v1/items/{item}", {"attributes": change})
-    after, edited = told(), caller.get("GET", f"/v1/items/{item}")
+    after, edited = result(), caller.get("GET", f"/v1/items/{item}")
     assert after["relevance"] < before["relevance"]  # nobody has liked a Western yet
     assert edited["distances"]["genres"] == ["Western"]
     assert (edited["distances"]["years"], edited["attributes"]["year"]) == (1941.0, 1941)
@@ -455,6 +455,6 @@ def test_a_film_comes_by_its_facts_alone(caller: Caller) -> None:
     assert caller.get("PUT", "/v1/items/new-1", body) == {"items": ["new-1"]}
     item = caller.get("GET", "/v1/items/new-1")
     names = caller.get("GET", "/v1/catalogue")["features"]
-    told = {name for name, value in zip(names, item["features"], strict=True) if value}
-    assert {"Horror", "Sci-Fi", "2010s"} <= told
+    result = {name for name, value in zip(names, item["features"], strict=True) if value}
+    assert {"Horror", "Sci-Fi", "2010s"} <= result
     assert caller.slate("bob", k=1, candidates=["new-1"])["items"][0]["title"] == "Alien 9"

@@ -41,7 +41,7 @@ def test_a_refused_operation_leaves_the_others(any_store: Store) -> None:
     assert shop.check().wrong == ()
 
 
-def test_a_refused_wish_of_a_known_user_changes_nothing(any_store: Store) -> None:
+def test_a_refused_preference_of_a_known_user_changes_nothing(any_store: Store) -> None:
     shop = Shop(any_store)
     shop.click()
     before = everything(any_store)
@@ -54,7 +54,7 @@ def test_a_refused_wish_of_a_known_user_changes_nothing(any_store: Store) -> Non
     assert everything(any_store) == before
 
 
-def test_a_refused_wish_does_not_move_a_user_to_another_policy(store: Store) -> None:
+def test_a_refused_preference_does_not_move_a_user_to_another_policy(store: Store) -> None:
     Shop(store).click()
     before = everything(store)
     later = Shop(store, {"new": "c2ucb"})
@@ -90,7 +90,7 @@ class TestFailedCommit:
 
         monkeypatch.setattr(Batch, "save_users", save_users)
 
-    def test_nothing_is_kept_and_all_are_told(self, shop: Shop) -> None:
+    def test_nothing_is_kept_and_all_are_reported(self, shop: Shop) -> None:
         before = everything(shop.store)
         with pytest.raises(StoreError, match="the disk is full"):
             shop.all(self.report, RecommendRequest("ann"), RecommendRequest("bob"))
@@ -210,7 +210,7 @@ def test_a_conflict_in_the_store_rolls_all_back(
     assert everything(shop.store) == before
 
 
-def test_a_state_that_cannot_be_read_is_learnt_anew_from_the_log(shop: Shop) -> None:
+def test_a_state_that_cannot_be_read_is_learnt_again_from_the_log(shop: Shop) -> None:
     shop.click()
     kept = shop.user().state
     with shop.store.batch() as batch:

@@ -37,12 +37,12 @@ class Front:
         ]
         self.socket.sendall(b"".join(whole))
 
-    def told(self, count: int) -> dict[int, Any]:
+    def result(self, count: int) -> dict[int, Any]:
         """Return what becomes of so many operations."""
         outcomes: dict[int, Any] = {}
         while len(outcomes) < count:
-            for told, _observed in self._frames.feed(self.socket.recv(65536)):
-                outcomes.update(told)
+            for result, _observed in self._frames.feed(self.socket.recv(65536)):
+                outcomes.update(result)
         return outcomes
 
     def close(self) -> None:
@@ -72,7 +72,7 @@ def test_operations_are_answered_by_number(front: Callable[..., Front]) -> None:
 
     it.send("a", "b", "c")
 
-    assert it.told(3) == {0: "A", 1: "B", 2: "C"}
+    assert it.result(3) == {0: "A", 1: "B", 2: "C"}
 
 
 def test_what_waits_is_done_together_and_never_too_much_at_once(
@@ -88,11 +88,11 @@ def test_what_waits_is_done_together_and_never_too_much_at_once(
     it.send(*range(MAX_BATCH + 10))
     it.thread.start()
 
-    assert len(it.told(MAX_BATCH + 10)) == MAX_BATCH + 10
+    assert len(it.result(MAX_BATCH + 10)) == MAX_BATCH + 10
     assert sizes == [MAX_BATCH, 10]
 
 
-def test_a_refusal_is_told_as_it_is_and_a_fault_in_words(front: Callable[..., Front]) -> None:
+def test_a_refusal_is_reported_as_it_is_and_a_fault_in_words(front: Callable[..., Front]) -> None:
     class OddError(Exception):
         """Cannot be put together again from its words."""
 
@@ -106,10 +106,10 @@ def test_a_refusal_is_told_as_it_is_and_a_fault_in_words(front: Callable[..., Fr
 
     it = front(settle)
     it.send("refused", "fault")
-    told = it.told(2)
+    result = it.result(2)
 
-    assert (type(told[0]), str(told[0])) == (InputError, "`k` must be 1")
-    assert (type(told[1]), str(told[1])) == (RuntimeError, "OddError: 1 and 2")
+    assert (type(result[0]), str(result[0])) == (InputError, "`k` must be 1")
+    assert (type(result[1]), str(result[1])) == (RuntimeError, "OddError: 1 and 2")
 
 
 def test_what_has_waited_too_long_is_not_begun(front: Callable[..., Front]) -> None:
@@ -122,11 +122,11 @@ def test_what_has_waited_too_long_is_not_begun(front: Callable[..., Front]) -> N
     it = front(settle)
     it.send("late", since=monotonic() - 6.0)
 
-    assert "too busy" in str(it.told(1)[0])
+    assert "too busy" in str(it.result(1)[0])
     assert done == []
 
 
-def test_what_was_observed_is_told_once_with_the_outcomes(front: Callable[..., Front]) -> None:
+def test_what_was_observed_is_reported_once_with_the_outcomes(front: Callable[..., Front]) -> None:
     it = front(list)
     it.metrics.observe("batch", 3)
     it.channel.answer([(7, "one")])

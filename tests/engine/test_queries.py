@@ -1,4 +1,4 @@
-"""Items as they are listed, found and told."""
+"""Items: lists, search and details."""
 
 import numpy as np
 
@@ -33,15 +33,15 @@ def test_full_last_page_is_the_last(shop: Shop) -> None:
     assert [item["id"] for item in shop.engine.items("film 1", 10, after)["items"]] == ["i19"]
 
 
-def test_an_item_is_told_as_it_can_be_stocked(shop: Shop) -> None:
-    told = shop.engine.item("i7")
+def test_an_item_is_reported_as_it_can_be_stocked(shop: Shop) -> None:
+    result = shop.engine.item("i7")
     row = 7
     by_name = {h.name: h for h in shop.items.distances}
-    assert told["features"] == shop.items.features[row].tolist()
-    assert told["distances"]["place"] == by_name["place"].rows[row].tolist()
-    assert told["distances"]["years"] == shop.items.attributes["year"][row]
-    assert told["distances"]["genres"] == shop.items.attributes["genres"][row]
-    data = {name: told[name] for name in ("id", "title", "features", "distances")}
+    assert result["features"] == shop.items.features[row].tolist()
+    assert result["distances"]["place"] == by_name["place"].rows[row].tolist()
+    assert result["distances"]["years"] == shop.items.attributes["year"][row]
+    assert result["distances"]["genres"] == shop.items.attributes["genres"][row]
+    data = {name: result[name] for name in ("id", "title", "features", "distances")}
     shop.snapshot(data)
     with shop.store.reading() as reader:
         later = shop.engine.live.as_of(reader).catalogue
@@ -49,7 +49,7 @@ def test_an_item_is_told_as_it_can_be_stocked(shop: Shop) -> None:
         assert np.array_equal(old.matrix(), new.matrix())
 
 
-def test_attributes_are_told_as_json_can_hold_them(store: Store) -> None:
+def test_attributes_are_reported_as_json_can_hold_them(store: Store) -> None:
     items = Catalogue(
         ["a", "b"],
         [[1.0], [2.0]],

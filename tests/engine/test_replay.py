@@ -231,8 +231,8 @@ def test_lists_with_items_that_are_gone_teach_nothing(any_store: Store) -> None:
     whole = [all(one["id"] in smaller.ids for one in row["items"]) for row in lists]
     assert (done.lists, done.dropped) == (sum(whole), len(whole) - sum(whole))
     assert done.dropped > 1
-    told = later.tell(open_list["slate_id"], {"i20": 1.0})
-    assert told["status"] == "late"
+    result = later.tell(open_list["slate_id"], {"i20": 1.0})
+    assert result["status"] == "late"
     assert (later.check().wrong, later.check().largest) == ((), 0.0)
     seen = [
         row for user in range(6) for row, _ in SeenItems(later.user(f"u{user}").shown).entries()

@@ -52,19 +52,19 @@ def expected(settings: dict[str, Any], *rewards: float) -> list[float]:
 def test_every_change_leaves_lists_their_terms(store: Store, old: str, new: str) -> None:
     clock = Clock()
     before = opened(store, old, clock)
-    told, silent = before.give("ann"), before.give("bob")
-    liked = told["items"][0]["id"]
-    before.tell(told["slate_id"], {liked: 0.5}, seen=[liked], event="e1")
+    result, silent = before.give("ann"), before.give("bob")
+    liked = result["items"][0]["id"]
+    before.tell(result["slate_id"], {liked: 0.5}, seen=[liked], event="e1")
 
     after = opened(store, new, clock)
     late, fresh = before.give("cat"), after.give("dan")
-    same = after.tell(told["slate_id"], {liked: 0.5}, seen=[liked], event="e1")
+    same = after.tell(result["slate_id"], {liked: 0.5}, seen=[liked], event="e1")
     assert same["status"] == ("pending" if "aggregation" in SETTINGS[old] else "learnt")
     clock.now += 11 * WAIT
     after.engine.close_due()
 
     for answer, settings, rewards in (
-        (told, SETTINGS[old], [0.5]),
+        (result, SETTINGS[old], [0.5]),
         (silent, SETTINGS[old], []),
         (late, SETTINGS[old], []),
         (fresh, SETTINGS[new], []),

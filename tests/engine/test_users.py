@@ -1,4 +1,4 @@
-"""What is known of users: told, moved to other policies, forgotten."""
+"""Users: views, moves to other policies, removal."""
 
 from zlib import crc32
 
@@ -72,8 +72,8 @@ class TestHistory:
             shop.clock.now += 1
         page = shop.engine.history("ann", 3, None)
         older = shop.engine.history("ann", 3, page["next"])
-        told = [one["slate_id"] for one in page["slates"] + older["slates"]]
-        assert told == slates[::-1]
+        result = [one["slate_id"] for one in page["slates"] + older["slates"]]
+        assert result == slates[::-1]
         assert older["next"] is None
 
     def test_full_last_page_is_the_last(self, shop: Shop) -> None:
@@ -120,7 +120,7 @@ def test_a_forgotten_user_who_comes_back_is_new(any_store: Store) -> None:
 
 
 @pytest.mark.parametrize("line", ["lmdh:ridge=5", "c2ucb", "linucb", "dc2b", "mmr"])
-def test_a_user_whose_policy_is_gone_learns_anew_from_the_log(store: Store, line: str) -> None:
+def test_a_user_whose_policy_is_gone_learns_again_from_the_log(store: Store, line: str) -> None:
     old = Shop(store, {"old": "lmdh:ridge=1"})
     slates = [old.click(place=place)["slate_id"] for place in (0, 2, 1)]
     new = Shop(store, {"new": line}, clock=old.clock)

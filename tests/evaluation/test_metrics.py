@@ -285,7 +285,9 @@ def test_file_gives_back_every_bit(scores: Scores, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", [0, 100, -10], ids=["empty", "start", "all but the end"])
-def test_file_that_was_cut_is_told_with_its_path(scores: Scores, tmp_path: Path, kept: int) -> None:
+def test_file_that_was_cut_is_reported_with_its_path(
+    scores: Scores, tmp_path: Path, kept: int
+) -> None:
     path = tmp_path / "scores.npz"
     scores.save(path)
     path.write_bytes(path.read_bytes()[:kept])
@@ -301,7 +303,7 @@ def test_archive_of_something_else_is_no_scores_file(tmp_path: Path) -> None:
         Scores.load(tmp_path / "other.npz")
 
 
-def test_missing_file_is_told(tmp_path: Path) -> None:
+def test_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no scores at "):
         Scores.load(tmp_path / "nothing.npz")
 

@@ -275,14 +275,14 @@ def test_only_the_most_active_test_users_are_played(dataset: Dataset, task: Repl
 def test_embeddings_are_learnt_once_where_there_is_a_cache(
     dataset: Dataset, tmp_path: Path
 ) -> None:
-    told: list[tuple[int, int]] = []
+    result: list[tuple[int, int]] = []
 
     for _ in range(2):
         replay_task(
-            dataset, SMALL, cache=tmp_path, progress=lambda done, of: told.append((done, of))
+            dataset, SMALL, cache=tmp_path, progress=lambda done, of: result.append((done, of))
         )
 
-    assert told[-1] == (len(told), len(told))
+    assert result[-1] == (len(result), len(result))
     assert len(list(tmp_path.iterdir())) == 1
 
 

@@ -120,7 +120,7 @@ def test_several_data_sets_have_one_set_of_settings(dataset: Dataset, cache: Pat
     assert first.violations == ()
 
 
-def test_broken_promises_are_told_and_take_off_the_score(dataset: Dataset, cache: Path) -> None:
+def test_broken_promises_are_reported_and_take_off_the_score(dataset: Dataset, cache: Path) -> None:
     asked = Constraints(recall={}, f1=10.0, f2=0.0)
 
     (found,) = chosen({"made": dataset}, cache, space={}, constraints=asked).candidates
@@ -153,22 +153,22 @@ def test_features_of_a_catalogue_are_taken_as_they_are(dataset: Dataset, cache: 
 
 
 def test_progress_tells_what_is_done_and_how_much(dataset: Dataset, tmp_path: Path) -> None:
-    told: list[tuple[str, int, int]] = []
+    result: list[tuple[str, int, int]] = []
 
     chosen(
         {"made": dataset},
         tmp_path,
         space={"full": (0.4,)},
-        progress=lambda *words: told.append(words),
+        progress=lambda *words: result.append(words),
     )
 
-    assert list(dict.fromkeys(doing for doing, _, _ in told)) == [
+    assert list(dict.fromkeys(doing for doing, _, _ in result)) == [
         "Learning made, fold 1 of 1",
         "Replaying LMDH and LogRank",
         "Trying defaults",
         "Trying full",
     ]
-    assert all(done <= of for _, done, of in told)
+    assert all(done <= of for _, done, of in result)
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,7 @@ def test_file_is_json_with_the_score_of_all_that_was_tried(tmp_path: Path) -> No
         ),
     ],
 )
-def test_other_files_are_told_to_be_none(text: str, message: str, tmp_path: Path) -> None:
+def test_other_files_are_reported_to_be_none(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "chosen.json").write_text(text)
 
     with pytest.raises(DataError, match=message) as error:
@@ -217,7 +217,7 @@ def test_other_files_are_told_to_be_none(text: str, message: str, tmp_path: Path
     assert str(error.value).startswith(str(tmp_path))
 
 
-def test_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no tuned settings at"):
         TuningResult.load(tmp_path / "chosen.json")
 
@@ -253,14 +253,14 @@ def test_table_of_one_distance_has_no_scales() -> None:
     assert "scales" not in "\n".join(result(distances=("cosine",)).describe())
 
 
-def test_kept_promises_are_said() -> None:
+def test_kept_promises_are_stated() -> None:
     best = Candidate(BEST, {"a": 1.2}, (), 0.0)
 
     assert "all constraints are met" in result(candidates=(best,)).describe()
 
 
 @pytest.mark.parametrize(("users", "is_said"), [(49, True), (50, False)])
-def test_few_users_are_said_to_be_few(users: int, is_said: bool) -> None:
+def test_few_users_are_stated_to_be_few(users: int, is_said: bool) -> None:
     told = "\n".join(result(users={"a": 500, "b": users}).describe())
 
     assert ("mostly noise" in told) is is_said

@@ -117,7 +117,7 @@ def test_any_number_of_features_does(called: str, d: int) -> None:
     assert_greedy(policy, policy._recommend(free.copy(), 10, SEED), free, SEED)
 
 
-def test_an_item_without_a_popularity_is_only_told_of_as_a_candidate() -> None:
+def test_an_item_without_a_popularity_is_only_reported_of_as_a_candidate() -> None:
     catalogue = Catalogue(range(3), np.eye(3), "cosine", attributes={"popularity": [1, "?", 2]})
     policy = Popular(catalogue)
 

@@ -90,7 +90,7 @@ def test_an_id_that_nobody_knows() -> None:
         made().rows(["a", "zz"])
 
 
-def test_all_items_are_candidates_if_nothing_is_said() -> None:
+def test_all_items_are_candidates_if_nothing_is_stated() -> None:
     assert made().candidates().tolist() == [0, 1]
 
 

@@ -1,4 +1,4 @@
-"""Items that change: the catalogue afterwards is the one built anew with the same data."""
+"""Items that change: the catalogue afterwards is the one built again with the same data."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ def assert_same_lists(one: Catalogue, other: Catalogue, name: str) -> None:
 @pytest.mark.parametrize("name", ["lmdh", "mmr", "lsb", "linucb"])
 @given(data=st.data(), rows=st.lists(items, min_size=2, max_size=7))
 @settings(deadline=None, max_examples=25)
-def test_lists_are_those_of_a_catalogue_built_anew(
+def test_lists_are_those_of_a_catalogue_built_again(
     name: str, rows: list[Item], data: st.DataObject
 ) -> None:
     changed = data.draw(st.lists(st.integers(0, len(rows) - 1), unique=True, max_size=4))
@@ -107,7 +107,7 @@ def test_lists_are_those_of_a_catalogue_built_anew(
 
 @given(rows=st.lists(items, min_size=1, max_size=5), new=st.lists(items, min_size=1, max_size=3))
 @settings(deadline=None, max_examples=25)
-def test_lists_of_a_grown_catalogue_are_those_of_one_built_anew(
+def test_lists_of_a_grown_catalogue_are_those_of_one_built_again(
     rows: list[Item], new: list[Item]
 ) -> None:
     grown = catalogue_of(rows).with_items(

@@ -1,4 +1,4 @@
-"""What makes a catalogue the same to what was learnt, and what is told of a difference."""
+"""What makes a catalogue the same to what was learnt, and how a difference is described."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ def table() -> ItemTable:
     )
 
 
-def told(before: Catalogue, now: Catalogue) -> tuple[str, ...]:
+def result(before: Catalogue, now: Catalogue) -> tuple[str, ...]:
     return before.fingerprint.differences(now.fingerprint)
 
 
@@ -56,7 +56,7 @@ def test_the_last_digits_do_not_count() -> None:
     nearly = before.with_changes(before.ids, np.nextafter(before.features, 9.0))
     assert nearly.fingerprint == before.fingerprint
     zeros = [Catalogue(["a"], [[zero, 1.0]], "cosine") for zero in (0.0, -0.0)]
-    assert told(*zeros) == ()
+    assert result(*zeros) == ()
 
 
 def test_titles_and_attributes_are_no_part_of_it() -> None:
@@ -66,7 +66,7 @@ def test_titles_and_attributes_are_no_part_of_it() -> None:
     assert one.fingerprint == two.fingerprint
 
 
-def test_what_differs_is_told() -> None:
+def test_what_differs_is_reported() -> None:
     before = catalogue()
     ids, others = list(before.ids), list(before.distances[1:])
     years = np.array(before.attributes["year"], dtype=float)
@@ -76,24 +76,24 @@ def test_what_differs_is_told() -> None:
         chosen = ["cosine", *others] if distances is None else distances
         return Catalogue(more.pop("ids", ids), features, chosen, feature_names=names, **more)  # type: ignore[arg-type]
 
-    assert told(before, made()) == ()
-    assert told(before, made(before.features * 1.001)) == ("features of the same items differ",)
-    assert told(before, made(ids=ids[::-1])) == ("its items are others, or in another order",)
-    assert told(before, before.first(21)) == ("3 items are gone: it has 21, and there were 24",)
-    assert told(before, made(feature_names="abcd")) == ("the features have other names",)
+    assert result(before, made()) == ()
+    assert result(before, made(before.features * 1.001)) == ("features of the same items differ",)
+    assert result(before, made(ids=ids[::-1])) == ("its items are others, or in another order",)
+    assert result(before, before.first(21)) == ("3 items are gone: it has 21, and there were 24",)
+    assert result(before, made(feature_names="abcd")) == ("the features have other names",)
     wider = before.with_features({"more": range(24)})
-    assert "it has 5 features, and there were 4" in told(before, wider)
+    assert "it has 5 features, and there were 4" in result(before, wider)
     scaled = [*others[:1], difference(years, scale=9.0, name="years"), *others[2:]]
-    assert told(before, made(distances=["cosine", *scaled])) == ("distance years differs",)
-    assert told(before, made(distances=["angular", *others])) == (
+    assert result(before, made(distances=["cosine", *scaled])) == ("distance years differs",)
+    assert result(before, made(distances=["angular", *others])) == (
         "distance cosine is gone",
         "distance angular is new",
     )
-    assert told(before, made(distances=[*others, "cosine"])) == (
+    assert result(before, made(distances=[*others, "cosine"])) == (
         "the distances are in another order",
     )
-    assert told(before, made(mean_user=[0.0, 0.0, 0.0, 1.0])) == ("the mean user differs",)
-    assert told(before, made(feature_scale=2.0)) == ("the scale of the features differs",)
+    assert result(before, made(mean_user=[0.0, 0.0, 0.0, 1.0])) == ("the mean user differs",)
+    assert result(before, made(feature_scale=2.0)) == ("the scale of the features differs",)
 
 
 def test_an_encoder_may_come_but_not_change() -> None:
@@ -104,8 +104,8 @@ def test_an_encoder_may_come_but_not_change() -> None:
         ["cosine", *made.distances[1:]],
         feature_names=made.feature_names,
     )
-    assert told(bare, made) == ()
-    assert told(made, bare) == ("the encoder differs",)
+    assert result(bare, made) == ()
+    assert result(made, bare) == ("the encoder differs",)
     assert made.encoder is not None
     shares = tuple(share / 2 for share in made.encoder.shares)
     other = Catalogue(
@@ -116,7 +116,7 @@ def test_an_encoder_may_come_but_not_change() -> None:
         encoder=replace(made.encoder, shares=shares),
         sources=made.sources,
     )
-    assert told(made, other) == ("the encoder differs",)
+    assert result(made, other) == ("the encoder differs",)
 
 
 def test_labels_count_by_what_they_say() -> None:

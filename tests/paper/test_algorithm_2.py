@@ -148,7 +148,7 @@ def test_without_distances_lmdh_is_comblinucb() -> None:
 
 
 @pytest.mark.parametrize("normaliser", list(FACTORS))
-def test_gains_kept_as_the_list_grows_are_those_summed_anew(normaliser: Normaliser) -> None:
+def test_gains_kept_as_the_list_grows_are_those_summed_again(normaliser: Normaliser) -> None:
     catalogue = catalogue_with(3)
     tables = [h.matrix() for h in catalogue.distances]
     gains = Gains(catalogue, np.arange(L), K, normaliser)

@@ -50,7 +50,7 @@ def test_a_cascade_ends_at_the_first_click(rewards: list[float], looked: int) ->
     assert answers.tolist() == rewards[:looked]
 
 
-def test_a_cascade_goes_by_the_positions_said_to_be_seen() -> None:
+def test_a_cascade_goes_by_the_positions_stated_to_be_seen() -> None:
     rewards = np.array([1.0, 0.0, 1.0, 0.0])
 
     rows, answers = Cascade().observations(FEATURES, rewards, np.array([1, 2, 3]))

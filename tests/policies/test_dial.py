@@ -88,7 +88,7 @@ def test_a_wrong_dial(options: dict[str, Any], words: str) -> None:
         Dial(**options)
 
 
-def test_a_distance_that_nobody_knows_is_told_the_nearest() -> None:
+def test_a_distance_that_nobody_knows_is_reported_the_nearest() -> None:
     policy = LMDH(catalogue_of(4))
 
     with pytest.raises(NotFoundError, match=r"`floor` .* got 'genre': did you mean 'genres'\?"):

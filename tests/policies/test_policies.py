@@ -211,7 +211,7 @@ def test_preferences_lie_inside_their_intervals(make: Make, m: int, rounds: int)
     assert (wants.diversity <= beta_high).all()
 
 
-def test_duplicate_items_are_told_apart_by_row(make: Make) -> None:
+def test_duplicate_items_are_reported_apart_by_row(make: Make) -> None:
     twins = Catalogue(["a", "b", "c"], [[1.0, 0.5]] * 3, ["cosine", "euclidean"])
 
     assert set(played(make(twins), k=2).recommend(3, rng=0).ids) == {"a", "b", "c"}

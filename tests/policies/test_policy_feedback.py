@@ -114,7 +114,7 @@ def test_positions_seen_say_the_same_as_a_mask(make: Make, catalogue: Catalogue)
     assert one.state() == other.state()
 
 
-def test_all_are_seen_if_nothing_is_said(make: Make, catalogue: Catalogue) -> None:
+def test_all_are_seen_if_nothing_is_stated(make: Make, catalogue: Catalogue) -> None:
     one, other = played(make(catalogue)), played(make(catalogue))
     slate = one.recommend(4, rng=1)
 

@@ -177,14 +177,14 @@ def test_each_call_makes_a_policy_of_its_own() -> None:
         ("no_such_module:Policy", r"'no_such_module:Policy' is neither a policy nor a module: No "),
     ],
 )
-def test_unknown_names_are_told_with_the_nearest(text: str, words: str) -> None:
+def test_unknown_names_are_reported_with_the_nearest(text: str, words: str) -> None:
     with pytest.raises(NotFoundError, match=words) as caught:
         parse_policy(text)
 
     assert "\n" not in str(caught.value)
 
 
-def test_option_without_a_value_is_told() -> None:
+def test_option_without_a_value_is_reported() -> None:
     with pytest.raises(
         InputError, match=r"`policy` must read name:option=value,\.\.\., got 'lmdh:ridge'"
     ):
@@ -209,7 +209,7 @@ def test_own_class_is_found_with_its_options(own: str) -> None:
         ("HalfDone", InputError, r"must define the methods _explain, _scorer$"),
     ],
 )
-def test_own_class_that_will_not_do_is_told(
+def test_own_class_that_will_not_do_is_reported(
     own: str, text: str, kind: type[Exception], words: str
 ) -> None:
     with pytest.raises(kind, match=words):

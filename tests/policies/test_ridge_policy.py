@@ -80,7 +80,7 @@ def test_a_saved_prior_is_as_good(name: str, tmp_path: Path) -> None:
     assert given.recommend(5, rng=1).ids == read.recommend(5, rng=1).ids
 
 
-def test_a_prior_written_anew_is_read_anew(tmp_path: Path) -> None:
+def test_a_prior_written_again_is_read_again(tmp_path: Path) -> None:
     catalogue, place = items(), tmp_path / "prior.npz"
     drawn_prior(catalogue).save(place)
     make_policy("lmdh", catalogue, prior=place)

@@ -193,9 +193,9 @@ def test_a_state_with_numbers_that_are_none(make: Make, catalogue: Catalogue, wr
     state = policy.state()
     state.arrays["response"][..., 0] = wrong
 
-    told = refusal(policy, state)
-    assert "`state` must hold finite numbers of at most 1e+220 in size" in told
-    assert f"got {wrong:g} in 'response'" in told
+    result = refusal(policy, state)
+    assert "`state` must hold finite numbers of at most 1e+220 in size" in result
+    assert f"got {wrong:g} in 'response'" in result
 
 
 SUMS = ["lmdp", "lmdt", "lmdh", "c2ucb", "lsb", "linucb", "comblinucb", "comblints"]

@@ -209,8 +209,8 @@ def test_a_crowd_adds_popularity_and_tastes_once() -> None:
     )
 
 
-def test_tastes_are_told_by_examples_and_not_by_their_numbers() -> None:
+def test_tastes_are_reported_by_examples_and_not_by_their_numbers() -> None:
     catalogue = add_collaborative_features(made_catalogue(12, 3), crowd(), n_components=2)
-    told = "\n".join(fit_prior(catalogue, crowd()).describe(catalogue))
-    assert "users differ most between" in told
-    assert "taste" not in told
+    result = "\n".join(fit_prior(catalogue, crowd()).describe(catalogue))
+    assert "users differ most between" in result
+    assert "taste" not in result

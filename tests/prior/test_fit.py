@@ -205,7 +205,7 @@ def test_a_feature_that_no_item_has_keeps_the_spread_of_the_pseudo_users() -> No
     assert 0.01 < prior.covariance[0, 0] / np.diag(prior.covariance)[1:].mean() < 1.0
 
 
-def test_beta_is_what_it_is_said_to_be() -> None:
+def test_beta_is_what_it_is_stated_to_be() -> None:
     features = made_catalogue(12, 2).features
     distances = [cosine(), difference(range(12), name="years")]
     catalogue = Catalogue(range(12), features, distances)

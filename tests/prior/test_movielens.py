@@ -63,7 +63,7 @@ def test_the_mean_ranks_nearly_as_well_as_logrank(fitted: Fitted) -> None:
     assert by_prior >= 0.7 * by_logrank
 
 
-def test_films_that_most_like_are_told_first(fitted: Fitted) -> None:
+def test_films_that_most_like_are_reported_first(fitted: Fitted) -> None:
     films, prior, _likes = fitted
 
     lines = prior.describe(films)

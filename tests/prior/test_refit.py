@@ -1,4 +1,4 @@
-"""A prior fitted anew to what users' learners sum up."""
+"""A prior refitted to the sums of users' policies."""
 
 from dataclasses import replace
 from typing import Any

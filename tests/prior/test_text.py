@@ -20,7 +20,7 @@ def named() -> Prior:
     )
 
 
-def test_features_are_told_by_their_names() -> None:
+def test_features_are_reported_by_their_names() -> None:
     assert named().describe() == (
         "fitted to 754 users",
         "most users like: popularity",
@@ -40,7 +40,7 @@ def test_what_items_do_not_differ_in_comes_last() -> None:
     )
 
 
-def test_features_without_names_are_told_by_examples() -> None:
+def test_features_without_names_are_reported_by_examples() -> None:
     features = [[1.0, 0.1], [-1.0, -0.1], [0.1, 1.0], [-0.1, -1.0]]
     catalogue = Catalogue(range(4), features, "cosine", titles=["Up", "Down", "Left", "Right"])
     prior = Prior(np.array([1.0, 0.0, 0.3]), np.diag([0.01, 0.5, 0.1]), 0.1, *names(catalogue), 9)
@@ -55,7 +55,7 @@ def names(catalogue: Catalogue) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return catalogue.feature_names, tuple(h.name for h in catalogue.distances)
 
 
-def test_without_names_or_a_catalogue_little_is_told() -> None:
+def test_without_names_or_a_catalogue_little_is_reported() -> None:
     assert plain_prior(3, 0, noise=0.25).describe() == (
         "not fitted",
         "unnamed features: pass a catalogue for examples",

@@ -58,9 +58,9 @@ class Caller:
         first = slate["items"][0]["id"]
         report = Sent(slate["slate_id"], ((first, 1.0),), None, None)
         self.notebook.sending(report)
-        told = self.ask("POST", f"/v1/slates/{report.slate}/feedback", report.body)
-        self.notebook.report_answered(report, told.status, told.body)
-        return told
+        result = self.ask("POST", f"/v1/slates/{report.slate}/feedback", report.body)
+        self.notebook.report_answered(report, result.status, result.body)
+        return result
 
     def number(self, name: str) -> float:
         """Return a number of /metrics."""

@@ -39,8 +39,10 @@ class Caller:
         content: Json = answer.json()
         model = self.model(method, answer.request.url.path, status)
         # Nothing is missing, and nothing is there that the schema does not speak of.
-        told = model.model_validate_json(answer.content).model_dump(mode="json", exclude_unset=True)
-        assert told == content
+        result = model.model_validate_json(answer.content).model_dump(
+            mode="json", exclude_unset=True
+        )
+        assert result == content
         return content
 
     def model(self, method: str, path: str, status: int) -> type[BaseModel]:

@@ -73,9 +73,9 @@ def test_lists_feedback_and_refusals_are_those_of_a_thread(settings: Settings) -
         slate = await queue.submit(RecommendRequest("ann", k=3))
         assert [len(slate["items"]), slate["user"]] == [3, "ann"]
         liked = {slate["items"][0]["id"]: 1.0}
-        told = await queue.submit(Feedback(slate["slate_id"], liked))
-        assert told["status"] == "learnt"
-        assert await queue.submit(Feedback(slate["slate_id"], liked)) == told
+        result = await queue.submit(Feedback(slate["slate_id"], liked))
+        assert result["status"] == "learnt"
+        assert await queue.submit(Feedback(slate["slate_id"], liked)) == result
         with pytest.raises(InputError, match="`k` must be from 1"):
             await queue.submit(RecommendRequest("ann", k=0))
         with pytest.raises(NotFoundError, match="no slate"):
@@ -162,7 +162,7 @@ def test_an_engine_that_cannot_read_its_catalogue_says_why(settings: Settings) -
         run(settings, never)
 
 
-def test_an_engine_that_is_killed_is_told_and_another_is_opened(
+def test_an_engine_that_is_killed_is_reported_and_another_is_opened(
     settings: Settings, tmp_path: Path
 ) -> None:
     with serving(settings, tmp_path) as (service, caller):

@@ -160,7 +160,7 @@ def test_query_that_will_not_do_is_named(client: TestClient) -> None:
     assert problem(answer)["message"] == "`limit` must be greater than or equal to 1, got '0'"
 
 
-def test_missing_body_is_told(client: TestClient) -> None:
+def test_missing_body_is_reported(client: TestClient) -> None:
     answer = client.post("/v1/wish")
 
     assert (answer.status_code, problem(answer)["message"]) == (422, "the body is missing")

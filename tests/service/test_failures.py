@@ -1,4 +1,4 @@
-"""What can happen to a service: told to stop, its store away, gone, full, not to be written."""
+"""Failures of a service: stopped, its store unavailable, removed, full or read-only."""
 
 import asyncio
 import ctypes
@@ -103,7 +103,7 @@ def test_sigterm_lets_what_is_under_way_finish(
     check_in_order(settings, caller)
 
 
-def test_database_that_goes_away_and_comes_back_is_told_and_used_again(
+def test_database_that_goes_away_and_comes_back_is_reported_and_used_again(
     postgres: Postgres, postgres_url: str, tmp_path: Path
 ) -> None:
     with serving(postgres_url, tmp_path) as (_, caller, settings):
@@ -130,7 +130,7 @@ def test_database_that_goes_away_and_comes_back_is_told_and_used_again(
         check_in_order(settings, caller)
 
 
-def test_database_that_goes_away_under_load_is_told_nothing_wrong_of(
+def test_database_that_goes_away_under_load_is_reported_nothing_wrong_of(
     postgres: Postgres, postgres_url: str, tmp_path: Path
 ) -> None:
     with serving(postgres_url, tmp_path) as (process, caller, settings):
@@ -176,7 +176,7 @@ def read_only(url: str) -> Iterator[None]:
         say("off")
 
 
-def test_database_that_takes_no_writes_is_told_and_used_when_it_does(
+def test_database_that_takes_no_writes_is_reported_and_used_when_it_does(
     postgres_url: str, tmp_path: Path
 ) -> None:
     with serving(postgres_url, tmp_path) as (_, caller, settings):
@@ -192,7 +192,9 @@ def test_database_that_takes_no_writes_is_told_and_used_when_it_does(
         check_in_order(settings, caller)
 
 
-def test_file_that_is_removed_is_told_and_not_made_anew(sqlite_url: str, tmp_path: Path) -> None:
+def test_file_that_is_removed_is_reported_and_not_made_again(
+    sqlite_url: str, tmp_path: Path
+) -> None:
     path = tmp_path / "service.db"
     with serving(sqlite_url, tmp_path) as (_, caller, _settings):
         slate = caller.request()
@@ -233,7 +235,7 @@ def until_refused(caller: Caller) -> Answer:
     return slate
 
 
-def test_full_disk_is_told_and_written_again_when_there_is_room(
+def test_full_disk_is_reported_and_written_again_when_there_is_room(
     small_disk: Path, tmp_path: Path
 ) -> None:
     ballast = small_disk / "ballast"
@@ -256,7 +258,7 @@ def test_full_disk_is_told_and_written_again_when_there_is_room(
 @pytest.mark.skipif(
     not hasattr(resource, "prlimit"), reason="Linux alone can limit another's files"
 )
-def test_file_that_may_not_grow_is_told_and_written_again_when_it_may(
+def test_file_that_may_not_grow_is_reported_and_written_again_when_it_may(
     sqlite_url: str, tmp_path: Path
 ) -> None:
     with serving(sqlite_url, tmp_path) as (process, caller, settings):
@@ -284,7 +286,7 @@ def bound_by_permissions() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_file_that_cannot_be_written_is_told_at_the_start(
+def test_file_that_cannot_be_written_is_reported_at_the_start(
     tmp_path: Path, sqlite_url: str, workers: int
 ) -> None:
     catalogue = settings_of(sqlite_url, tmp_path).catalogue

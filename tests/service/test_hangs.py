@@ -187,7 +187,7 @@ def test_a_service_whose_database_is_frozen_ends_in_time(
         ("swallow", "unavailable", 0),
     ],
 )
-def test_what_is_not_known_is_told_from_what_was_not_done(
+def test_what_is_not_known_is_reported_from_what_was_not_done(
     postgres_url: str, tmp_path: Path, has_process: bool, mode: str, code: str, lists: int
 ) -> None:
     Store.open(postgres_url).close()

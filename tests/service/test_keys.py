@@ -64,7 +64,7 @@ def bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-def test_key_is_told_once_and_kept_as_a_hash(store: Store) -> None:
+def test_key_is_reported_once_and_kept_as_a_hash(store: Store) -> None:
     key, row = make_key(store, "client", " shop ")
 
     prefix, own_id, secret = key.split("_")
@@ -146,7 +146,7 @@ def test_whole_key_can_be_given_to_revoke(store: Store) -> None:
     assert list_keys(store)[0].revoked is not None
 
 
-def test_unknown_key_cannot_be_revoked_and_its_secret_is_not_told(store: Store) -> None:
+def test_unknown_key_cannot_be_revoked_and_its_secret_is_not_reported(store: Store) -> None:
     with pytest.raises(NotFoundError, match=r"no key has the id 'abc': see") as caught:
         revoke_key(store, "vgk_abc_topsecret")
 
@@ -165,7 +165,7 @@ def test_known_keys_hold_while_the_store_is_away(store: Store) -> None:
     assert ring.check(key) is not None
 
 
-def test_store_that_was_never_reached_is_told() -> None:
+def test_store_that_was_never_reached_is_reported() -> None:
     class Away(FlakyStore):
         def __init__(self) -> None:
             self.is_away = True
@@ -184,7 +184,7 @@ def test_without_keys_a_listener_for_others_lets_nobody_in(store: Store) -> None
     assert client.get("/v1/for-clients").status_code == 401
 
 
-def test_told_so_it_lets_everybody_in(store: Store) -> None:
+def test_reported_so_it_lets_everybody_in(store: Store) -> None:
     client = calling(store, *routes(), host="0.0.0.0", allow_anonymous=True)  # noqa: S104
 
     answer = client.get("/v1/for-admins", headers={"Host": "shop.example"})

@@ -151,9 +151,9 @@ def test_store_that_was_tampered_with_is_found_out(
 ) -> None:
     change(path, statement)
 
-    told = facts(settings, book)
+    result = facts(settings, book)
 
-    assert [words for words in found if words not in told] == []
+    assert [words for words in found if words not in result] == []
 
 
 @pytest.mark.parametrize(("by", "is_wrong"), [(1e-6, True), (1e-8, True), (1e-13, False)])

@@ -179,8 +179,8 @@ class TestInsteadOf:
 
         history = page.get("/v1/users/ann/history").json()["slates"]
 
-        told = [(one["slate_id"], one["closed"], one["answered"]) for one in history]
-        assert told == [(second["slate_id"], False, False), (first["slate_id"], True, False)]
+        result = [(one["slate_id"], one["closed"], one["answered"]) for one in history]
+        assert result == [(second["slate_id"], False, False), (first["slate_id"], True, False)]
 
     def test_it_takes_no_feedback_and_teaches_nothing(self, tmp_path: Path) -> None:
         with service(tmp_path, late="learn") as (app, engine):
@@ -415,7 +415,7 @@ class TestOverview:
         assert set(found["by_policy"][0]["diversity"]) == {"cosine", "kinds", "colour", "price"}
         assert found["report"]["policies"][0]["users"] == 2
 
-    def test_learnt_wishes_are_counted_over_users(self, page: TestClient) -> None:
+    def test_learnt_preferences_are_counted_over_users(self, page: TestClient) -> None:
         for user in ("ann", "bob", "cyd"):
             slate = given(page, user)
             answer(page, slate, ids(slate)[0])
@@ -427,14 +427,14 @@ class TestOverview:
             assert sum(bars["counts"]) == 3
             assert len(bars["edges"]) == len(bars["counts"]) + 1
 
-    def test_the_slowest_requests_are_told_by_their_route(self, page: TestClient) -> None:
+    def test_the_slowest_requests_are_reported_by_their_route(self, page: TestClient) -> None:
         given(page)
         page.get("/v1/users/nobody")
 
         slowest = page.get("/v1/overview").json()["slowest"]
 
-        told = {(one["route"], one["status"]) for one in slowest}
-        assert told == {("POST /v1/users/{user}/slates", 201), ("GET /v1/users/{user}", 404)}
+        result = {(one["route"], one["status"]) for one in slowest}
+        assert result == {("POST /v1/users/{user}/slates", 201), ("GET /v1/users/{user}", 404)}
         assert slowest == sorted(slowest, key=lambda one: -one["ms"])
 
     def test_an_empty_service_has_an_overview(self, page: TestClient) -> None:

@@ -41,14 +41,19 @@ def fill(caller: Caller, users: int = 10) -> None:
         caller.get("POST", f"/v1/slates/{slate['slate_id']}/feedback", body)
 
 
-def test_it_is_told_in_words_and_numbers(shared: Caller) -> None:
-    told = shared.get("GET", PATH)
+def test_it_is_reported_in_words_and_numbers(shared: Caller) -> None:
+    result = shared.get("GET", PATH)
 
-    assert (told["policy"], told["version"], told["fitted"], told["users"]) == ("lmdp", 0, None, 0)
-    assert told["words"][0] == "not fitted"
-    assert [one["name"] for one in told["diversity"]] == ["cosine", "kinds", "colour", "price"]
-    assert [one["mean"] for one in told["diversity"]] == pytest.approx([0.35 / 4] * 4)
-    assert len(told["relevance"]) == 3
+    assert (result["policy"], result["version"], result["fitted"], result["users"]) == (
+        "lmdp",
+        0,
+        None,
+        0,
+    )
+    assert result["words"][0] == "not fitted"
+    assert [one["name"] for one in result["diversity"]] == ["cosine", "kinds", "colour", "price"]
+    assert [one["mean"] for one in result["diversity"]] == pytest.approx([0.35 / 4] * 4)
+    assert len(result["relevance"]) == 3
 
 
 def test_it_is_fitted_and_given_up(caller: Caller) -> None:

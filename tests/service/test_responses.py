@@ -103,7 +103,7 @@ def test_who_hangs_up_gives_up_a_place_that_is_not_begun(slow: Slow, port: int) 
     assert not {2, 3} & set(slow.begun)
 
 
-def test_errors_are_told_to_who_asked(slow: Slow, port: int) -> None:
+def test_errors_are_reported_to_who_asked(slow: Slow, port: int) -> None:
     slow.going.set()
 
     status, said = ask(port, "GET", "/v1/slow/404")

@@ -82,7 +82,7 @@ class TestLists:
             ("/v1/slates/nope/feedback", b'{"rewards": {"item-1": NaN}}', 422),
         ],
     )
-    def test_what_will_not_do_is_told(
+    def test_what_will_not_do_is_reported(
         self, caller: Caller, path: str, body: Any, status: int
     ) -> None:
         before = caller.engine.counts()
@@ -91,7 +91,7 @@ class TestLists:
 
 
 class TestUsers:
-    def test_a_user_is_told(self, caller: Caller) -> None:
+    def test_a_user_is_reported(self, caller: Caller) -> None:
         caller.slate("told")
         user = caller.get("GET", "/v1/users/told")
         assert (user["user"], user["slates"]) == ("told", 1)
@@ -102,8 +102,8 @@ class TestUsers:
         first, second = caller.slate("paged"), caller.slate("paged")
         page = caller.get("GET", "/v1/users/paged/history?limit=1")
         older = caller.get("GET", f"/v1/users/paged/history?limit=1&before={page['next']}")
-        told = [one["slate_id"] for one in page["slates"] + older["slates"]]
-        assert sorted(told) == sorted([first["slate_id"], second["slate_id"]])
+        result = [one["slate_id"] for one in page["slates"] + older["slates"]]
+        assert sorted(result) == sorted([first["slate_id"], second["slate_id"]])
 
     def test_a_forgotten_user_is_gone(self, caller: Caller) -> None:
         caller.slate("brief")
@@ -122,7 +122,7 @@ class TestUsers:
         assert caller.get("DELETE", f"/v1/users/{user}")["user"] == user
 
     @pytest.mark.parametrize("query", ["limit=0", "limit=1001", "limit=x", "before="])
-    def test_a_page_that_is_none_is_told(self, caller: Caller, query: str) -> None:
+    def test_a_page_that_is_none_is_reported(self, caller: Caller, query: str) -> None:
         caller.slate("told")
         assert error(caller.send("GET", f"/v1/users/told/history?{query}"), 422)
 
@@ -155,7 +155,9 @@ class TestUsers:
             (b"[" * 400_000, "line 1: must take at most 32000000 bytes of memory"),
         ],
     )
-    def test_an_import_that_is_none_is_told(self, caller: Caller, body: bytes, words: str) -> None:
+    def test_an_import_that_is_none_is_reported(
+        self, caller: Caller, body: bytes, words: str
+    ) -> None:
         assert words in error(caller.send("POST", "/v1/import", body), 422)
 
     def test_an_empty_import_is_no_user(self, caller: Caller) -> None:
@@ -219,7 +221,7 @@ class TestItems:
             {**NEW, "id": "other"},
         ],
     )
-    def test_an_item_that_does_not_fit_is_told(self, caller: Caller, body: Json) -> None:
+    def test_an_item_that_does_not_fit_is_reported(self, caller: Caller, body: Json) -> None:
         total = caller.get("GET", "/v1/items")["total"]
         assert error(caller.send("PUT", "/v1/items/bad", body), 422)
         assert caller.get("GET", "/v1/items")["total"] == total

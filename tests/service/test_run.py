@@ -113,7 +113,7 @@ def test_connection_serves_many_requests(port: int) -> None:
     assert statuses == [200, 200, 200]
 
 
-def test_busy_port_is_told_in_a_line() -> None:
+def test_busy_port_is_reported_in_a_line() -> None:
     with bind_socket(Settings(port=0)) as listener:
         port = listener.getsockname()[1]
 
@@ -124,7 +124,7 @@ def test_busy_port_is_told_in_a_line() -> None:
 
 
 @pytest.mark.parametrize("host", ["no such host", "192.0.2.1", "x" * 300])
-def test_host_that_is_not_here_is_told(host: str) -> None:
+def test_host_that_is_not_here_is_reported(host: str) -> None:
     with pytest.raises(InputError, match="`host` must be an address of this machine, got"):
         bind_socket(Settings(host=host, port=0))
 
@@ -149,7 +149,7 @@ def test_service_for_others_wants_a_key(store: Store, tmp_path: Path) -> None:
         check_exposure(settings)
 
 
-def test_password_is_not_told_with_the_missing_key(
+def test_password_is_not_reported_with_the_missing_key(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Store, "open", lambda _: store)
@@ -161,7 +161,7 @@ def test_password_is_not_told_with_the_missing_key(
 
 
 @pytest.mark.parametrize("settings", [{"host": "::1"}, {"host": ALL, "allow_anonymous": True}])
-def test_service_for_this_machine_or_told_so_wants_none(settings: dict[str, object]) -> None:
+def test_service_for_this_machine_or_reported_so_wants_none(settings: dict[str, object]) -> None:
     check_exposure(Settings(**settings, store="postgresql://nobody@nowhere.invalid/x"))  # type: ignore[arg-type]
 
 

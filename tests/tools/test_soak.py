@@ -58,7 +58,7 @@ def test_report_has_a_row_for_each_kill_and_the_sums(plans: list[tuple[str, Plan
     ]
 
 
-def test_what_is_wrong_is_told_and_fails(plans: list[tuple[str, Plan]]) -> None:
+def test_what_is_wrong_is_reported_and_fails(plans: list[tuple[str, Plan]]) -> None:
     result = CliRunner().invoke(main, ["--seed", "1"])
 
     assert result.exit_code == 1

@@ -111,10 +111,10 @@ def test_users_without_a_like_do_not_count(tastes: Dataset, learnt: Embeddings) 
     assert mean_user.tobytes() == learnt.mean_user.tobytes()
 
 
-def test_progress_is_told_after_every_epoch(tastes: Dataset) -> None:
-    told: list[tuple[int, int]] = []
-    fit_bpr(tastes, epochs=3, progress=lambda done, epochs: told.append((done, epochs)))
-    assert told == [(1, 3), (2, 3), (3, 3)]
+def test_progress_is_reported_after_every_epoch(tastes: Dataset) -> None:
+    result: list[tuple[int, int]] = []
+    fit_bpr(tastes, epochs=3, progress=lambda done, epochs: result.append((done, epochs)))
+    assert result == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_training_says_nothing(tastes: Dataset, capfd: pytest.CaptureFixture[str]) -> None:
@@ -185,7 +185,7 @@ def test_users_who_all_like_everything_are_refused(tastes: Dataset) -> None:
         fit_bpr(replace(tastes, users=users, items=items))
 
 
-def test_missing_cornac_is_told_with_the_command(
+def test_missing_cornac_is_reported_with_the_command(
     tastes: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "cornac.models", None)

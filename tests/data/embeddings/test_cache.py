@@ -22,14 +22,14 @@ def fit(tastes: Dataset, tmp_path: Path) -> Callable[..., tuple[Embeddings, int]
     """Return the embeddings with a cache, and how many epochs were trained for them."""
 
     def counted(dataset: Dataset = tastes, **options: Any) -> tuple[Embeddings, int]:
-        told: list[int] = []
+        result: list[int] = []
         learnt = fit_bpr(
             dataset,
             **{"epochs": 3, **options},
             cache=tmp_path / "cache" / "below",
-            progress=lambda done, _: told.append(done),
+            progress=lambda done, _: result.append(done),
         )
-        return learnt, len(told)
+        return learnt, len(result)
 
     return counted
 
@@ -111,7 +111,7 @@ def of_something_else(path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [cut_off, emptied, of_something_else])
-def test_broken_file_is_trained_anew_and_replaced(
+def test_broken_file_is_trained_again_and_replaced(
     fit: Callable[..., tuple[Embeddings, int]], tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
     first, _ = fit()
@@ -141,7 +141,7 @@ def test_failed_training_leaves_nothing(tastes: Dataset, tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_file_in_place_of_the_folder_is_told_before_training(
+def test_file_in_place_of_the_folder_is_reported_before_training(
     tastes: Dataset, tmp_path: Path
 ) -> None:
     (tmp_path / "cache").write_text("a file")
@@ -168,7 +168,7 @@ def test_user_has_a_cache_folder_of_the_package(monkeypatch: pytest.MonkeyPatch)
     assert "variegate" in cache_folder().parts
 
 
-def test_missing_platformdirs_is_told_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_platformdirs_is_reported_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VARIEGATE_CACHE", raising=False)
     monkeypatch.setitem(sys.modules, "platformdirs", None)
     with pytest.raises(MissingExtraError, match=r"set VARIEGATE_CACHE\): pip install"):

@@ -107,7 +107,7 @@ def test_no_mean_user_stays_none_in_a_file(tmp_path: Path) -> None:
     assert Embeddings.load(tmp_path / "one").mean_user is None
 
 
-def test_missing_file_is_told_by_its_path(tmp_path: Path) -> None:
+def test_missing_file_is_reported_by_its_path(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no embeddings at .*nowhere\.npz"):
         Embeddings.load(tmp_path / "nowhere.npz")
 

@@ -67,7 +67,7 @@ def test_numbers_that_are_not_whole_stay_as_they_are(tastes: Dataset, vectors: E
     assert column == tuple(scores[-2::-1])
 
 
-def test_cosine_is_the_only_distance_unless_told(tastes: Dataset, vectors: Embeddings) -> None:
+def test_cosine_is_the_only_distance_unless_reported(tastes: Dataset, vectors: Embeddings) -> None:
     assert [h.name for h in rated_catalogue(tastes, vectors).distances] == ["cosine"]
 
 
@@ -112,7 +112,7 @@ def test_unknown_year_stands_at_the_median(catalogue: Catalogue) -> None:
         ({}, "colour", "cosine, angular, euclidean, genres, years, got 'colour'"),
     ],
 )
-def test_distance_that_the_data_cannot_give_is_told_with_those_there_are(
+def test_distance_that_the_data_cannot_give_is_reported_with_those_there_are(
     tastes: Dataset, vectors: Embeddings, columns: dict[str, object], name: str, known: str
 ) -> None:
     less = replace(tastes, item_table=replace(tastes.item_table, **columns))  # type: ignore[arg-type]

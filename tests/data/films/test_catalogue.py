@@ -158,7 +158,7 @@ def test_a_number_of_films_that_is_not_there_is_refused(films: Catalogue, count:
         film_catalogue(films=count)
 
 
-def test_who_takes_science_fiction_is_told_so_in_words(films: Catalogue) -> None:
+def test_who_takes_science_fiction_is_reported_so_in_words(films: Catalogue) -> None:
     policy = LMDH(films, ridge=1.0)
     shown: list[int] = []
     for _ in range(8):
@@ -184,6 +184,10 @@ def test_attributes_alone_come_to_the_features_and_distances(films: Catalogue) -
 def test_an_edited_year_is_another_decade(films: Catalogue) -> None:
     row = films.titles.index("Alien")
     edited = films.with_attributes([films.ids[row]], {"year": [2009], "countries": [["Atlantis"]]})
-    told = dict(zip(edited.feature_names, edited.features[row], strict=True))
-    assert (told["1970s"], told["2000s"] > 0, told["another country"] > 0) == (0.0, True, True)
+    result = dict(zip(edited.feature_names, edited.features[row], strict=True))
+    assert (result["1970s"], result["2000s"] > 0, result["another country"] > 0) == (
+        0.0,
+        True,
+        True,
+    )
     assert edited.distances[2].from_item(row)[row + 1] != films.distances[2].from_item(row)[row + 1]

@@ -188,7 +188,7 @@ def test_wrong_content_does_not_harm_what_was_there(site: Site, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("status", [404, 503])
-def test_refusal_of_the_server_is_told(status: int, site: Site, tmp_path: Path) -> None:
+def test_refusal_of_the_server_is_reported(status: int, site: Site, tmp_path: Path) -> None:
     site.status = status
     with pytest.raises(DataError, match=rf"ml-100k\.zip: the server says {status} "):
         fetch_dataset("ml-100k", folder=tmp_path, url=site.url)
@@ -261,7 +261,7 @@ def test_anime_says_how_to_get_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("call", [fetch_dataset, find_dataset])
-def test_unknown_name_is_told_the_nearest(call: type) -> None:
+def test_unknown_name_is_reported_the_nearest(call: type) -> None:
     with pytest.raises(NotFoundError, match=r"must be one of .*: did you mean 'ml-100k'\?"):
         call("ml100k")
 

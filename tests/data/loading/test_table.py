@@ -100,7 +100,7 @@ def test_items_of_parquet_keep_numbers_and_lists(tmp_path: Path) -> None:
     np.testing.assert_array_equal(items.numbers["year"], [1990.0, np.nan])
 
 
-def test_missing_values_and_the_list_separator_can_be_said(tmp_path: Path) -> None:
+def test_missing_values_and_the_list_separator_can_be_stated(tmp_path: Path) -> None:
     path = tmp_path / "items.csv"
     path.write_text("item,n,c,l\na,?,?,x;?\nb,1,d,x;y\n")
     items = load_items(
@@ -141,7 +141,7 @@ def test_control_character_in_a_field_is_no_separator(tmp_path: Path) -> None:
     assert load_table(tmp_path / "t.txt", separator="::").user_ids == ("a\x1fb",)
 
 
-def test_other_encodings_can_be_said(tiny: Path) -> None:
+def test_other_encodings_can_be_stated(tiny: Path) -> None:
     data = load_table(tiny / "broken" / "latin_1.csv", encoding="latin-1")
     assert data.user_ids == ("ann", "zoé")
     assert len(load_table(tiny / "broken" / "utf_16.csv", encoding="utf-16")) == 1

@@ -113,7 +113,7 @@ def test_encoding_must_be_known(encoding: str, tiny: Path) -> None:
         load_table(tiny / "likes.csv", encoding=encoding)
 
 
-def test_text_that_is_not_of_the_encoding_said_is_named(tiny: Path) -> None:
+def test_text_that_is_not_of_the_encoding_stated_is_named(tiny: Path) -> None:
     with pytest.raises(DataError, match=r"latin_1\.csv:3: not ascii text"):
         load_table(tiny / "broken" / "latin_1.csv", encoding="ascii")
 

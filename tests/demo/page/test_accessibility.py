@@ -35,8 +35,8 @@ def test_axe_finds_nothing_serious(new_tab: NewTab, view: str, theme: str) -> No
     found: list[dict[str, Any]] = Axe().run(tab.page).response["violations"]
 
     bad = [one for one in found if one["impact"] in ("serious", "critical")]
-    told = {one["id"]: [node["html"] for node in one["nodes"]][:3] for one in bad}
-    assert told == {}
+    result = {one["id"]: [node["html"] for node in one["nodes"]][:3] for one in bad}
+    assert result == {}
 
 
 @pytest.mark.parametrize("view", VIEWS)

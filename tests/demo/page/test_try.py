@@ -35,11 +35,11 @@ def test_five_lists_teach_and_the_preferences_are_seen_to_move(tab: Tab) -> None
     assert all(later != earlier for earlier, later in pairwise(varieties))
     assert len(varieties[-1]) == 4
     assert known(tab)["slates"] == 6
-    told = tab.page.locator("#progress svg[aria-label^='Picks by list']").get_attribute(
+    result = tab.page.locator("#progress svg[aria-label^='Picks by list']").get_attribute(
         "aria-label"
     )
-    assert told is not None
-    assert told.count(",") == 4
+    assert result is not None
+    assert result.count(",") == 4
 
 
 def test_what_is_shown_is_not_shown_again(tab: Tab) -> None:

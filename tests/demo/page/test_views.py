@@ -38,8 +38,8 @@ def test_watching_runs_to_the_truth(tab: Tab) -> None:
     page = tab.open("simulation")
 
     page.wait_for_selector("#view-simulation .simulation-charts svg")
-    told = page.locator("#view-simulation .simulation-summary").inner_text()
-    missed = re.search(r"(\d+) % less regret", told)
+    result = page.locator("#view-simulation .simulation-summary").inner_text()
+    missed = re.search(r"(\d+) % less regret", result)
 
     assert missed is not None
     assert int(missed.group(1)) > 50

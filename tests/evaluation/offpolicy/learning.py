@@ -56,7 +56,7 @@ class Learnt:
 
 @cache
 def learnt_log(name: str) -> Learnt:
-    """Return the mixed lists of a policy that learns from each user anew."""
+    """Return the mixed lists of a policy that starts again for each user."""
     rng, number = np.random.default_rng(11), {tuple(row): at for at, row in enumerate(LISTS)}
     drawn: list[tuple[IndexArray, FloatArray, FloatArray]] = []
     rows: list[int] = []

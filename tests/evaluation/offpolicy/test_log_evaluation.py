@@ -54,7 +54,7 @@ def evaluation(
         (0.0, 0.0, False),
     ],
 )
-def test_a_mean_weight_is_near_1_as_far_as_can_be_told(
+def test_a_mean_weight_is_near_1_as_far_as_can_be_reported(
     mean: float, error: float, is_near: bool
 ) -> None:
     assert is_near_one(Estimate(mean, error, (mean, mean), 100.0)) is is_near
@@ -108,7 +108,7 @@ def test_a_policy_that_the_log_does_not_have_has_no_estimate() -> None:
     assert value.warnings == ("the log has no list that it would show: no estimate",)
 
 
-def test_few_lists_are_said() -> None:
+def test_few_lists_are_stated() -> None:
     (value,) = evaluation(uniform_lists(120), mix=0.0).values
 
     assert value.warnings == ("effective sample size: 10 lists, too few (at least 50)",)

@@ -146,7 +146,7 @@ def test_choices_that_were_not_uniform_are_refused() -> None:
         uniform_events(log, range(ITEMS))
 
 
-def test_no_match_is_said() -> None:
+def test_no_match_is_stated() -> None:
     events = [Event(np.arange(ITEMS), np.array([0]), np.array([1.0]))] * 3
 
     with pytest.raises(InputError, match="must include a choice of the policy, got none in 3"):

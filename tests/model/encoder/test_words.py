@@ -22,7 +22,7 @@ def test_words_have_a_sign_and_two_digits() -> None:
     assert format_weights([("Comedy", 0.312), ("year", -0.1)]) == "Comedy +0.31, year -0.10"
 
 
-def test_nothing_learnt_is_nothing_said() -> None:
+def test_nothing_learnt_is_nothing_stated() -> None:
     assert format_weights(top_weights([0.0, 0.0], ["a", "b"])) == ""
 
 

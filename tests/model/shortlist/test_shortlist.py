@@ -152,7 +152,7 @@ def test_damaged_files_are_refused(
         Shortlist.load(tmp_path / "cells", shop)
 
 
-def test_a_missing_file_is_told(shop: Catalogue, tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(shop: Catalogue, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no shortlist at .*nowhere"):
         Shortlist.load(tmp_path / "nowhere", shop)
 
