@@ -146,7 +146,7 @@ def test_a_policy_without_weights_has_nothing_to_say() -> None:
 
 
 @pytest.mark.parametrize(
-    ("weight", "before", "is_sure", "told"),
+    ("weight", "before", "is_sure", "result"),
     [
         (0.5, 0.5, False, "not clear yet"),  # nothing was learnt
         (0.5, 0.3, True, "more variety"),
