@@ -19,6 +19,7 @@ def test_the_last_stage_is_drawn_on_a_terminal(
     in_bytes: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")  # on a dumb terminal nothing is drawn
 
     with show_progress(in_bytes=in_bytes) as show:
         show("Learning", 3, 0)
