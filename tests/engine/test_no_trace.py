@@ -41,7 +41,7 @@ def test_a_refused_operation_leaves_the_others(any_store: Store) -> None:
     assert shop.check().wrong == ()
 
 
-def test_a_refused_preference_of_a_known_user_changes_nothing(any_store: Store) -> None:
+def test_a_refused_request_of_a_known_user_changes_nothing(any_store: Store) -> None:
     shop = Shop(any_store)
     shop.click()
     before = everything(any_store)
@@ -54,7 +54,7 @@ def test_a_refused_preference_of_a_known_user_changes_nothing(any_store: Store) 
     assert everything(any_store) == before
 
 
-def test_a_refused_preference_does_not_move_a_user_to_another_policy(store: Store) -> None:
+def test_a_refused_request_does_not_move_a_user_to_another_policy(store: Store) -> None:
     Shop(store).click()
     before = everything(store)
     later = Shop(store, {"new": "c2ucb"})

@@ -193,7 +193,7 @@ def test_feedback_that_will_not_do_is_refused(client: TestClient, slate: str, na
     ],
     ids=str,
 )
-def test_preferences_that_will_not_do_are_refused(client: TestClient, body: Any) -> None:
+def test_invalid_list_requests_are_refused(client: TestClient, body: Any) -> None:
     refused(client.post("/v1/users/ann/slates", json=body), 404, 422)
 
 

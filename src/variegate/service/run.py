@@ -37,7 +37,7 @@ KEEP_ALIVE_SECONDS: Final = 15
 HEALTH_SECONDS: Final = 30
 #: Bytes of a response that the system buffers before the network accepts them.
 UNSENT_BYTES: Final = 131_072
-#: Seconds for requests in progress when the service is told to stop.
+#: Seconds for requests in progress when the service stops.
 DRAIN_SECONDS: Final = 30
 #: Addresses that mean all interfaces, and how to reach them from this machine.
 _LOCAL: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound

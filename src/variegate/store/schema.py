@@ -107,7 +107,7 @@ SET_STORAGE: Final = (
     "ALTER TABLE slates ALTER COLUMN features SET STORAGE EXTERNAL",
 )
 
-#: Every table, so that those of another application can be told from an empty database
+#: Every table, to distinguish tables of another application from an empty database
 TABLES: Final = frozenset(
     statement.split()[2] for statement in CREATE_TABLES if statement.startswith("CREATE TABLE")
 )

@@ -8,7 +8,7 @@ const TOP = 10;
 const BOTTOM = 22;
 const FEW_POINTS = 12;
 
-/** Draw in `host` whenever its width changes; return what draws anew for new data. */
+/** Draw in `host` whenever its width changes; return the function that redraws it. */
 export function fitted(host, draw) {
   let width = 0;
   const redraw = () => width > 0 && host.replaceChildren(draw(width));
