@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.serving import Place, placed
 from tests.evaluation.replaying import taste_pairs, write_movielens
 
 
@@ -39,3 +40,20 @@ def movielens(kept: Path, likes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _able_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever terminal the tests run in, bars are drawn as in one that can move its cursor."""
     monkeypatch.setenv("TERM", "xterm-256color")
+
+
+@pytest.fixture
+def new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in an empty folder, without a settings file, in a terminal of 100 columns."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("VARIEGATE_CONFIG", raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+@pytest.fixture
+def named_place(new_folder: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:  # noqa: ARG001
+    """Return a place whose store and catalogue the environment names."""
+    found = placed(tmp_path)
+    monkeypatch.setenv("VARIEGATE_STORE", found.url())
+    monkeypatch.setenv("VARIEGATE_CATALOGUE", found.catalogue)
+    return found

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.cli.running import fail, run
-from tests.cli.serving import Place, placed
+from tests.cli.serving import Place
 from tests.engine.shop import LMDH
 from tests.engine.test_catalogue import retrained
 from variegate import Catalogue
@@ -16,19 +16,14 @@ from variegate.policies import State
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    """Let the environment name a store with three users who have learnt, and its catalogue."""
-    found = placed(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("VARIEGATE_CONFIG", raising=False)
-    monkeypatch.setenv("VARIEGATE_STORE", found.url())
-    monkeypatch.setenv("VARIEGATE_CATALOGUE", found.catalogue)
+def place(named_place: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """Return a place with three users who have learnt."""
     monkeypatch.setenv("VARIEGATE_POLICIES", json.dumps(LMDH))
-    with found.shop() as shop:
+    with named_place.shop() as shop:
         for user in ("ann", "bob", "cyd"):
             shop.click(user)
             shop.click(user, 2)
-    return found
+    return named_place
 
 
 def spoil(place: Place, user: str, by: float) -> bytes:

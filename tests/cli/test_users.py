@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.cli.running import fail, run
-from tests.cli.serving import Place, placed
+from tests.cli.serving import Place
 from variegate.cli import commands
 from variegate.engine import import_plan
 from variegate.engine.executor import Executor
@@ -20,18 +20,13 @@ USERS = ("ann", "bob", "cyd")
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    """Let the environment name a store with three users, and its catalogue."""
-    found = placed(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("VARIEGATE_CONFIG", raising=False)
-    monkeypatch.setenv("VARIEGATE_STORE", found.url())
-    monkeypatch.setenv("VARIEGATE_CATALOGUE", found.catalogue)
-    with found.shop() as shop:
+def place(named_place: Place) -> Place:
+    """Return a place with three users."""
+    with named_place.shop() as shop:
         for user in USERS:
             shop.click(user)
             shop.give(user)
-    return found
+    return named_place
 
 
 @pytest.fixture
