@@ -159,10 +159,14 @@ def test_database_that_goes_away_under_load_is_reported_nothing_wrong_of(
 
 @contextmanager
 def read_only(url: str) -> Iterator[None]:
-    """Let a server refuse writes to whoever connects anew, as after a change of servers."""
+    """Let a server refuse writes on new connections, as after a failover."""
     name = url.partition("?")[0].rpartition("/")[2]
     setting = "ALTER DATABASE {} SET default_transaction_read_only = {}"
-    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = {} AND pid <> "
+    others = (
+        # It waits for their end: else a transaction could begin on a connection that ends in it.
+        "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+        "WHERE datname = {} AND pid <> pg_backend_pid()"
+    )
     with psycopg.connect(url, autocommit=True) as connection:
 
         def say(value: str) -> None:
@@ -171,7 +175,7 @@ def read_only(url: str) -> Iterator[None]:
             connection.execute(sql.SQL(setting).format(*words))
 
         say("on")
-        connection.execute(sql.SQL(others).format(sql.Literal(name)) + sql.SQL("pg_backend_pid()"))
+        connection.execute(sql.SQL(others).format(sql.Literal(name)))
         yield
         say("off")
 
