@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from variegate.engine.catalogue import CatalogueSnapshot, item_values, plain_attributes
 from variegate.engine.experiment import Experiment
@@ -18,11 +18,10 @@ from variegate.policies.beliefs import (
     learnt_diversity,
     learnt_taste,
 )
+from variegate.policies.ridge_policy import NORMAL_95
 from variegate.store import Moments, PolicySums, Reader, SlateRow, UserRow
 
 Answer = dict[str, Any]
-#: Half the width of a 95% interval, in standard errors.
-_HALF_WIDTH: Final = 1.959964
 
 
 def user_view(
@@ -211,7 +210,7 @@ def _difference(ours: Moments, theirs: Moments) -> dict[str, float | None]:
 
 
 def _interval(mean: float, error: float) -> dict[str, float | None]:
-    half = _HALF_WIDTH * error
+    half = NORMAL_95 * error
     return {"mean": _finite(mean), "low": _finite(mean - half), "high": _finite(mean + half)}
 
 
