@@ -5,6 +5,7 @@ rebuild, an evaluation) could not handle.
 """
 
 import json
+import sys
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -374,17 +375,8 @@ def _check_slate(line: SlateLine) -> None:
             raise DataError(f"`reports` of list {line.id!r} must be about that list")
 
 
-class RawLine(NamedTuple):
-    """A line that is not empty: its number from 1, its bytes, and their offsets in the file."""
-
-    number: int
-    raw: bytes
-    start: int
-    end: int
-
-
 class Entry(NamedTuple):
-    """The lines of one user, or one line of another kind: the first number and their offsets."""
+    """A line, or the lines of one user: the number of the first, from 1, and their offsets."""
 
     name: str
     number: int
@@ -408,31 +400,26 @@ class ImportFile:
     place: str = "line "
     max_cost: int = MAX_COST
 
-    def raw_lines(self, entry: Entry | None = None) -> Iterator[RawLine]:
-        """Yield the lines of an entry, or all lines."""
-        number, start = (entry.number, entry.start) if entry else (1, 0)
-        longest = self.max_cost // 3
+    def lines(self, entry: Entry | None = None) -> Iterator[tuple[Entry, Line]]:
+        """Yield the lines of an entry, or all lines, parsed; those that are empty are left out."""
+        for at, raw in self._raw_lines(entry or Entry("", 1, 0, sys.maxsize)):
+            if raw.strip():
+                with self.at_line(at.number):
+                    line = parse_line(raw, self.max_cost)
+                yield at, line
+
+    def _raw_lines(self, entry: Entry) -> Iterator[tuple[Entry, bytes]]:
+        number, start, longest = entry.number, entry.start, self.max_cost // 3
         try:
             with open(self.path, "rb") as file:
                 file.seek(start)
-                while entry is None or start < entry.end:
-                    raw = file.readline(longest + 1)
-                    if not raw:
-                        break
+                while start < entry.end and (raw := file.readline(longest + 1)):
                     if len(raw) > longest:
                         raise DataError(f"{self.place}{number}: must have at most {longest} bytes")
-                    if raw.strip():
-                        yield RawLine(number, raw, start, start + len(raw))
+                    yield Entry("", number, start, start + len(raw)), raw
                     number, start = number + 1, start + len(raw)
         except OSError as error:
             raise DataError(f"{self.path}: cannot be read: {error.strerror}") from None
-
-    def lines(self, entry: Entry) -> Iterator[tuple[int, Line]]:
-        """Yield the parsed lines of an entry, with their numbers."""
-        for number, raw, _start, _end in self.raw_lines(entry):
-            with self.at_line(number):
-                line = parse_line(raw, self.max_cost)
-            yield number, line
 
     @contextmanager
     def at_line(self, number: int) -> Iterator[None]:

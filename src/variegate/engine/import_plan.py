@@ -4,12 +4,12 @@ Each command is a transaction of its own, bounded in users and bytes, so that th
 lists in between.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
 from time import monotonic, sleep
-from typing import Any, Final
-
-import numpy as np
+from typing import Final, NamedTuple
 
 from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
 from variegate.engine.experiment import Experiment
@@ -22,20 +22,10 @@ from variegate.engine.export_schema import (
     ItemLine,
     Line,
     PriorLine,
-    RawLine,
-    SlateLine,
     UserLine,
-    parse_line,
 )
-from variegate.engine.import_commands import (
-    ImportItems,
-    ImportUsers,
-    LineConverter,
-    is_same_user,
-    item_row,
-    prior_bytes,
-    user_conflict,
-)
+from variegate.engine.import_commands import ImportItems, ImportUsers, user_conflict
+from variegate.engine.import_rows import LineConverter, UserLines, item_row, prior_bytes
 from variegate.errors import DataError, OutcomeUnknownError, StoreError, VariegateError
 from variegate.model.fingerprint import Fingerprint
 from variegate.store import ItemChange, Store
@@ -49,37 +39,43 @@ _COMMAND_ENTRIES: Final = 100
 _WORK_SECONDS, _PAUSE_SECONDS = 0.002, 0.001
 
 
-@dataclass(frozen=True)
-class ImportPlan:
-    """A checked import.
+class ItemPlan(NamedTuple):
+    """How items and priors are imported.
 
     Parameters
     ----------
-    items, priors, users
-        Their lines; for an item that is not restored with its history, the last one only.
-    replace, restores, keeps_revisions
-        See `ImportItems` and `LineConverter`.
+    entries
+        The lines of items, all of them or the last of each, and those of priors.
+    restores
+        See `ImportItems`.
+    converter
+        For users, once the items are imported.
     """
 
+    entries: tuple[Entry, ...]
+    restores: tuple[int, int] | None
+    converter: LineConverter
+
+
+@dataclass(frozen=True)
+class ImportPlan:
+    """A checked import."""
+
     file: ImportFile
-    items: Sequence[Entry]
-    priors: Sequence[Entry]
+    items: ItemPlan
     users: Sequence[Entry]
     replace: bool
-    restores: tuple[int, int] | None
-    keeps_revisions: bool
     #: Number of lines of items and priors, including those that change nothing
     items_and_priors: int
 
     def commands(self) -> Iterator[ImportItems | ImportUsers]:
         """Yield the commands of the import, in order."""
-        items = (*self.items, *self.priors)
+        entries, restores, converter = self.items
         # Changes of items are restored in one transaction, or not at all.
-        groups = _group(items) if self.restores is None else [items]
-        for entries in groups:
-            yield ImportItems(self.file, entries, self.replace, self.restores)
-        for entries in _group(self.users):
-            yield ImportUsers(self.file, entries, self.replace, self.keeps_revisions)
+        for group in _group(entries) if restores is None else [entries]:
+            yield ImportItems(self.file, group, self.replace, restores)
+        for group in _group(self.users):
+            yield ImportUsers(self.file, group, self.replace, converter.keeps_revisions)
 
 
 def _group(entries: Sequence[Entry]) -> Iterator[tuple[Entry, ...]]:
@@ -121,17 +117,40 @@ def plan_import(
     ConflictError for a user that exists with other content. `pause` is called after each line.
     """
     with store.reading() as reader:
-        snapshot = live.as_of(reader)
-    check = _FileCheck(file, store, live, experiment, snapshot, replace=replace)
-    for line in file.raw_lines():
-        with file.at_line(line.number):
-            check.add(line, parse_line(line.raw, file.max_cost))
-            if max_entries is not None and check.entries > max_entries:
+        items = _ItemCheck(store, live, live.as_of(reader))
+    users: _UserCheck | None = None
+    for user, lines in groupby(_iter_lines(file, max_entries, pause), key=_user_of):
+        if user is None:
+            for at, line in lines:
+                with file.at_line(at.number):
+                    if users is not None:
+                        raise DataError(f"`kind`: {line.kind} must come before the users")
+                    items.add(at, line)
+        else:
+            users = users or _UserCheck(file, store, experiment, items.plan, replace=replace)
+            users.add(user, lines)
+    if users is not None:
+        users.compare_with_store()
+    entries = users.entries if users is not None else []
+    return ImportPlan(file, items.plan, entries, replace, items.count)
+
+
+def _iter_lines(
+    file: ImportFile, max_entries: int | None, pause: Callable[[], None]
+) -> Iterator[tuple[Entry, Line]]:
+    entries = 0
+    for at, line in file.lines():
+        entries += not isinstance(line, ExportLine | HistoryLine)
+        if max_entries is not None and entries > max_entries:
+            with file.at_line(at.number):
                 raise DataError(f"an import must have at most {max_entries} users and items")
-        check.compare_with_store(_COMMAND_ENTRIES)
+        yield at, line
         pause()
-    check.end()
-    return check.plan()
+
+
+def _user_of(numbered: tuple[Entry, Line]) -> str | None:
+    line = numbered[1]
+    return line.user if isinstance(line, UserLine | HistoryLine) else None
 
 
 class Throttle:
@@ -151,115 +170,48 @@ class Throttle:
             self._since = monotonic()
 
 
-class _FileCheck:
-    """Checks the lines of a file one after another."""
+class _UserCheck:
+    """Checks users one after another, and compares them with the store, many at a time."""
 
     def __init__(
         self,
         file: ImportFile,
         store: Store,
-        live: LiveCatalogue,
         experiment: Experiment,
-        snapshot: CatalogueSnapshot,
+        items: ItemPlan,
         *,
         replace: bool,
     ) -> None:
         self._file, self._store, self._experiment = file, store, experiment
-        self._replace = replace
-        self._items = _ItemCheck(store, live, snapshot)
-        self._users: list[Entry] = []
+        self._converter, self._replace = items.converter, replace
+        self.entries: list[Entry] = []
         self._numbers: dict[str, int] = {}
-        self._converter: LineConverter | None = None
-        self._history: _HistoryCheck | None = None
         self._compared = 0
 
-    @property
-    def entries(self) -> int:
-        """The number of users, items and priors so far."""
-        return len(self._users) + self._items.count
+    def add(self, user: str, lines: Iterable[tuple[Entry, Line]]) -> None:
+        """Check the lines of the next user."""
+        read = UserLines(self._file, self._converter, lines)
+        known = self._numbers.setdefault(user, read.entry.number)
+        if known != read.entry.number:
+            with self._file.at_line(read.entry.number):
+                raise DataError(f"user {user!r} is in line {known} too")
+        for _rows in read.rows():
+            pass
+        self.entries.append(read.entry)
+        if len(self.entries) - self._compared >= _COMMAND_ENTRIES:
+            self.compare_with_store()
 
-    def plan(self) -> ImportPlan:
-        """Return the plan of what was checked."""
-        items = self._items
-        return ImportPlan(
-            self._file,
-            items.entries(),
-            items.priors,
-            self._users,
-            self._replace,
-            items.restores(),
-            items.keeps_revisions,
-            items.count,
-        )
-
-    def add(self, at: RawLine, line: Line) -> None:
-        """Check the next line."""
-        if isinstance(line, HistoryLine):
-            self._continue_user(at, line)
+    def compare_with_store(self) -> None:
+        """Raise ConflictError for a user, not compared yet, that exists with other content."""
+        entries = {entry.name: entry for entry in self.entries[self._compared :]}
+        self._compared = len(self.entries)
+        if self._replace:
             return
-        self._check_ended()
-        if isinstance(line, UserLine):
-            self._begin_user(at, line)
-        elif self._users:
-            raise DataError(f"`kind`: {line.kind} must come before the users")
-        else:
-            self._items.add(at, line)
-
-    def end(self) -> None:
-        """Check that the last user is complete."""
-        with self._file.at_line(self._users[-1].number if self._users else 1):
-            self._check_ended()
-        self.compare_with_store(1)
-
-    def _begin_user(self, at: RawLine, line: UserLine) -> None:
-        if line.user in self._numbers:
-            raise DataError(f"user {line.user!r} is in line {self._numbers[line.user]} too")
-        self._numbers[line.user] = at.number
-        if self._converter is None:
-            self._converter = self._items.converter()
-        self._converter.user_row(line)
-        self._history = _HistoryCheck()
-        self._users.append(Entry(line.user, at.number, at.start, at.end))
-        self._check_history(line)
-
-    def _continue_user(self, at: RawLine, line: HistoryLine) -> None:
-        if self._history is None or self._users[-1].name != line.user:
-            raise DataError("`kind`: history must follow the line of its user")
-        self._users[-1] = self._users[-1]._replace(end=at.end)
-        self._check_history(line)
-
-    def _check_history(self, line: UserLine | HistoryLine) -> None:
-        if self._converter is None or self._history is None:
-            return
-        for one in line.lists:
-            self._converter.slate_row(one, line.user)
-        self._history.add(line.lists, line.events)
-        if not line.more:
-            self._history.end()
-            self._history = None
-
-    def _check_ended(self) -> None:
-        if self._history is not None:
-            raise DataError(
-                f"user {self._users[-1].name!r} must continue in another line, by `more`: the "
-                "file was cut off or changed"
-            )
-
-    def compare_with_store(self, min_users: int) -> None:
-        """Raise ConflictError for a user that exists with other content.
-
-        Does nothing unless there are at least `min_users` users that were not compared yet.
-        """
-        last = len(self._users) - (self._history is not None)
-        entries = {entry.name: entry for entry in self._users[self._compared : last]}
-        if len(entries) < min_users or self._converter is None:
-            return
-        self._compared = last
         with self._store.reading() as reader:
-            stored = {} if self._replace else reader.users(entries)
-            for name, row in stored.items():
+            for name, row in reader.users(entries).items():
                 lines = self._file.lines(entries[name])
-                if not is_same_user(reader, self._converter, self._experiment, row, lines):
+                user = UserLines(self._file, self._converter, lines)
+                if not user.is_stored(reader, self._experiment, row):
                     with self._file.at_line(entries[name].number):
                         raise user_conflict(name)
 
@@ -278,22 +230,15 @@ class _ItemCheck:
         self._header: ExportLine | None = None
         self._changes: list[ItemChange] = []
         self._entries: list[Entry] = []
-        self.priors: list[Entry] = []
-        self._is_same = self._is_restored = False
+        self._priors: list[Entry] = []
 
     @property
     def count(self) -> int:
         """The number of lines of items and priors so far."""
-        return len(self._entries) + len(self.priors)
+        return len(self._entries) + len(self._priors)
 
-    @property
-    def keeps_revisions(self) -> bool:
-        """Whether revisions mean the same here, once items are imported."""
-        return self._is_same or self._is_restored
-
-    def add(self, at: RawLine, line: ExportLine | ItemLine | PriorLine) -> None:
+    def add(self, at: Entry, line: Line) -> None:
         """Check the next line, or raise DataError or InputError."""
-        entry = Entry("", at.number, at.start, at.end)
         if isinstance(line, ExportLine):
             if self._header is not None or self.count:
                 raise DataError("`kind`: export must be the first line")
@@ -301,35 +246,32 @@ class _ItemCheck:
             self._check_catalogue(line)
         elif isinstance(line, PriorLine):
             prior_bytes(self._snapshot.catalogue, line)
-            self.priors.append(entry._replace(name=line.policy))
-        else:
-            self._add_item(entry._replace(name=line.id), line)
+            self._priors.append(at)
+        elif isinstance(line, ItemLine):
+            self._add_item(at, line)
 
-    def converter(self) -> LineConverter:
-        """Return the converter for users; no line of an item may follow."""
-        self._compare()
+    @cached_property
+    def plan(self) -> ItemPlan:
+        """How they are imported; no line may be added after this."""
+        is_same, is_restored = self._compare()
+        entries = self._entries
+        if is_same:
+            entries = []
+        elif not is_restored:
+            entries = list({entry.name: entry for entry in entries}.values())
+        restores = None
+        if self._header is not None and (is_same or is_restored):
+            is_behind = int(self._snapshot.revision) < self._header.items.revision
+            if is_behind or self._priors or is_restored:
+                restores = self._header.items.revision, self._header.items.first
         ids = {change.item.id for change in self._changes}
         coming = {item for item in ids if self._snapshot.row_of(item) is None}
-        return LineConverter(self._snapshot.catalogue, coming, keeps_revisions=self.keeps_revisions)
+        converter = LineConverter(
+            self._snapshot.catalogue, coming, keeps_revisions=is_same or is_restored
+        )
+        return ItemPlan((*entries, *self._priors), restores, converter)
 
-    def entries(self) -> Sequence[Entry]:
-        """Return the lines of items that are to be imported: all changes, or the last of each."""
-        self._compare()
-        if self._is_same:
-            return []
-        last = {entry.name: entry for entry in self._entries}
-        return self._entries if self._is_restored else list(last.values())
-
-    def restores(self) -> tuple[int, int] | None:
-        """Return the last revision and the first that is stored, if both are restored."""
-        if self._header is None or not self.keeps_revisions:
-            return None
-        is_behind = int(self._snapshot.revision) < self._header.items.revision
-        if not (is_behind or self.priors or self._is_restored):
-            return None
-        return self._header.items.revision, self._header.items.first
-
-    def _add_item(self, entry: Entry, line: ItemLine) -> None:
+    def _add_item(self, at: Entry, line: ItemLine) -> None:
         row = self._snapshot.row_of(line.id)
         size = len(self._snapshot.catalogue)
         item = item_row(self._snapshot.catalogue, line, size if row is None else row)
@@ -338,24 +280,24 @@ class _ItemCheck:
         if last and (change.revision, line.row) <= (last.revision, last.item.row):
             raise DataError("`revision` and `row` must increase from line to line")
         self._changes.append(change)
-        self._entries.append(entry)
+        self._entries.append(at._replace(name=line.id))
 
-    def _compare(self) -> None:
-        """Find out whether the store has the same changes, or none, so that all are restored."""
+    def _compare(self) -> tuple[bool, bool]:
+        """Return whether the store has the same changes, and whether they can all be restored."""
         if self._header is None:
-            return
+            return False, False
         theirs = self._header.items
         with self._store.reading() as reader:
-            ours = item_history(reader, theirs.revision)
+            is_same = item_history(reader, theirs.revision) == theirs.model_dump()
             has_changes = bool(reader.item_revisions())
-        self._is_same = ours == theirs.model_dump()
-        self._is_restored = (
-            not self._is_same
+        is_restored = (
+            not is_same
             and not has_changes
             and bool(self._changes)
             and digest_changes(self._changes) == theirs.digest
             and self._rows_fit()
         )
+        return is_same, is_restored
 
     def _rows_fit(self) -> bool:
         """Return whether items have, or will have, the rows that they had in the export."""
@@ -375,46 +317,3 @@ class _ItemCheck:
             raise DataError("`catalogue` must be a fingerprint as in an export") from None
         if found:
             raise DataError(f"`catalogue` must be that of {base}: {'; '.join(found)}")
-
-
-class _HistoryCheck:
-    """Compares a user's lists with the events of all of their lines."""
-
-    def __init__(self) -> None:
-        #: Positions that a list marks as taught, and that no event so far did teach
-        self._taught: dict[str, set[int]] = {}
-        self._lists: set[str] = set()
-        self._requests: set[str] = set()
-
-    def add(self, lists: Sequence[SlateLine], events: Sequence[Any]) -> None:
-        """Check the lists and events of a line, or raise DataError."""
-        for one in lists:
-            if one.id in self._lists:
-                raise DataError(f"`lists` must have each list once, got {one.id!r} twice")
-            self._lists.add(one.id)
-            if one.request is not None and one.request in self._requests:
-                raise DataError(f"`request` must be distinct, got {one.request!r} twice")
-            self._requests.add(one.request or "")
-            if any(one.taught):
-                self._taught[one.id] = set(np.flatnonzero(one.taught).tolist())
-        for event in events:
-            if event.slate not in self._lists:
-                raise DataError(f"`events` must be about lists above, got {event.slate!r}")
-            if event.kind != "withdraw" and event.body.taught:
-                self._teach(event.slate, set(map(int, event.body.taught)))
-
-    def _teach(self, slate: str, positions: set[int]) -> None:
-        left = self._taught.get(slate, set())
-        if not positions <= left:
-            raise DataError(
-                f"`events` must teach each position of list {slate!r} once, and only those in its "
-                "`taught`"
-            )
-        left -= positions
-        if not left:
-            del self._taught[slate]
-
-    def end(self) -> None:
-        """Raise DataError unless events taught all that the lists mark as taught."""
-        for slate in self._taught:
-            raise DataError(f"`taught` of list {slate!r} must match what `events` taught")
