@@ -33,15 +33,14 @@ class JsonResponse(Response):
 
 
 def json_response(content: Any, status: int = 200) -> Response:
-    """Return content of the engine as JSON, unvalidated; `response_schema` documents it."""
+    """Return content of the engine as JSON, unvalidated; `returns` documents it."""
     return JsonResponse(_serialise(content), status)
 
 
-def response_schema(
-    model: type[BaseModel], description: str, status: int = 200
-) -> dict[int | str, Any]:
-    """Return a route's `responses` for a `json_response`."""
-    return {status: {"model": model, "description": description}}
+def returns(model: type[BaseModel], description: str, status: int = 200) -> dict[str, Any]:
+    """Return the options of a route that returns a `json_response`."""
+    responses = {status: {"model": model, "description": description}}
+    return {"response_class": Response, "status_code": status, "responses": responses}
 
 
 async def computed_response(

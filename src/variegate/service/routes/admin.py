@@ -8,7 +8,7 @@ from variegate.service.responses import (
     CoalescingPool,
     computed_response,
     json_response,
-    response_schema,
+    returns,
 )
 from variegate.service.routing import admin_router
 
@@ -17,37 +17,23 @@ def operator_router(engine: Engine, pool: CoalescingPool) -> APIRouter:
     """Return the routes for operators."""
     router = admin_router(tags=["operation"])
 
-    schema = response_schema(Report, "The comparison.")
-
-    @router.get("/report", response_class=Response, responses=schema)
+    @router.get("/report", **returns(Report, "The comparison."))
     async def report(request: Request) -> Response:
         """Compare the policies over their users: rewards and diversity, with intervals."""
         return await computed_response(pool, request, "report", engine.report)
 
-    @router.get(
-        "/policies/{policy}/prior",
-        response_class=Response,
-        responses=response_schema(Prior, "The prior."),
-    )
+    @router.get("/policies/{policy}/prior", **returns(Prior, "The prior."))
     def prior(policy: PolicyName) -> Response:
         """Return the prior of a policy's new users, in words and numbers."""
         return json_response(engine.priors.view(policy))
 
-    @router.post(
-        "/policies/{policy}/prior",
-        response_class=Response,
-        responses=response_schema(Prior, "The new prior."),
-    )
+    @router.post("/policies/{policy}/prior", **returns(Prior, "The new prior."))
     async def fit_prior(request: Request, policy: PolicyName) -> Response:
         """Fit the prior of a policy to its users; 409 if there are too few."""
         key = ("fit", policy)
         return await computed_response(pool, request, key, lambda: engine.priors.fit(policy))
 
-    @router.delete(
-        "/policies/{policy}/prior",
-        response_class=Response,
-        responses=response_schema(Prior, "The new prior."),
-    )
+    @router.delete("/policies/{policy}/prior", **returns(Prior, "The new prior."))
     def drop_prior(policy: PolicyName) -> Response:
         """Return to the prior of the policy's spec."""
         return json_response(engine.priors.drop(policy))

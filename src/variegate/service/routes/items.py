@@ -15,7 +15,7 @@ from variegate.schemas import (
     RetiredItem,
     UpsertedItems,
 )
-from variegate.service.responses import json_response, response_schema
+from variegate.service.responses import json_response, returns
 from variegate.service.routing import admin_router, client_router
 
 
@@ -27,20 +27,12 @@ def item_routers(engine: Engine) -> list[APIRouter]:
 def _client_routes(engine: Engine) -> APIRouter:
     router = client_router(tags=["items"])
 
-    @router.get(
-        "/catalogue",
-        response_class=Response,
-        responses=response_schema(CatalogueInfo, "Names in the catalogue."),
-    )
+    @router.get("/catalogue", **returns(CatalogueInfo, "Names in the catalogue."))
     def catalogue() -> Response:
         """Return the names of features, distances and attributes, and the policies."""
         return json_response(engine.catalogue())
 
-    @router.get(
-        "/items",
-        response_class=Response,
-        responses=response_schema(ItemPage, "A page of items."),
-    )
+    @router.get("/items", **returns(ItemPage, "A page of items."))
     def items(
         search: Annotated[str, Query(max_length=200)] = "",
         limit: Annotated[int, Query(ge=1, le=1000)] = 20,
@@ -49,11 +41,7 @@ def _client_routes(engine: Engine) -> APIRouter:
         """Return the items whose title or id contains a text."""
         return json_response(engine.items(search, limit, after))
 
-    @router.get(
-        "/items/{item:path}",
-        response_class=Response,
-        responses=response_schema(ItemDetails, "The item."),
-    )
+    @router.get("/items/{item:path}", **returns(ItemDetails, "The item."))
     def item(item: Id) -> Response:
         """Return an item with all its data."""
         return json_response(engine.item(item))
@@ -64,31 +52,19 @@ def _client_routes(engine: Engine) -> APIRouter:
 def _admin_routes(engine: Engine) -> APIRouter:
     router = admin_router(tags=["items"])
 
-    @router.post(
-        "/items",
-        response_class=Response,
-        responses=response_schema(UpsertedItems, "The items were added or changed."),
-    )
+    @router.post("/items", **returns(UpsertedItems, "The items were added or changed."))
     async def upsert_items(body: ItemsRequest) -> Response:
         """Add or change items, all of them or none. The next slate may contain them."""
         items = [item.model_dump(exclude_none=True) for item in body.items]
         return json_response(await engine.upsert_items(items))
 
-    @router.put(
-        "/items/{item:path}",
-        response_class=Response,
-        responses=response_schema(UpsertedItems, "The item was added or changed."),
-    )
+    @router.put("/items/{item:path}", **returns(UpsertedItems, "The item was added or changed."))
     async def upsert_item(item: Id, body: ItemData) -> Response:
         """Add or change one item; a retired item becomes active again."""
         data = {"id": item, **body.model_dump(exclude_none=True)}
         return json_response(await engine.upsert_items([data]))
 
-    @router.delete(
-        "/items/{item:path}",
-        response_class=Response,
-        responses=response_schema(RetiredItem, "The item was retired."),
-    )
+    @router.delete("/items/{item:path}", **returns(RetiredItem, "The item was retired."))
     async def retire_item(item: Id) -> Response:
         """Retire an item: it is in no further slate. What was learnt from it stays."""
         return json_response(await engine.retire_item(item))

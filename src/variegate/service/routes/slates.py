@@ -14,7 +14,7 @@ from variegate.schemas import (
     SlateId,
     SlateRequest,
 )
-from variegate.service.responses import json_response, response_schema
+from variegate.service.responses import json_response, returns
 from variegate.service.routing import fast_router
 
 _DEFAULTS = SlateRequest.model_validate({})
@@ -36,12 +36,7 @@ def slate_router(engine: Engine) -> APIRouter:
     """Return the routes for slates and feedback."""
     router = fast_router(tags=["slates"])
 
-    @router.post(
-        "/users/{user}/slates",
-        response_class=Response,
-        status_code=201,
-        responses=response_schema(Slate, "The slate.", 201),
-    )
+    @router.post("/users/{user}/slates", **returns(Slate, "The slate.", 201))
     async def recommend(
         user: Id,
         body: Annotated[SlateRequest | None, Body()] = None,
@@ -51,11 +46,7 @@ def slate_router(engine: Engine) -> APIRouter:
         request = recommend_request(user, body or _DEFAULTS, idempotency_key)
         return json_response(await engine.recommend(request), 201)
 
-    @router.post(
-        "/slates/{slate}/feedback",
-        response_class=Response,
-        responses=response_schema(FeedbackResult, "The result."),
-    )
+    @router.post("/slates/{slate}/feedback", **returns(FeedbackResult, "The result."))
     async def feedback(slate: SlateId, body: FeedbackRequest) -> Response:
         """Learn from a user's feedback on a slate. The same report again changes nothing."""
         seen = None if body.seen is None else tuple(body.seen)

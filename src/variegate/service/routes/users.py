@@ -20,7 +20,7 @@ from variegate.schemas import (
     ImportResult,
     User,
 )
-from variegate.service.responses import json_response, response_schema
+from variegate.service.responses import json_response, returns
 from variegate.service.routing import admin_router, client_router, request_context
 
 LINES: Final = "application/x-ndjson"
@@ -48,20 +48,12 @@ def user_routers(engine: Engine) -> list[APIRouter]:
 def _client_routes(engine: Engine) -> APIRouter:
     router = client_router(tags=["users"])
 
-    @router.get(
-        "/users/{user}",
-        response_class=Response,
-        responses=response_schema(User, "The user."),
-    )
+    @router.get("/users/{user}", **returns(User, "The user."))
     def user(user: Id) -> Response:
         """Return what was learnt about a user, in words and in numbers with intervals."""
         return json_response(engine.user(user))
 
-    @router.get(
-        "/users/{user}/history",
-        response_class=Response,
-        responses=response_schema(History, "A page of the user's slates."),
-    )
+    @router.get("/users/{user}/history", **returns(History, "A page of the user's slates."))
     def history(
         user: Id,
         limit: Annotated[int, Query(ge=1, le=1000)] = 20,
@@ -76,11 +68,7 @@ def _client_routes(engine: Engine) -> APIRouter:
 def _admin_routes(engine: Engine) -> APIRouter:
     router = admin_router(tags=["users"])
 
-    @router.delete(
-        "/users/{user}",
-        response_class=Response,
-        responses=response_schema(ForgottenUser, "The user's data was deleted."),
-    )
+    @router.delete("/users/{user}", **returns(ForgottenUser, "The user's data was deleted."))
     async def forget(user: Id) -> Response:
         """Delete all data about a user: what was learnt, slates and feedback."""
         return json_response(await engine.forget(user))
@@ -94,8 +82,7 @@ def _admin_routes(engine: Engine) -> APIRouter:
 
     @router.post(
         "/import",
-        response_class=Response,
-        responses=response_schema(ImportResult, "The lines were imported."),
+        **returns(ImportResult, "The lines were imported."),
         openapi_extra=_LINES_BODY,
     )
     async def import_(request: Request, replace: bool = False) -> Response:
