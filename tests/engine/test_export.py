@@ -1,6 +1,7 @@
 """An export is a backup: imported into another store, users get the same answers from there."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -209,6 +210,30 @@ def test_a_line_that_was_tampered_with_is_refused(
     with pytest.raises((DataError, InputError)):
         new.take_in([header, line])
     assert new.engine.counts()["users"] == 0
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        ({"mix": 2}, "`mix` must be less than or equal to 1, got 2"),
+        ({"memory": "9"}, "`memory` must be a valid integer, got '9'"),
+        ({"displaced": [["i1", 2**32]]}, "`displaced.0.1` must be less than 4294967296, got "),
+        ({"dial": {"scale": -1.0}}, "`scale` must be a number from 0 to 1,000,000, got -1.0"),
+        ({"dial": {"colour": 1}}, "`dial.colour` is not a known field"),
+        ({"colour": "red"}, "`colour` is not a known field"),
+        ({"candidates": ["nope"]}, "`terms.candidates`: "),
+    ],
+    ids=str,
+)
+def test_terms_out_of_range_are_refused_by_name(
+    store: Store, opening: Opening, terms: dict[str, Any], message: str
+) -> None:
+    old = Shop(opening("sqlite"))
+    old.click()
+    header, line = old.exported()
+    line["lists"][0]["terms"] |= terms
+    with pytest.raises(DataError, match=rf"^line 2: .*{re.escape(message)}"):
+        Shop(store).take_in([header, line])
 
 
 POLICIES = {"a": "lmdp", "b": "lmdh:ridge=1"}

@@ -247,7 +247,7 @@ def validation_message(name: str, problem: Mapping[str, Any]) -> str:
     kind, text = problem["type"], str(problem["msg"]).removeprefix("Value error, ")
     if kind == "missing":
         return f"{name} is missing"
-    if kind == "extra_forbidden":
+    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"{name} is not a known field"
     if kind == "value_error":
         return text if text.startswith("`") else f"{name}: {text}"

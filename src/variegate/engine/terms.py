@@ -7,12 +7,19 @@ Default values are left out.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
+
+from pydantic import ConfigDict, Field
 
 from variegate.policies import Dial
+from variegate.schemas import Id
 from variegate.store import SlateRow
 
 DAY = 86_400.0
+
+Fraction: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+#: An item, and the second since 1970 at which it was shown, which is stored with 32 bits
+ShownItem: TypeAlias = tuple[Id, Annotated[int, Field(ge=0, lt=2**32)]]
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,8 @@ class Rules:
 class Terms:
     """The settings and the request that a slate was given under; see docs/http.md.
 
+    An import checks the ranges of the fields; here they are not checked.
+
     Parameters
     ----------
     revision
@@ -55,19 +64,23 @@ class Terms:
         A hash of the request, where it had an idempotency key.
     """
 
-    revision: str | None = None
+    revision: Annotated[str, Field(pattern=r"^\d{1,18}$")] | None = None
     aggregation: Literal["first", "sum"] = "first"
-    default_reward: float | None = None
+    default_reward: Fraction | None = None
     late: Literal["drop", "learn"] = "drop"
-    mix: float = 0.0
+    mix: Fraction = 0.0
     dial: Dial | None = None
-    candidates: tuple[str, ...] | None = None
-    exclude: tuple[str, ...] = ()
+    candidates: tuple[Id, ...] | None = None
+    exclude: tuple[Id, ...] = ()
     allow_repeats: bool = False
-    memory: int = 1000
-    memory_days: float = 30.0
-    displaced: tuple[tuple[str, int], ...] = ()
-    asked: str | None = None
+    memory: Annotated[int, Field(ge=0, lt=2**53)] = 1000
+    memory_days: Annotated[float, Field(ge=0, le=1e9)] = 30.0
+    displaced: tuple[ShownItem, ...] = ()
+    asked: Id | None = None
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid", strict=True, allow_inf_nan=False
+    )
 
     @property
     def closes(self) -> bool:
