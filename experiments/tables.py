@@ -19,7 +19,7 @@ from experiments.methods import (
     sweep_title,
 )
 from experiments.results import PAPER_TABLE, Replays, Results, SeveralDistances
-from experiments.simulated import cold_start, drift, examination, multi_distance
+from experiments.simulated import cold_start, drift, examination, multi_distance, variety
 from variegate.arrays import FloatArray
 from variegate.evaluation.bootstrap import (
     MEASURES,
@@ -310,6 +310,7 @@ def simulated_tables(found: Mapping[str, Any]) -> Iterator[Table]:
         "examination": examination_table,
         "multi_distance": multi_distance_table,
         "cold_start": cold_start_table,
+        "variety": variety_table,
     }
     for name, make in makers.items():
         if name in found:
@@ -397,6 +398,29 @@ def cold_start_table(found: cold_start.ColdStart) -> Table:
         rows.append((title, tuple(Cell(interval_text(*c.at(row), ".3f")) for c in columns)))
     title = f"Cold start: {_BEST_CLICKS}"
     return Table(title, ("learner", *spans), tuple(rows), _INTERVAL)
+
+
+def variety_table(found: variety.Variety) -> Table:
+    """Return the share of users of whom the right, and a wrong, statement was made."""
+    right, wrong = found.right(), found.wrong()
+    spans = sorted({min(t, found.positive.shape[1]) for t in (2, 5, 10)})
+    rows = [
+        (
+            f"{kind} (total {low:g} to {high:g})",
+            (
+                *(Cell(f"{right[kind][:, t - 1].mean():.0%}") for t in spans),
+                Cell(f"{wrong[kind][:, -1].mean():.0%}"),
+            ),
+        )
+        for kind, (low, high) in variety.USERS.items()
+    ]
+    return Table(
+        "Sure statements about the total wish for variety, in the film demo",
+        ("users", *(f"right by list {t}" for t in spans), "ever wrong"),
+        tuple(rows),
+        'Right: "You like varied lists" for the first, "You like less variety than most" or "You '
+        'like lists of similar items" for the second. Statements with "perhaps" do not count.',
+    )
 
 
 def _rounds(found: Mapping[str, Summary]) -> list[int]:

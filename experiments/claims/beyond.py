@@ -18,7 +18,7 @@ from experiments.methods import (
     method_title,
 )
 from experiments.results import PAPER_TABLE, Replays, Results
-from experiments.simulated import cold_start, drift, examination, multi_distance
+from experiments.simulated import cold_start, drift, examination, multi_distance, variety
 from variegate.arrays import FloatArray
 from variegate.evaluation.bootstrap import difference, mean_measure
 
@@ -30,6 +30,11 @@ FIRST_SHARE: Final = 0.7
 FROM_ROUND: Final = 5
 #: The forgetting whose gain and cost are judged.
 FORGETTING: Final = 0.98
+
+#: The least share of users of whom the right statement about variety is made, and the largest of
+#: whom a wrong one is.
+RIGHT_SHARE: Final = 0.8
+WRONG_SHARE: Final = 0.05
 
 #: From the replays of a data set and the judged method to status, finding and numbers.
 Judged: TypeAlias = tuple[Status, str, dict[str, object]]
@@ -204,6 +209,21 @@ def cold_start_gains(found: cold_start.ColdStart) -> dict[str, FloatArray]:
     return {**gains, "over LMDH, first list": first["lmdp fitted"] - first["lmdh"]}
 
 
+def right_statements(results: Results, _ours: str) -> Verdict:
+    """Judge the shares of users of whom the right, and a wrong, sure statement was made."""
+    if "variety" not in results.beyond.simulated:
+        return Verdict.of([not_measured("simulated users")])
+    found: variety.Variety = results.beyond.simulated["variety"]
+    right, wrong = found.right(), found.wrong()
+    parts = []
+    for kind in variety.USERS:
+        told, misled = float(right[kind][:, -1].mean()), float(wrong[kind][:, -1].mean())
+        status = Status.of(told >= RIGHT_SHARE and misled <= WRONG_SHARE)
+        finding = f"right for {told:.0%}, ever wrong for {misled:.0%}"
+        parts.append(Evidence(kind, status, finding, {"right": told, "wrong": misled}))
+    return Verdict.of(parts)
+
+
 _SIMULATED: Final = "simulated users"
 _ABOVE_0: Final = (
     "the paired 95% intervals over simulated users lie above 0 (in part: the means do)"
@@ -323,5 +343,14 @@ BEYOND_CLAIMS: Final = (
         _SIMULATED,
         _ABOVE_0,
         SimulatedAbove("cold_start", cold_start_gains),
+    ),
+    Claim(
+        "variety-statements",
+        "Within 10 lists of the film demo, users read whether they want varied lists",
+        _SIMULATED,
+        "of users whose total weight of diversity is at least 0.5 and of users for whom it is at "
+        "most 0, the right sure statement is made for at least 80% and a wrong one, at any time, "
+        "for at most 5%",
+        right_statements,
     ),
 )

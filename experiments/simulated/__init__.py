@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from experiments.simulated import cold_start, drift, examination, multi_distance
+from experiments.simulated import cold_start, drift, examination, multi_distance, variety
 from experiments.simulated.world import Sizes
 
 
@@ -47,5 +47,6 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = MappingProxyType(
             cold_start.SIZES,
             [f"{policy}, {start}" for policy, start in cold_start.LEARNERS.values()],
         ),
+        "variety": Experiment(variety.play, variety.Variety, variety.SIZES, list(variety.USERS)),
     }
 )

@@ -194,9 +194,25 @@ class WeightEstimate(ResponseModel):
     """A weight with its 95% interval."""
 
     name: str
+    label: str = Field(description="The name, or example titles for a feature without one.")
     weight: float
     low: float
     high: float
+
+
+class TotalDiversity(ResponseModel):
+    """The total weight of all distances with its 95% interval, and what the feedback says of it."""
+
+    weight: float
+    low: float
+    high: float
+    probability_positive: float = Field(
+        description="Probability, by the feedback alone, that the user likes variety at all."
+    )
+    probability_below_prior: float = Field(
+        description="Probability, by the feedback alone, that the user likes less variety than the "
+        "prior assumes of most users."
+    )
 
 
 class Words(ResponseModel):
@@ -211,6 +227,7 @@ class Learnt(ResponseModel):
 
     words: Words
     relevance: tuple[WeightEstimate, ...]
+    total_diversity: TotalDiversity
     diversity: tuple[WeightEstimate, ...]
     floor: float = Field(
         description="Minimum weight of each distance in a slate, whatever was learnt."

@@ -382,7 +382,7 @@ def test_a_field_of_a_newer_service_is_ignored() -> None:
 
 
 def test_an_integer_is_accepted_as_a_number() -> None:
-    body = b'{"name": "x", "weight": 1, "low": 0, "high": 2}'
+    body = b'{"name": "x", "label": "x", "weight": 1, "low": 0, "high": 2}'
 
     assert isinstance(routes._parser(WeightEstimate)(body).weight, float)
 

@@ -34,12 +34,16 @@ class TestView:
         diversity = view["learnt"]["diversity"]
         assert [one["weight"] for one in diversity] == wants.diversity.tolist()
         assert all(one["low"] <= one["weight"] <= one["high"] for one in diversity)
+        total = view["learnt"]["total_diversity"]
+        assert total["weight"] == wants.total_diversity
+        assert [total["low"], total["high"]] == wants.total_diversity_interval.tolist()
         assert view["learnt"]["words"]["likes"].startswith(("You", "Perhaps"))
 
     def test_a_new_user_is_not_clear_yet(self, shop: Shop) -> None:
         shop.give()
         words = shop.engine.user("ann")["learnt"]["words"]
         assert words["likes"] == "What you like is not clear yet."
+        assert words["variety"] == "How varied you like it is not clear yet."
 
     def test_nobody_is_not_found(self, shop: Shop) -> None:
         with pytest.raises(NotFoundError, match="no user 'ann'"):

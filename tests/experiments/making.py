@@ -13,6 +13,7 @@ from experiments.simulated.cold_start import ColdStart
 from experiments.simulated.drift import Drift
 from experiments.simulated.examination import Examination
 from experiments.simulated.multi_distance import MultiDistance
+from experiments.simulated.variety import Variety
 from tests.evaluation.making import ROUNDS, made_scores
 from variegate.arrays import FloatArray
 from variegate.evaluation.metrics import Scores
@@ -161,7 +162,15 @@ def made_simulated(gain: float = 0.1) -> dict[str, Any]:
         ),
         "multi_distance": MultiDistance(np.zeros(users), found, best, learners),
         "cold_start": ColdStart(best, starts, np.zeros((3, 2))),
+        "variety": _variety(0.97 if gain > 0.0 else 0.5, users, rounds),
     }
+
+
+def _variety(probability: float, users: int, rounds: int) -> Variety:
+    """Return users of whom the right statement has this probability after every list."""
+    wants = (np.arange(users) % 2 == 0)[:, None] * np.ones(rounds)
+    positive = np.where(wants, probability, 0.5)
+    return Variety(wants[:, 0], positive, np.where(wants, 0.5, probability))
 
 
 def made_beyond(recalls: Mapping[str, Any] | None = None, **changes: Any) -> BeyondResults:

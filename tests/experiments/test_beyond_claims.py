@@ -149,3 +149,13 @@ def test_gain_within_its_interval_holds_in_part() -> None:
 
     assert found.status is Status.IN_PART
     assert "over LMDH: +1.0% (" in found.measured
+
+
+def test_a_wrong_statement_about_variety_does_not_hold_for_those_users() -> None:
+    made = made_simulated()
+    made["variety"].positive[1] = 0.99  # of the only user who does not want variety
+
+    found = verdict("variety-statements", made_beyond(simulated=made))
+
+    assert found.status is Status.IN_PART
+    assert "users who do not: right for 0%, ever wrong for 100%" in found.measured

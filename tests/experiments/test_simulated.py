@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.simulated import EXPERIMENTS, cold_start, drift
+from experiments.simulated import EXPERIMENTS, cold_start, drift, variety
 from experiments.simulated.cold_start import LEARNERS, draw_population
 from experiments.simulated.drift import CORRELATION, STRETCH, draw_path
 from experiments.simulated.examination import EXAMINED, examined_clicks
@@ -26,7 +26,9 @@ from variegate.errors import InputError
 from variegate.policies import LMDH
 
 SMALL = Size(runs=2, rounds=3)
-each_experiment = pytest.mark.parametrize("name", EXPERIMENTS)
+each_experiment = pytest.mark.parametrize(
+    "name", [name for name in EXPERIMENTS if name != "variety"]
+)
 
 
 def played(name: str, *, size: Size = SMALL, **options: Any) -> dict[str, Any]:
@@ -188,3 +190,38 @@ def test_no_learner_has_a_floor(learner: str) -> None:
     spec, _start = LEARNERS[learner]
 
     assert getattr(spec(draw_items(np.random.default_rng(0))), "floor", 0) is None
+
+
+@pytest.fixture(scope="module")
+def viewers() -> variety.Variety:
+    return variety.play(Size(runs=40, rounds=10), seed=3)
+
+
+def test_the_right_statement_about_variety_is_made_of_most_users_and_a_wrong_one_of_few(
+    viewers: variety.Variety,
+) -> None:
+    for kind in variety.USERS:
+        assert viewers.right()[kind][:, -1].mean() >= 0.8
+        assert viewers.wrong()[kind][:, -1].mean() <= 0.05
+
+
+def test_viewers_are_drawn_by_the_number_of_their_run(viewers: variety.Variety) -> None:
+    two = variety.play(Size(runs=2, rounds=10), seed=3)
+
+    assert (viewers.total[0::2] >= 0.5).all()
+    assert (viewers.total[1::2] <= 0.0).all()
+    np.testing.assert_array_equal(two.total, viewers.total[:2])
+    np.testing.assert_array_equal(two.positive, viewers.positive[:2])
+    np.testing.assert_array_equal(two.below_prior, viewers.below_prior[:2])
+    assert (two.positive != variety.play(Size(runs=2, rounds=10), seed=4).positive).any()
+
+
+def test_statements_count_from_the_list_on_that_made_them_and_only_if_sure() -> None:
+    # Of a user who wants variety: perhaps, sure, perhaps. Of one who does not: wrong, then right.
+    positive = np.array([[0.9, 0.99, 0.9], [0.97, 0.5, 0.5]])
+    below_prior = np.array([[0.1, 0.1, 0.1], [0.1, 0.5, 0.96]])
+
+    found = variety.Variety(np.array([0.7, -0.1]), positive, below_prior)
+
+    assert [row.tolist() for row in found.right().values()] == [[[0, 1, 1]], [[0, 0, 1]]]
+    assert [row.tolist() for row in found.wrong().values()] == [[[0, 0, 0]], [[1, 1, 1]]]

@@ -13,6 +13,7 @@ from experiments.simulated.drift import KINDS, LEARNERS, Drift
 from experiments.simulated.examination import Examination
 from experiments.simulated.multi_distance import LEARNERS as KNOWN
 from experiments.simulated.multi_distance import MultiDistance
+from experiments.simulated.variety import Variety
 from experiments.tables import (
     Table,
     catalogue_table,
@@ -190,3 +191,15 @@ def test_errors_are_those_of_each_learner() -> None:
     found = examination_table(Examination(errors, np.ones((RUNS, 4)), np.ones(RUNS), earned))
 
     assert [cells[0].text[:5] for _, cells in found.rows] == ["0.500", "1.000"] * 2
+
+
+def test_statements_about_variety_are_counted_by_kind_of_user() -> None:
+    positive = np.array([[0.5, 0.99], [0.99, 0.5]])
+
+    (table,) = simulated_tables({"variety": Variety(np.zeros(2), positive, np.full((2, 2), 0.5))})
+
+    assert table.heads == ("users", "right by list 2", "ever wrong")
+    assert [[cell.text for cell in cells] for _, cells in table.rows] == [
+        ["100%", "0%"],
+        ["0%", "100%"],
+    ]

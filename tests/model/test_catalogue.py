@@ -33,6 +33,20 @@ def test_ids_are_kept_as_text_and_stand_in_for_titles() -> None:
     assert catalogue.feature_names == ("feature 1", "feature 2")
 
 
+def test_features_that_have_only_a_number_are_labelled_by_example_titles() -> None:
+    catalogue = made(
+        ids=range(4),
+        features=[[0.1, 0.0, 1.0], [0.9, 1.0, 0.0], [0.5, 0.0, 0.0], [0.7, 0.0, 0.0]],
+        titles=["Heat", "Alien", "Up", "Aliens"],
+        feature_names=["taste 7", "Horror", "feature 2"],
+    )
+
+    labels = catalogue.feature_labels
+
+    assert labels[:2] == ("items like Alien / Aliens / Up", "Horror")
+    assert labels[2].startswith("items like Heat / ")
+
+
 def test_features_are_its_own_and_cannot_be_written_to() -> None:
     features = np.eye(2)
     catalogue = made(features=features)

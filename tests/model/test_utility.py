@@ -44,6 +44,8 @@ def test_preferences_that_are_known_have_no_width() -> None:
 
     assert wants.relevance_interval.tolist() == [[1.0, 2.0], [1.0, 2.0]]
     assert wants.diversity_interval.tolist() == [[0.5], [0.5]]
+    assert wants.total_diversity == 0.5
+    assert wants.total_diversity_interval.tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize("normaliser", ["none", "fixed"])

@@ -209,6 +209,19 @@ def test_preferences_lie_inside_their_intervals(make: Make, m: int, rounds: int)
     assert (wants.relevance <= theta_high).all()
     assert (beta_low <= wants.diversity).all()
     assert (wants.diversity <= beta_high).all()
+    total_low, total_high = wants.total_diversity_interval
+    assert total_low <= wants.total_diversity <= total_high
+
+
+@SIZES
+def test_prior_preferences_are_those_of_a_new_user_and_stay(make: Make, m: int) -> None:
+    policy = make(catalogue_of(m))
+    new = policy.preferences
+
+    for before in (policy.prior_preferences, played(policy, 5).prior_preferences):
+        np.testing.assert_allclose(before.relevance, new.relevance)
+        np.testing.assert_allclose(before.diversity_interval, new.diversity_interval)
+        np.testing.assert_allclose(before.total_diversity_interval, new.total_diversity_interval)
 
 
 def test_duplicate_items_are_reported_apart_by_row(make: Make) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from variegate import Catalogue, Policy, make_policy
+from variegate import LMDH, Catalogue, Policy, make_policy
 from variegate.errors import DataError, InputError
+from variegate.model.distances import cosine
 from variegate.model.theory import Confidence
 from variegate.policies import parse_policy
 from variegate.prior import Prior, default_prior
@@ -109,6 +110,27 @@ def test_the_posterior_is_the_direct_one(name: str) -> None:
     found = policy.preferences
     learnt = np.append(found.relevance, found.diversity)[:size]
     np.testing.assert_allclose(learnt, expected, rtol=1e-8)
+
+
+def test_the_interval_of_the_total_uses_the_covariance_of_all_distances() -> None:
+    # The same distance twice: which of the two is wanted stays unknown, their sum does not.
+    z = np.random.default_rng(5).standard_normal((30, 3))
+    catalogue = Catalogue(range(30), z, [cosine(z, name="one"), cosine(z, name="two")])
+    policy = LMDH(catalogue, ridge=0.1)
+    gram = 0.1 * np.eye(5)
+    for _ in range(5):
+        slate = policy.recommend(6)
+        policy.update(slate, [0, 1, 0, 1, 0, 1])
+        zeta = np.hstack([slate.relevance, slate.diversity])
+        gram += zeta.T @ zeta
+
+    found = policy.preferences
+
+    half = 1.959964 * 0.5 * np.sqrt(np.linalg.inv(gram)[3:, 3:].sum())
+    total = found.diversity.sum()
+    assert found.total_diversity == pytest.approx(total)
+    np.testing.assert_allclose(found.total_diversity_interval, [total - half, total + half])
+    assert half < 0.5 * np.diff(found.diversity_interval, axis=0).sum() / 2
 
 
 @each_policy

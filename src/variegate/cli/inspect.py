@@ -104,7 +104,7 @@ def _show_features(console: "Console", catalogue: "Catalogue", count: int) -> No
     for place in chosen:
         column = values[:, place]
         table.add_row(
-            one_line(catalogue.feature_names[place]),
+            one_line(catalogue.feature_labels[place]),
             *(f"{number:.2f}" for number in (column.min(), column.mean(), column.max())),
             f"{(column != 0).sum():,}",
         )

@@ -283,14 +283,25 @@ class Screen:
             self._row("likes", "nothing learnt yet")
 
     def _show_variety(self) -> None:
-        from variegate.demo import describe_diversity_weight, diversity_evidence
+        from variegate.demo import (
+            describe_diversity_weight,
+            describe_total_diversity,
+            diversity_evidence,
+            learnt_total_diversity,
+        )
 
         found = diversity_evidence(self.session)
         if not found:
             return
+        total = learnt_total_diversity(self.session.policy)
+        self._row("variety", describe_total_diversity(total))
         numbers = () if self.console.width < NARROW else ("picked", "skipped")
         headings = ("your picks", "learnt diversity", *(["weight"] if numbers else []))
         table = plain_table("diversity of", *numbers, *headings, right=numbers)
+        if numbers:
+            table.add_row(
+                "all", "", "", "", "", f"{_signed(total.weight)} ± {total.half_width:.2f}"
+            )
         for variety in found:
             belief = variety.weight
             learnt = describe_diversity_weight(belief)

@@ -16,13 +16,17 @@ from variegate.demo.session import (
     typical_distances,
 )
 from variegate.policies.beliefs import (
+    Statement,
     Taste,
+    TotalDiversity,
     WeightEstimate,
     describe_diversity,
     describe_diversity_weight,
     describe_taste,
+    describe_total_diversity,
     learnt_diversity,
     learnt_taste,
+    learnt_total_diversity,
 )
 
 __all__ = [
@@ -31,16 +35,20 @@ __all__ = [
     "Contrast",
     "DiversityEvidence",
     "Session",
+    "Statement",
     "Taste",
+    "TotalDiversity",
     "Turn",
     "WeightEstimate",
     "describe_diversity",
     "describe_diversity_weight",
     "describe_taste",
+    "describe_total_diversity",
     "distinguishing_distances",
     "diversity_evidence",
     "learnt_diversity",
     "learnt_taste",
+    "learnt_total_diversity",
     "mean_distances_above",
     "parse_answer",
     "short_values",

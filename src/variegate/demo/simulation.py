@@ -109,6 +109,17 @@ def _draw_user(
 
     The weights are scaled so that hardly any click probability has to be clipped to [0, 1].
     """
+    theta, beta = draw_relevance(catalogue, rng), _draw_beta(catalogue, rng)
+    return SimulatedUser(
+        Utility(catalogue, theta, beta, normaliser=normaliser), _words(catalogue, theta)
+    )
+
+
+def draw_relevance(catalogue: Catalogue, rng: np.random.Generator) -> FloatArray:
+    """Draw the weights of a user who likes a few features, (d,).
+
+    By them alone, one item in twenty is picked with a probability of 0.35 or more.
+    """
     features = catalogue.features
     informative = np.flatnonzero(features.std(axis=0) > 1e-9)
     theta = np.zeros(catalogue.d)
@@ -116,10 +127,7 @@ def _draw_user(
         liked = rng.choice(informative, min(N_TASTES, len(informative)), replace=False)
         theta[liked] = rng.uniform(0.5, 1.0, len(liked)) * _direction(features[:, liked])
         theta *= 0.35 / max(float(np.quantile(features @ theta, 0.95)), 1e-9)
-    beta = _draw_beta(catalogue, rng)
-    return SimulatedUser(
-        Utility(catalogue, theta, beta, normaliser=normaliser), _words(catalogue, theta)
-    )
+    return theta
 
 
 def _draw_beta(catalogue: Catalogue, rng: np.random.Generator) -> FloatArray:
@@ -136,7 +144,7 @@ def _direction(columns: FloatArray) -> FloatArray:
 
 def _words(catalogue: Catalogue, theta: FloatArray) -> str:
     order = [place for place in np.argsort(-np.abs(theta), kind="stable") if theta[place]]
-    names = [catalogue.feature_names[place] for place in order]
+    names = [catalogue.feature_labels[place] for place in order]
     if not names:
         return "Cares for nothing in particular."
     *most, last = names

@@ -12,11 +12,11 @@ from variegate.errors import NotFoundError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import Policy
 from variegate.policies.beliefs import (
-    WeightEstimate,
     describe_diversity,
     describe_taste,
     learnt_diversity,
     learnt_taste,
+    learnt_total_diversity,
 )
 from variegate.policies.ridge_policy import NORMAL_95
 from variegate.store import Moments, PolicySums, Reader, SlateRow, UserRow
@@ -122,33 +122,37 @@ def _find_user(reader: Reader, user: str) -> UserRow:
 
 def _learnt_view(policy: Policy) -> Answer:
     """Return what a policy has learnt: sentences, and every weight with its 95% interval."""
-    preferences, diversity = policy.preferences, learnt_diversity(policy)
-    low, high = preferences.relevance_interval
-    relevance = map(
-        WeightEstimate,
-        policy.catalogue.feature_names,
+    preferences, catalogue = policy.preferences, policy.catalogue
+    total, diversity = learnt_total_diversity(policy), learnt_diversity(policy)
+    low, high = preferences.relevance_interval.tolist()
+    relevance = zip(
+        catalogue.feature_names,
+        catalogue.feature_labels,
         preferences.relevance.tolist(),
-        low.tolist(),
-        high.tolist(),
+        low,
+        high,
+        strict=True,
     )
     return {
         "words": {
             "likes": describe_taste(learnt_taste(policy)),
-            "variety": describe_diversity(diversity),
+            "variety": describe_diversity(total, diversity),
         },
-        "relevance": [_weight_view(weight) for weight in relevance],
-        "diversity": [_weight_view(weight) for weight in diversity],
+        "relevance": [_weight_view(*row) for row in relevance],
+        "total_diversity": {
+            "weight": total.weight,
+            "low": total.low,
+            "high": total.high,
+            "probability_positive": total.positive,
+            "probability_below_prior": total.below_prior,
+        },
+        "diversity": [_weight_view(b.name, b.name, b.weight, b.low, b.high) for b in diversity],
         "floor": policy.diversity_floor,
     }
 
 
-def _weight_view(weight: WeightEstimate) -> Answer:
-    return {
-        "name": weight.name,
-        "weight": weight.weight,
-        "low": weight.low,
-        "high": weight.high,
-    }
+def _weight_view(name: str, label: str, weight: float, low: float, high: float) -> Answer:
+    return {"name": name, "label": label, "weight": weight, "low": low, "high": high}
 
 
 def _slate_view(row: SlateRow, titles: Mapping[str, str]) -> Answer:

@@ -1,5 +1,6 @@
 """The ground set E: items with their relevance features and their distances."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -38,6 +39,10 @@ from variegate.model.fingerprint import Fingerprint, fingerprint_of
 
 #: Squares of larger numbers, summed, overflow.
 LARGEST_FEATURE: Final = 1e100
+#: Names of embedding and SVD features, which mean nothing to a reader.
+UNNAMED_FEATURE: Final = re.compile(r"(feature|taste) \d+")
+#: Titles that describe such a feature.
+N_EXAMPLES: Final = 3
 
 
 class Catalogue:
@@ -138,6 +143,16 @@ class Catalogue:
     def largest_norm(self) -> float:
         """The length of the longest feature vector."""
         return float(np.linalg.norm(self.features, axis=1).max())
+
+    @cached_property
+    def feature_labels(self) -> tuple[str, ...]:
+        """What to call each feature: its name, or example titles if it has only a number."""
+        labels = list(self.feature_names)
+        for column, name in enumerate(self.feature_names):
+            if UNNAMED_FEATURE.fullmatch(name):
+                top = np.argsort(-self.features[:, column], kind="stable")[:N_EXAMPLES]
+                labels[column] = f"items like {' / '.join(self.titles[row] for row in top)}"
+        return tuple(labels)
 
     @cached_property
     def layout(self) -> Layout | None:

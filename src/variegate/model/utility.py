@@ -30,13 +30,22 @@ class Preferences:
     relevance_interval: FloatArray
     #: Lowest and highest beta, (2, m)
     diversity_interval: FloatArray
+    #: Lowest and highest total of beta, (2,). Distances overlap, so the total can be certain where
+    #: no single weight is.
+    total_diversity_interval: FloatArray
+
+    @property
+    def total_diversity(self) -> float:
+        """The sum of beta: the weight of diversity by all distances together."""
+        return float(self.diversity.sum())
 
 
 def known_preferences(relevance: ArrayLike, diversity: ArrayLike) -> Preferences:
     """Return preferences that are known exactly."""
     theta = check_numbers("relevance", relevance, ndim=1)
     beta = check_numbers("diversity", diversity, ndim=1)
-    return Preferences(theta, beta, np.stack([theta, theta]), np.stack([beta, beta]))
+    total = np.full(2, beta.sum())
+    return Preferences(theta, beta, np.stack([theta, theta]), np.stack([beta, beta]), total)
 
 
 def top_weights(relevance: ArrayLike, names: Sequence[str], n: int = 5) -> list[tuple[str, float]]:

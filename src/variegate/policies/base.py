@@ -104,6 +104,11 @@ class Policy(_KeepsOptions, ABC):
         return known_preferences(np.zeros(self.catalogue.d), np.zeros(self.catalogue.m))
 
     @property
+    def prior_preferences(self) -> Preferences:
+        """The preferences that the policy assumes of a user before any feedback."""
+        return known_preferences(np.zeros(self.catalogue.d), np.zeros(self.catalogue.m))
+
+    @property
     def diversity_floor(self) -> float:
         """Minimum weight of each distance in the next list, whatever was learnt."""
         return 0.0

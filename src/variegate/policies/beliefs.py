@@ -2,12 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from math import sqrt
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
 
+from variegate.arrays import FloatArray
+from variegate.model.utility import Preferences
 from variegate.policies import Policy
-from variegate.prior import Prior
+from variegate.policies.ridge_policy import NORMAL_95
 
 #: Minimum strength of an uncertain weight to be shown: low, so that the first picks show.
 MIN_STRENGTH: Final = 1 / 8
@@ -74,13 +79,9 @@ class Taste:
 
 def learnt_taste(policy: Policy, *, max_weights: int = 5) -> Taste:
     """Return the strongest weights of features that a policy has learnt, per group."""
-    wants = policy.preferences
-    low, high = wants.relevance_interval
-    before = _prior_mean(policy)
-    weights = [
-        WeightEstimate(name, float(wants.relevance[i]), float(low[i]), float(high[i]), before[i])
-        for i, name in enumerate(policy.catalogue.feature_names)
-    ]
+    wants, before = policy.preferences, policy.prior_preferences.relevance
+    labels = policy.catalogue.feature_labels
+    weights = _estimates(labels, wants.relevance, wants.relevance_interval, before)
     order = np.argsort(-np.abs(wants.relevance), kind="stable")
     ranked = [weights[place] for place in order]
     likes = [weight for weight in ranked if weight.is_sure and weight.weight > 0]
@@ -93,23 +94,103 @@ def learnt_taste(policy: Policy, *, max_weights: int = 5) -> Taste:
 
 def learnt_diversity(policy: Policy) -> tuple[WeightEstimate, ...]:
     """Return the weights of diversity (beta) that a policy has learnt, one per distance."""
-    wants = policy.preferences
-    low, high = wants.diversity_interval
-    before = _prior_mean(policy)[policy.catalogue.d :]
-    return tuple(
-        WeightEstimate(h.name, float(wants.diversity[i]), float(low[i]), float(high[i]), before[i])
-        for i, h in enumerate(policy.catalogue.distances)
-    )
+    wants, before = policy.preferences, policy.prior_preferences.diversity
+    names = [h.name for h in policy.catalogue.distances]
+    return _estimates(names, wants.diversity, wants.diversity_interval, before)
 
 
-def _prior_mean(policy: Policy) -> list[float]:
-    """Return the prior mean of a policy's weights, theta before beta; 0 without a prior."""
-    before = np.zeros(policy.catalogue.d + policy.catalogue.m)
-    prior = getattr(policy, "prior", None)
-    if isinstance(prior, Prior):
-        before[: len(prior.mean)] = prior.mean
-    found: list[float] = before.tolist()
-    return found
+def _estimates(
+    names: Sequence[str], weights: FloatArray, interval: FloatArray, before: FloatArray
+) -> tuple[WeightEstimate, ...]:
+    columns = (weights.tolist(), *interval.tolist(), before.tolist())
+    return tuple(map(WeightEstimate, names, *columns))
+
+
+#: Probability from which a statement about the total is sure, and from which it is made at all.
+SURE: Final = 0.95
+LIKELY: Final = 0.8
+
+
+class Statement(StrEnum):
+    """What can be said of the total wish for variety."""
+
+    VARIED = "you like varied lists"
+    SOME = "you like some variety, but less than most"
+    LESS = "you like less variety than most"
+    SIMILAR = "you like lists of similar items"
+
+
+@dataclass(frozen=True)
+class TotalDiversity:
+    """The total weight of diversity (the sum of beta), and what the feedback says of it.
+
+    The interval is that of the posterior. The probabilities are those of the feedback alone: prior
+    and posterior of the total are normal, so dividing one by the other leaves what the feedback
+    adds. No prior can therefore make a statement by itself, and none can hide one.
+    """
+
+    weight: float
+    low: float
+    high: float
+    #: The probability that the total is above 0
+    positive: float = 0.5
+    #: The probability that it is below the prior's: what users want on average
+    below_prior: float = 0.5
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the interval."""
+        return (self.high - self.low) / 2
+
+    @property
+    def statement(self) -> Statement | None:
+        """The statement that is sure (a probability of at least 0.95), or else likely (0.8)."""
+        return self._statement_at(SURE) or self._statement_at(LIKELY)
+
+    @property
+    def probability(self) -> float:
+        """The probability of the statement; 0 without one."""
+        return {
+            None: 0.0,
+            Statement.VARIED: self.positive,
+            Statement.SOME: min(self.positive, self.below_prior),
+            Statement.LESS: self.below_prior,
+            Statement.SIMILAR: 1.0 - self.positive,
+        }[self.statement]
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the statement is sure."""
+        return self.probability >= SURE
+
+    def _statement_at(self, probability: float) -> Statement | None:
+        if 1.0 - self.positive >= probability:
+            return Statement.SIMILAR
+        is_less = self.below_prior >= probability
+        if self.positive >= probability:
+            return Statement.SOME if is_less else Statement.VARIED
+        return Statement.LESS if is_less else None
+
+
+def learnt_total_diversity(policy: Policy) -> TotalDiversity:
+    """Return the total weight of diversity that a policy has learnt."""
+    after, before = policy.preferences, policy.prior_preferences
+    total = after.total_diversity
+    low, high = after.total_diversity_interval.tolist()
+    precision, prior_precision = _total_precision(after), _total_precision(before)
+    added = precision - prior_precision
+    if not added > _ROUNDING * precision:
+        return TotalDiversity(total, low, high)
+    usual, root = before.total_diversity, sqrt(added)
+    mean = (precision * total - prior_precision * usual) / added
+    normal = NormalDist()
+    positive, below_prior = normal.cdf(mean * root), normal.cdf((usual - mean) * root)
+    return TotalDiversity(total, low, high, positive, below_prior)
+
+
+def _total_precision(wants: Preferences) -> float:
+    low, high = wants.total_diversity_interval.tolist()
+    return float((2.0 * NORMAL_95 / (high - low)) ** 2) if high > low else 0.0
 
 
 #: Minimum strength of a weight of diversity to be described. Of forty users who picked at random,
@@ -134,27 +215,44 @@ def describe_taste(taste: Taste) -> str:
     return " ".join(parts) or "What you like is not clear yet."
 
 
-def describe_diversity(weights: Sequence[WeightEstimate]) -> str:
-    """Return the desired diversity, one weight per distance, in sentences.
+def describe_total_diversity(total: TotalDiversity) -> str:
+    """Return the total wish for variety as a sentence, with how sure it is.
 
     Examples
     --------
+    >>> describe_total_diversity(TotalDiversity(0.6, 0.2, 1.0, positive=0.991, below_prior=0.1))
+    'You like varied lists (99% sure).'
+    >>> describe_total_diversity(TotalDiversity(0.1, -0.3, 0.5, positive=0.7, below_prior=0.9))
+    'Perhaps you like less variety than most (90% sure).'
+    >>> describe_total_diversity(TotalDiversity(0.2, -0.3, 0.7, positive=0.7))
+    'How varied you like it is not clear yet.'
+    """
+    if total.statement is None:
+        return "How varied you like it is not clear yet."
+    words = total.statement if total.is_sure else f"perhaps {total.statement}"
+    percent = min(int(100 * total.probability), 99)  # no probability is certain
+    return f"{words[0].upper()}{words[1:]} ({percent}% sure)."
+
+
+def describe_diversity(total: TotalDiversity, weights: Sequence[WeightEstimate]) -> str:
+    """Return the desired diversity in sentences: the total, then the distances that are known.
+
+    Examples
+    --------
+    >>> total = TotalDiversity(0.6, 0.2, 1.0, positive=0.98)
     >>> genres = WeightEstimate("genres", 0.5, 0.1, 0.9)
     >>> years = WeightEstimate("years", -0.6, -0.9, -0.3)
-    >>> describe_diversity([genres, years, WeightEstimate("countries", 0.2, -0.1, 0.5)])
-    'You like a mix of genres, alike in years. Perhaps you like a mix of countries.'
-    >>> describe_diversity([genres, WeightEstimate("price", 0.0, -0.9, 0.9)])
-    'You like a mix of genres. What you want of price is not clear yet.'
+    >>> describe_diversity(total, [genres, years, WeightEstimate("price", 0.0, -0.9, 0.9)])
+    'You like varied lists (98% sure). You like a mix of genres, alike in years.'
     """
     clear = [weight for weight in weights if weight.strength >= MIN_DIVERSITY_STRENGTH]
-    unclear = [weight for weight in weights if weight.strength < MIN_DIVERSITY_STRENGTH]
-    if not clear:
-        return "How varied you like it is not clear yet."
     sure = _mix(*_by_sign(weight for weight in clear if weight.is_sure))
     leaning = _mix(*_by_sign(weight for weight in clear if not weight.is_sure))
-    parts = [f"You like {sure}."] * bool(sure) + [f"Perhaps you like {leaning}."] * bool(leaning)
-    if unclear:
-        parts.append(f"What you want of {_joined(unclear)} is not clear yet.")
+    parts = [describe_total_diversity(total)]
+    if len(weights) > 1:  # a single distance is the total
+        parts += [f"You like {sure}."] * bool(sure) + [f"Perhaps you like {leaning}."] * bool(
+            leaning
+        )
     return " ".join(parts)
 
 

@@ -115,12 +115,20 @@ class DC2B(Policy):
 
     @property
     def preferences(self) -> Preferences:
-        posterior, d, m = self._posterior(), self.catalogue.d, self.catalogue.m
+        return self._preferences_of(self._posterior())
+
+    @property
+    def prior_preferences(self) -> Preferences:
+        nothing = np.zeros_like(self._curvature), np.zeros_like(self._response)
+        return self._preferences_of(self._posterior_from(*nothing, self._prior_precision))
+
+    def _preferences_of(self, posterior: Posterior) -> Preferences:
+        d, m = self.catalogue.d, self.catalogue.m
         theta = posterior.mean[:d]
         # The covariance of a logistic model includes the noise of a reward.
         half = NORMAL_95 * np.sqrt(np.diag(posterior.covariance)[:d])
         interval, zero = np.stack([theta - half, theta + half]), np.zeros(m)
-        return Preferences(theta, zero, interval, np.stack([zero, zero]))
+        return Preferences(theta, zero, interval, np.stack([zero, zero]), np.zeros(2))
 
     def _posterior(self) -> Posterior:
         return self._posterior_from(self._curvature, self._response, self._prior_precision)

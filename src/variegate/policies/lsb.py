@@ -22,7 +22,7 @@ from variegate.model.gains import Normaliser
 from variegate.model.ridge import Estimate, Ridge
 from variegate.model.search import Scorer
 from variegate.model.slate import Slate, slate_of
-from variegate.model.utility import Preferences
+from variegate.model.utility import Preferences, known_preferences
 from variegate.policies.base import Explanation
 from variegate.policies.ridge_policy import RidgePolicy
 
@@ -60,15 +60,15 @@ class LSB(RidgePolicy):
         super().__init__(catalogue, Ridge(size, ridge), normaliser=normaliser)
 
     @property
-    def preferences(self) -> Preferences:
-        """Estimate of w, one weight per topic; zero if the topics are not the features."""
-        has_features = self._topics is None
-        return super().preferences if has_features else super(RidgePolicy, self).preferences
-
-    @property
     def topic_weights(self) -> FloatArray:
         """The estimate of w, one weight per topic, (D,)."""
         return self._ridge.estimate().mean
+
+    def _preferences_of(self, estimate: Estimate) -> Preferences:
+        # Weights of topics that are not the features are no preferences for features.
+        if self._topics is None:
+            return super()._preferences_of(estimate)
+        return known_preferences(np.zeros(self.catalogue.d), np.zeros(self.catalogue.m))
 
     def _coverage(self, rows: IndexArray) -> FloatArray:
         if self._topics is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
+from math import sqrt
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -12,7 +13,7 @@ from variegate.errors import InputError
 from variegate.kernels.baselines import Linear
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Normaliser
-from variegate.model.ridge import Ridge, check_sums, packed, unpacked
+from variegate.model.ridge import Estimate, Ridge, check_sums, packed, unpacked
 from variegate.model.slate import Slate
 from variegate.model.theory import Confidence
 from variegate.model.utility import Preferences
@@ -46,15 +47,26 @@ class RidgePolicy(Policy):
 
     @property
     def preferences(self) -> Preferences:
+        return self._preferences_of(self._ridge.estimate())
+
+    @property
+    def prior_preferences(self) -> Preferences:
+        ridge = self._ridge
+        return self._preferences_of(Ridge(len(ridge.response), ridge.ridge, ridge.prior).estimate())
+
+    def _preferences_of(self, estimate: Estimate) -> Preferences:
         # The first d weights are theta, the next m beta; a policy without them has zeros.
         d, m = self.catalogue.d, self.catalogue.m
-        ridge, estimate = self._ridge, self._ridge.estimate()
         mean, half = np.zeros(d + m), np.zeros(d + m)
-        deviation = LARGEST_DEVIATION if ridge.prior is None else ridge.deviation
+        ridge = self._ridge
+        width = NORMAL_95 * (LARGEST_DEVIATION if ridge.prior is None else ridge.deviation)
         mean[: len(estimate.mean)] = estimate.mean
-        half[: len(estimate.mean)] = NORMAL_95 * deviation * estimate.deviations
+        half[: len(estimate.mean)] = width * estimate.deviations
         interval = np.stack([mean - half, mean + half])
-        return Preferences(mean[:d], mean[d:], interval[:, :d], interval[:, d:])
+        # Var(1' beta) = 1' Cov(beta) 1: the errors of overlapping distances cancel.
+        total_half = width * sqrt(max(float(estimate.covariance[d:, d:].sum()), 0.0))
+        total = mean[d:].sum() + np.array([-total_half, total_half])
+        return Preferences(mean[:d], mean[d:], interval[:, :d], interval[:, d:], total)
 
     def _regressors(self, slate: Slate) -> FloatArray:
         """Return the features that rewards are regressed on, one row per position, (K, p)."""

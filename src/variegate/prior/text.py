@@ -1,13 +1,12 @@
 """A prior described in text."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.model.catalogue import Catalogue
+from variegate.model.catalogue import UNNAMED_FEATURE, Catalogue
 
 if TYPE_CHECKING:
     from variegate.prior.prior import Prior
@@ -16,14 +15,12 @@ if TYPE_CHECKING:
 MAX_NAMES: Final = 3
 #: A weight this many deviations from 0 has the same sign for three users in four.
 THREE_IN_FOUR: Final = 0.674
-#: The names that a catalogue gives to features without names.
-UNNAMED: Final = re.compile(r"(feature|taste) \d+")
 
 
 def describe(prior: "Prior", catalogue: Catalogue | None) -> tuple[str, ...]:
     """Return the lines of `Prior.describe`."""
     lines = [f"fitted to {prior.users} users" if prior.users else "not fitted"]
-    named = np.array([UNNAMED.fullmatch(name) is None for name in prior.feature_names])
+    named = np.array([UNNAMED_FEATURE.fullmatch(name) is None for name in prior.feature_names])
     if named.any():
         lines += _feature_lines(prior, np.flatnonzero(named).tolist(), catalogue)
     if not named.all():

@@ -45,13 +45,17 @@ export function beliefBars(host, { most, colourOf, empty }) {
   };
 }
 
+/** Return the strongest weights; the total, if there is one, comes first. */
 function strongest(beliefs, most) {
-  return [...beliefs].sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight)).slice(0, most);
+  const size = ({ isTotal, weight }) => (isTotal ? Infinity : Math.abs(weight));
+  return [...beliefs].sort((a, b) => size(b) - size(a)).slice(0, most);
 }
 
-function emptyRow({ name }, colour) {
-  return el("li", { class: "belief", vars: colour ? { "--colour": colour } : {} },
-    el("span", { class: "belief-name" }, readable(name)),
+function emptyRow({ name, label, isTotal }, colour) {
+  const words = readable(label);
+  const kind = label === name ? "belief-name" : "belief-name examples";
+  return el("li", { class: isTotal ? "belief total" : "belief", vars: colour ? { "--colour": colour } : {} },
+    el("span", { class: kind, title: words }, words),
     el("span", { class: "belief-track", "aria-hidden": "true" },
       el("span", { class: "belief-bar" }), el("span", { class: "belief-whisker" })),
     el("span", { class: "number" }, ""),
@@ -83,19 +87,23 @@ export function likesPanel(host) {
   return (learnt) => draw(learnt?.words.likes, learnt?.relevance);
 }
 
+const TOTAL = "all together";
+
 /** Create the panel; return the function that draws it. */
 export function varietyPanel(host) {
   let names = [];
   const draw = beliefBars(host, {
-    most: 6,
-    colourOf: (name) => distanceColour(names.indexOf(name)),
+    most: 7,
+    colourOf: (name) => (names.includes(name) ? distanceColour(names.indexOf(name)) : null),
     empty: "Nothing yet. It learns whether you pick items that differ from those above them.",
   });
   const floor = el("p", { class: "belief-floor", hidden: true });
   host.append(floor);
   return (learnt) => {
-    names = learnt?.diversity.map(({ name }) => name) ?? [];
-    draw(learnt?.words.variety, learnt?.diversity);
+    const kinds = learnt?.diversity ?? [];
+    names = kinds.map(({ name }) => name);
+    const total = { name: TOTAL, label: TOTAL, isTotal: true, ...learnt?.total_diversity };
+    draw(learnt?.words.variety, kinds.length > 1 ? [total, ...kinds] : kinds);
     floor.hidden = !(learnt?.floor > 0);
     floor.textContent = `The policy uses a weight of at least ${fixed(learnt?.floor ?? 0)} for each.`;
   };
