@@ -54,6 +54,19 @@ def test_python_blocks_run_as_they_stand(
     assert "variegate" in "".join(block.text for block in python)
 
 
+def test_the_five_lines_of_the_readme_print_what_it_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    readme = ROOT / "README.md"
+    first = next(block for block in blocks(readme) if block.language == "python")
+
+    exec(compile(first.text, name_of(readme), "exec"), {})  # noqa: S102
+
+    printed = capsys.readouterr().out.strip()
+    assert f"prints `{printed}`" in readme.read_text(encoding="utf-8")
+    assert float(printed.partition("[")[2].removesuffix("]")) > 0.1
+
+
 def test_the_tour_and_the_guide_to_extending_have_blocks() -> None:
     assert {"docs/index.md", "docs/extending.md"} <= set(map(name_of, WITH_BLOCKS))
 

@@ -13,7 +13,7 @@ Theme = Literal["light", "dark"]
 THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
 SCREENS: Final = {"desktop": (1280, 860), "phone": (390, 844)}
 #: Lists that are answered before the first screenshot.
-ROUNDS: Final = 7
+ROUNDS: Final = 3
 
 
 def take_screenshots(browser: Browser, address: str, folder: Path) -> Generator[Path, None, None]:
@@ -33,7 +33,10 @@ def take_screenshots(browser: Browser, address: str, folder: Path) -> Generator[
             page.goto(f"{address}/#/{view.partition('-')[0]}")
             wait(page)
             path = folder / f"{view}-{theme}-{screen}.png"
-            page.screenshot(path=path, full_page=not view.endswith("why"))
+            if not view.endswith("why"):
+                _show_whole_page(page, width)
+            page.screenshot(path=path)
+            page.set_viewport_size({"width": width, "height": height})
             yield path
         context.close()
 
@@ -49,6 +52,13 @@ def _answer_lists(browser: Browser, address: str) -> Any:
     storage = context.storage_state()
     context.close()
     return storage
+
+
+def _show_whole_page(page: Page, width: int) -> None:
+    # A full-page screenshot would draw the bar that sticks to the bottom of the window in the
+    # middle of the page.
+    height = page.evaluate("document.documentElement.scrollHeight")
+    page.set_viewport_size({"width": width, "height": height})
 
 
 def _wait_try(page: Page) -> None:

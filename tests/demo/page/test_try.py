@@ -2,6 +2,7 @@
 
 import json
 from itertools import pairwise
+from typing import Any
 from urllib.request import urlopen
 
 from tests.demo.page.tab import Tab
@@ -14,9 +15,9 @@ def weights(tab: Tab, panel: str) -> dict[str, str]:
     return {text[0]: text[-1] for text in texts}
 
 
-def known(tab: Tab) -> dict[str, object]:
+def known(tab: Tab) -> dict[str, Any]:
     with urlopen(f"{tab.address}/v1/users/{tab.user()}") as answer:  # noqa: S310
-        found: dict[str, object] = json.load(answer)
+        found: dict[str, Any] = json.load(answer)
     return found
 
 
@@ -33,7 +34,10 @@ def test_five_lists_teach_and_the_preferences_are_seen_to_move(tab: Tab) -> None
     likes, varieties = zip(*seen, strict=True)
     assert all(later != earlier for earlier, later in pairwise(likes))
     assert all(later != earlier for earlier, later in pairwise(varieties))
-    assert len(varieties[-1]) == 4
+    assert list(varieties[-1])[0] == "all together"
+    assert len(varieties[-1]) == 5
+    words = known(tab)["learnt"]["words"]["variety"]
+    assert tab.page.locator("#variety .belief-words").inner_text() == words
     assert known(tab)["slates"] == 6
     result = tab.page.locator("#progress svg[aria-label^='Picks by list']").get_attribute(
         "aria-label"
