@@ -34,7 +34,7 @@ def test_five_lists_teach_and_the_preferences_are_seen_to_move(tab: Tab) -> None
     likes, varieties = zip(*seen, strict=True)
     assert all(later != earlier for earlier, later in pairwise(likes))
     assert all(later != earlier for earlier, later in pairwise(varieties))
-    assert list(varieties[-1])[0] == "all together"
+    assert next(iter(varieties[-1])) == "all together"
     assert len(varieties[-1]) == 5
     words = known(tab)["learnt"]["words"]["variety"]
     assert tab.page.locator("#variety .belief-words").inner_text() == words
