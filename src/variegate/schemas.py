@@ -190,11 +190,14 @@ class FeedbackResult(ResponseModel):
     learnt: tuple[str, ...] = Field(description="Ids of the items that the policy learnt from.")
 
 
+_LABEL: Final = "The name, or example titles for a feature that has only a number."
+
+
 class WeightEstimate(ResponseModel):
     """A weight with its 95% interval."""
 
     name: str
-    label: str = Field(description="The name, or example titles for a feature without one.")
+    label: str = Field(description=_LABEL)
     weight: float
     low: float
     high: float
@@ -353,6 +356,7 @@ class PriorWeight(ResponseModel):
     """The distribution of a weight over users."""
 
     name: str
+    label: str = Field(description=_LABEL)
     mean: float
     deviation: float = Field(description="Standard deviation over users.")
 

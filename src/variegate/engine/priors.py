@@ -68,9 +68,12 @@ class Priors:
         prior = _require_prior(policy, name, self._experiment)
         deviations = np.sqrt(np.diag(prior.covariance)).tolist()
         names = (*prior.feature_names, *prior.distances)
+        labels = (*catalogue.feature_labels, *prior.distances)
         weights = [
-            {"name": one, "mean": mean, "deviation": deviation}
-            for one, mean, deviation in zip(names, prior.mean.tolist(), deviations, strict=True)
+            {"name": one, "label": label, "mean": mean, "deviation": deviation}
+            for one, label, mean, deviation in zip(
+                names, labels, prior.mean.tolist(), deviations, strict=True
+            )
         ]
         return {
             "policy": name,

@@ -58,7 +58,7 @@ def top_weights(relevance: ArrayLike, names: Sequence[str], n: int = 5) -> list[
     relevance
         One weight per feature, such as ``policy.preferences.relevance``, (d,).
     names
-        The name of each feature, such as ``catalogue.feature_names``, (d,).
+        The name of each feature, such as ``catalogue.feature_labels``, (d,).
 
     Examples
     --------
