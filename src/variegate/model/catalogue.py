@@ -150,7 +150,7 @@ class Catalogue:
         labels = list(self.feature_names)
         for column, name in enumerate(self.feature_names):
             if UNNAMED_FEATURE.fullmatch(name):
-                top = np.argsort(-self.features[:, column], kind="stable")[:N_EXAMPLES]
+                top = _largest(self.features[:, column], N_EXAMPLES)
                 labels[column] = f"items like {' / '.join(self.titles[row] for row in top)}"
         return tuple(labels)
 
@@ -457,6 +457,15 @@ def _as_distance(h: str | Distance) -> Distance:
         f"`distances` by name can be cosine, angular or euclidean, got {h!r}: "
         "the others need data, see variegate.model.distances"
     )
+
+
+def _largest(values: FloatArray, count: int) -> list[int]:
+    """Return the rows of the largest values, largest first: faster than sorting a long column."""
+    left, rows = values.copy(), []
+    for _ in range(min(count, len(values))):
+        rows.append(int(left.argmax()))
+        left[rows[-1]] = -np.inf
+    return rows
 
 
 def check_rows(name: str, rows: ArrayLike, items: int) -> IndexArray:
