@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from variegate.engine import Engine, Experiment, Feedback, RecommendRequest, Rules
+from variegate.engine import Engine, Experiment, Feedback, LiveCatalogue, RecommendRequest, Rules
 from variegate.engine.executor import Executor, ForgetUser
 from variegate.engine.export_schema import ImportFile
 from variegate.engine.import_plan import plan_import
@@ -76,10 +76,9 @@ class Shop:
         self.store, self.clock = store, clock or Clock()
         self.rules = Rules(**{"k": 4, **rules})
         self.experiment = Experiment(policies, split or {}, self.rules.seed)
-        self.engine = Engine(self.items, store, self.experiment, self.rules, clock=self.clock)
-        self.executor = Executor(
-            store, self.engine.live, self.experiment, self.rules, clock=self.clock
-        )
+        live = LiveCatalogue.open(self.items, store)
+        self.executor = Executor(store, live, self.experiment, self.rules, clock=self.clock)
+        self.engine = Engine(self.executor)
 
     def all(self, *operations: Any) -> list[Any]:
         """Return what becomes of operations in one transaction."""

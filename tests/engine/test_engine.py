@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests.engine.shop import LMDH, Clock, catalogue, new_item
-from variegate.engine import Engine, Experiment, Feedback, RecommendRequest, Rules
+from variegate.engine import Engine, Experiment, Feedback, LiveCatalogue, RecommendRequest, Rules
 from variegate.engine import queue as batch_loop
+from variegate.engine.executor import Executor
 from variegate.engine.experiment import PolicyCache
 from variegate.errors import ConflictError, InputError, NotFoundError, StoreError
 from variegate.store import Batch, Store
@@ -22,7 +23,8 @@ Work = Callable[[Engine], Coroutine[Any, Any, Any]]
 def run(store: Store, work: Work, **options: Any) -> Any:
     """Return the result of `work` with a started engine."""
     rules = Rules(**{"k": 4, **options.pop("rules", {})})
-    engine = Engine(catalogue(), store, Experiment(LMDH), rules, **options)
+    live = LiveCatalogue.open(catalogue(), store)
+    engine = Engine(Executor(store, live, Experiment(LMDH), rules, **options))
 
     async def begun() -> Any:
         engine.start()

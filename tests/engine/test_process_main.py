@@ -10,7 +10,7 @@ import pytest
 
 from variegate.engine import Feedback, RecommendRequest
 from variegate.engine.process import FrameDecoder, encode_frame
-from variegate.engine.process_main import MetricsBuffer, SocketChannel
+from variegate.engine.process_main import SocketChannel
 from variegate.engine.queue import MAX_BATCH, BatchLoop, QueuedCommand
 from variegate.errors import InputError, NotFoundError
 from variegate.policies import Dial
@@ -22,8 +22,7 @@ class Front:
     def __init__(self, settle: Callable[[Sequence[Any]], list[Any]]) -> None:
         self.socket, self._back = socket.socketpair()
         self.socket.settimeout(20)
-        self.metrics = MetricsBuffer()
-        self.channel = SocketChannel(self._back, self.metrics)
+        self.channel = SocketChannel(self._back)
         self.loop = BatchLoop(settle, lambda: False, timeout=5.0)
         self.thread = threading.Thread(target=self.loop.run, args=(self.channel,))
         self._frames = FrameDecoder()
@@ -128,7 +127,7 @@ def test_what_has_waited_too_long_is_not_begun(front: Callable[..., Front]) -> N
 
 def test_what_was_observed_is_reported_once_with_the_outcomes(front: Callable[..., Front]) -> None:
     it = front(list)
-    it.metrics.observe("batch", 3)
+    it.channel.observe("batch", 3)
     it.channel.answer([(7, "one")])
     it.channel.answer([(8, "two")])
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.engine.shop import LMDH, Clock, Shop, catalogue
-from variegate.engine import Engine, Experiment, Rules
+from variegate.engine import Engine, Experiment, LiveCatalogue, Rules
+from variegate.engine.executor import Executor
 from variegate.engine.replicas import Replica, shared_configuration
 from variegate.store import Store
 
@@ -141,7 +142,8 @@ def start(store: Store, policies: Mapping[str, str] = LMDH, **settings: Any) -> 
     logging.getLogger("variegate.engine").addHandler(handler)
     try:
         with Replica(store, shared_configuration(experiment, rules)) as replica:
-            Engine(catalogue(), store, experiment, rules, replica=replica)
+            live = LiveCatalogue.open(catalogue(), store)
+            Engine(Executor(store, live, experiment, rules, replica=replica))
     finally:
         logging.getLogger("variegate.engine").removeHandler(handler)
     return logged.getvalue().splitlines()

@@ -1,4 +1,4 @@
-"""The real service in this process: a small shop, its desk, its routes."""
+"""The real service in this process: a small shop, its engine, its routes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,9 +10,10 @@ from fastapi import FastAPI
 
 from variegate import Catalogue
 from variegate.engine import Engine
+from variegate.engine.factory import create_executor
 from variegate.engine.settings import Settings
 from variegate.model.distances import difference, hamming, jaccard
-from variegate.service.app import api_routers, create_app, create_engine
+from variegate.service.app import api_routers, create_app, metrics_observer
 from variegate.service.metrics import Metrics
 from variegate.store import Store
 
@@ -38,18 +39,24 @@ def shop() -> Catalogue:
 
 @contextmanager
 def service(
-    folder: Path, *, items: Catalogue | None = None, **settings: Any
+    folder: Path, *, items: Catalogue | None = None, **options: Any
 ) -> Iterator[tuple[FastAPI, Engine]]:
-    """Give an application that answers everybody, and its desk; stop both in the end."""
-    said = Settings(store=f"sqlite:///{folder}/whole.db", allow_anonymous=True, k=3, **settings)
-    with Store.open(said.store) as store:
+    """Give an application that answers everybody, and its engine; stop both in the end."""
+    store_url = f"sqlite:///{folder}/whole.db"
+    settings = Settings(store=store_url, allow_anonymous=True, k=3, **options)
+    with Store.open(settings.store) as store:
         metrics = Metrics()
-        engine = create_engine(said, items or shop(), store, metrics)
+        observe = metrics_observer(metrics)
+        executor = create_executor(settings, items or shop(), store, observe)
+        engine = Engine(executor, timeout=settings.timeout_seconds)
         engine.start()
         try:
             yield (
                 create_app(
-                    said, store=store, routers=api_routers(engine, page=said.page), metrics=metrics
+                    settings,
+                    store=store,
+                    routers=api_routers(engine, page=settings.page),
+                    metrics=metrics,
                 ),
                 engine,
             )

@@ -19,9 +19,7 @@ def simulate_hour(
     """Store lists and feedback of simulated users of several policies over the last hour."""
     rng = np.random.default_rng(seed)
     now, end = [0.0], time.time()
-    live = LiveCatalogue(catalogue)
-    with store.batch() as batch:
-        live.bind(batch)
+    live = LiveCatalogue.open(catalogue, store)
     executor = Executor(store, live, Experiment(policies), Rules(), clock=lambda: now[0])
     likes = {f"user-{n}": _liked_items(catalogue, rng) for n in range(USERS)}
     for minute in range(MINUTES):

@@ -90,9 +90,7 @@ class Looking:
         # Not left open: after a kill the next service must find its way by itself, and a file
         # that somebody else has open would be found in order.
         with Store.open(self._url, create=False) as store:
-            live = LiveCatalogue(self._catalogue)
-            with store.batch() as batch:
-                live.bind(batch)
+            live = LiveCatalogue.open(self._catalogue, store)
             return audited(store, notebook, live, self._experiment)
 
 

@@ -29,6 +29,7 @@ from variegate.store import (
     ItemRow,
     PriorRow,
     Reader,
+    Store,
 )
 
 _OPTIONS: Final = (
@@ -92,6 +93,15 @@ class LiveCatalogue:
         self._bound: StoreCatalogue | None = None
         self._snapshot = CatalogueSnapshot(base, np.ones(len(base), dtype=np.bool_), "0")
         self._building = Lock()
+
+    @classmethod
+    def open(cls, base: Catalogue, store: Store) -> "LiveCatalogue":
+        """Return the live catalogue of a store, which is bound to it."""
+        live = cls(base)
+        with store.batch() as batch:
+            live.bind(batch)
+            live.as_of(batch)
+        return live
 
     def bind(self, batch: Batch) -> None:
         """Bind a new store to this catalogue; raise DataError if it was made for another.

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
-from variegate.engine.executor import Executor, ForgetUser, Observe
-from variegate.engine.experiment import Experiment
+from variegate.engine.catalogue import CatalogueSnapshot
+from variegate.engine.executor import Executor, ForgetUser
 from variegate.engine.export import export_lines
 from variegate.engine.export_schema import ImportFile
 from variegate.engine.feedback import Feedback, check_rewards
@@ -27,12 +26,8 @@ from variegate.engine.queries import (
 )
 from variegate.engine.queue import BatchLoop, CommandQueue, EngineThread, Worker
 from variegate.engine.recommend import RecommendRequest
-from variegate.engine.replicas import Replica
-from variegate.engine.terms import Rules
-from variegate.engine.unit_of_work import Clock
 from variegate.errors import VariegateError
-from variegate.model.catalogue import Catalogue
-from variegate.store import Reader, Store
+from variegate.store import Reader
 
 _log = logging.getLogger(__name__)
 
@@ -45,53 +40,36 @@ class Engine:
 
     Parameters
     ----------
-    catalogue
-        The items of the catalogue file.
+    executor
+        Executes the commands, in a thread.
     timeout
         Seconds after which a command that still waits is answered with an error.
-    clock
-        Returns seconds since 1970 in place of the database's clock.
-    observe
-        Called with metrics; see `Executor`.
-    replica
-        This process as one of those that share the store.
     worker
-        Executes the commands in place of a thread; it is started elsewhere.
+        Executes the commands in place of that thread; it is started elsewhere.
     """
 
     def __init__(
-        self,
-        catalogue: Catalogue,
-        store: Store,
-        experiment: Experiment,
-        rules: Rules,
-        *,
-        timeout: float = 10.0,
-        clock: Clock | None = None,
-        observe: Observe = lambda _name, _value: None,
-        replica: Replica | None = None,
-        worker: Worker | None = None,
+        self, executor: Executor, *, timeout: float = 10.0, worker: Worker | None = None
     ) -> None:
-        self.live: Final = LiveCatalogue(catalogue)
-        self.experiment, self.rules, self.store = experiment, rules, store
-        with store.batch() as batch:
-            self.live.bind(batch)
-            snapshot = self.live.as_of(batch)
-        for name in experiment.names:  # fail now, not later, if a policy does not fit
-            experiment.as_of(snapshot).new_policy(name, snapshot.catalogue)
-        if replica is not None:
-            replica.log_changes(experiment, snapshot.catalogue)
-        self._replica = replica
-        self._executor: Final = Executor(
-            store, self.live, experiment, rules, clock=clock, observe=observe, replica=replica
+        self._executor: Final = executor
+        self.live, self.experiment, self.rules = executor.live, executor.experiment, executor.rules
+        self.store, self._replica = executor.store, executor.replica
+        snapshot = self.snapshot()
+        for name in self.experiment.names:  # fail now, not later, if a policy does not fit
+            self.experiment.as_of(snapshot).new_policy(name, snapshot.catalogue)
+        if self._replica is not None:
+            self._replica.log_changes(self.experiment, snapshot.catalogue)
+        self.priors: Final = Priors(
+            self.store, self.live, self.experiment, self.rules, clock=executor.clock
         )
-        self.priors: Final = Priors(store, self.live, experiment, rules, clock=clock)
         self._thread: EngineThread | None = None
         if worker is None:
-            loop = BatchLoop(self._executor, self._executor.close_due, timeout=timeout)
+            loop = BatchLoop(executor, executor.close_due, timeout=timeout)
             worker = self._thread = EngineThread(loop)
         self._queue: Final = CommandQueue(
-            worker, timeout=timeout, count_error=lambda kind: observe(f"store_error {kind}", 1)
+            worker,
+            timeout=timeout,
+            count_error=lambda kind: executor.observe(f"store_error {kind}", 1),
         )
         self._importing: Final = asyncio.Lock()
 

@@ -52,13 +52,13 @@ class Executor:
         replica: Replica | None = None,
     ) -> None:
         self.store, self.live, self.experiment, self.rules = store, live, experiment, rules
-        self._clock, self._observe, self._replica = clock, observe, replica
+        self.clock, self.observe, self.replica = clock, observe, replica
         self.policy_cache: Final = PolicyCache()
         self._minutes_dropped = 0.0
 
     def __call__(self, commands: Sequence[Any]) -> list[Any]:
         """Return each command's answer, or the error that refused it, after the commit."""
-        self._observe("batch", len(commands))
+        self.observe("batch", len(commands))
         if len(commands) == 1 and getattr(commands[0], "alone", False):
             return [self._execute_alone(commands[0])]
         requests = [one for one in commands if isinstance(one, RecommendRequest)]
@@ -76,7 +76,7 @@ class Executor:
                 experiment=self.experiment,
                 rules=self.rules,
                 policy_cache=self.policy_cache,
-                clock=self._clock,
+                clock=self.clock,
                 check=self._check,
             )
             outcomes = [self._execute(one, uow) for one in commands]
@@ -84,13 +84,13 @@ class Executor:
             self._drop_old_minutes(batch, uow.now)
         _run_after_commit(uow.update_cache)
         for name, number in uow.counts().items():
-            self._observe(name, number)
+            self.observe(name, number)
         return outcomes
 
     def close_due(self) -> bool:
         """Close slates whose deadline has passed; return whether there may be more of them."""
-        if self._replica is not None:
-            self._replica.beat()
+        if self.replica is not None:
+            self.replica.beat()
         with self.store.reading() as reader:
             due = reader.due_slates(self.now(reader), MAX_BATCH)
         outcomes = self([CloseSlate(slate) for slate, _user in due]) if due else []
@@ -99,7 +99,7 @@ class Executor:
 
     def now(self, reader: Reader) -> float:
         """Return the time of a transaction."""
-        return reader.head().now if self._clock is None else self._clock()
+        return reader.head().now if self.clock is None else self.clock()
 
     def _drop_old_minutes(self, batch: Batch, now: float) -> None:
         """Drop old sums per minute, once an hour."""
@@ -108,8 +108,8 @@ class Executor:
             self._minutes_dropped = now
 
     def _check(self, head: Head) -> None:
-        if self._replica is not None:
-            self._replica.check(head)
+        if self.replica is not None:
+            self.replica.check(head)
 
     def _execute(self, command: Any, uow: UnitOfWork) -> Any:
         start = perf_counter()
@@ -119,7 +119,7 @@ class Executor:
             return error
         finally:
             kind = "recommend" if isinstance(command, RecommendRequest) else "learn"
-            self._observe(kind, perf_counter() - start)
+            self.observe(kind, perf_counter() - start)
 
     def _execute_alone(self, command: Any) -> Any:
         """Execute a command that has a transaction of its own; if refused, it is rolled back."""

@@ -1,13 +1,15 @@
 """The parts of an engine that settings describe: catalogue, policies, rules, replica, store."""
 
-from collections.abc import Callable
 from dataclasses import fields
 from typing import Final
 
-from variegate.engine import Experiment, Rules
+from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.codecs import check_id
+from variegate.engine.executor import Executor, Observe
+from variegate.engine.experiment import Experiment
 from variegate.engine.replicas import Replica, shared_configuration
 from variegate.engine.settings import Settings
+from variegate.engine.terms import Rules
 from variegate.errors import DataError, InputError
 from variegate.model.catalogue import Catalogue
 from variegate.policies.warmup import warm_policy
@@ -49,7 +51,7 @@ def create_replica(settings: Settings, store: Store) -> Replica:
     return Replica(store, configuration, replace=settings.replace_configuration)
 
 
-def open_store(settings: Settings, observe: Callable[[str, float], None]) -> Store:
+def open_store(settings: Settings, observe: Observe) -> Store:
     """Return the store of the settings, with their deadlines; `observe` counts its failures."""
     return Store.open(
         settings.store,
@@ -58,7 +60,21 @@ def open_store(settings: Settings, observe: Callable[[str, float], None]) -> Sto
     )
 
 
-def warm_policies(experiment: Experiment, catalogue: Catalogue) -> None:
+def create_executor(
+    settings: Settings,
+    catalogue: Catalogue,
+    store: Store,
+    observe: Observe,
+    replica: Replica | None = None,
+) -> Executor:
+    """Return the executor of the settings; the store is bound to the catalogue."""
+    experiment, rules = create_experiment(settings), create_rules(settings)
+    live = LiveCatalogue.open(catalogue, store)
+    return Executor(store, live, experiment, rules, observe=observe, replica=replica)
+
+
+def warm_policies(settings: Settings, catalogue: Catalogue) -> None:
     """Let every policy make a list, so that no user waits for the compiler."""
+    experiment = create_experiment(settings)
     for name in experiment.names:
         warm_policy(experiment.new_policy(name, catalogue))

@@ -12,17 +12,14 @@ import signal
 import socket
 import sys
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
-from threading import Event, Lock, Thread
+from threading import Lock, Thread
+from time import sleep
 from typing import Any, Final
 
-from variegate.engine.catalogue import LiveCatalogue
-from variegate.engine.executor import Executor
 from variegate.engine.factory import (
-    create_experiment,
+    create_executor,
     create_replica,
-    create_rules,
     load_catalogue,
     open_store,
     warm_policies,
@@ -30,10 +27,8 @@ from variegate.engine.factory import (
 from variegate.engine.logs import configure_logs
 from variegate.engine.process import BEAT, FrameDecoder, encode_frame, freeze_startup_objects
 from variegate.engine.queue import BatchLoop, Outcome, Progress, QueuedCommand
-from variegate.engine.replicas import Replica
 from variegate.engine.settings import Settings
 from variegate.errors import VariegateError
-from variegate.store import Store
 
 #: Bytes read at a time.
 _PIECE: Final = 2**20
@@ -41,27 +36,17 @@ _PIECE: Final = 2**20
 _log = logging.getLogger(__name__)
 
 
-class MetricsBuffer:
-    """Observed metrics that are not sent yet; the process that answers HTTP has the counters."""
-
-    def __init__(self) -> None:
-        self._observed: deque[tuple[str, float]] = deque()
-
-    def observe(self, name: str, value: float) -> None:
-        """Add a metric; see `Executor`."""
-        self._observed.append((name, value))
-
-    def take(self) -> list[tuple[str, float]]:
-        """Return the metrics since the last call."""
-        return [self._observed.popleft() for _ in range(len(self._observed))]
-
-
 class SocketChannel:
     """Commands and outcomes through a socket; see `queue.Channel`."""
 
-    def __init__(self, connection: socket.socket, metrics: MetricsBuffer) -> None:
-        self._socket, self._metrics, self._decoder = connection, metrics, FrameDecoder()
-        self._sending, self._ended = Lock(), Event()
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket, self._decoder, self._sending = connection, FrameDecoder(), Lock()
+        #: Metrics that are not sent yet; the process that answers HTTP has the counters.
+        self._observed: deque[tuple[str, float]] = deque()
+
+    def observe(self, name: str, value: float) -> None:
+        """Send a metric with the next outcomes; see `Executor`."""
+        self._observed.append((name, value))
 
     def receive(self, seconds: float) -> list[QueuedCommand] | None:
         """Return new commands; None when the other end is closed."""
@@ -75,7 +60,8 @@ class SocketChannel:
 
     def answer(self, outcomes: list[tuple[int, Outcome]]) -> None:
         """Send outcomes and metrics."""
-        self.send(([(number, _sendable(one)) for number, one in outcomes], self._metrics.take()))
+        observed = [self._observed.popleft() for _ in range(len(self._observed))]
+        self.send(([(number, _sendable(one)) for number, one in outcomes], observed))
 
     def send(self, message: Any) -> None:
         """Send a message, unless the other process is gone: commits stay."""
@@ -83,13 +69,10 @@ class SocketChannel:
             self._socket.sendall(encode_frame(message))
 
     def beat(self) -> None:
-        """Send heartbeats until `end`; call this in a thread."""
-        while not self._ended.wait(BEAT):
+        """Send heartbeats until the process ends; call this in a thread."""
+        while True:
+            sleep(BEAT)
             self.answer([])
-
-    def end(self) -> None:
-        """Stop the heartbeats."""
-        self._ended.set()
 
 
 def main() -> None:
@@ -103,45 +86,27 @@ def main() -> None:
         os.close(int(sys.argv[2]))
         settings = Settings.model_validate_json(_first_line(connection))
         configure_logs(settings.log_level, settings.log_format)
-        metrics = MetricsBuffer()
-        channel = SocketChannel(connection, metrics)
+        channel = SocketChannel(connection)
         Thread(target=channel.beat, name="variegate-heartbeat", daemon=True).start()
         try:
             with (
-                open_store(settings, metrics.observe) as store,
+                open_store(settings, channel.observe) as store,
                 create_replica(settings, store) as replica,
             ):
-                loop = _loop(settings, store, replica, progress, metrics.observe)
+                catalogue = load_catalogue(settings)
+                warm_policies(settings, catalogue)
+                executor = create_executor(settings, catalogue, store, channel.observe, replica)
+                loop = BatchLoop(
+                    executor,
+                    executor.close_due,
+                    timeout=settings.timeout_seconds,
+                    progress=progress,
+                )
                 freeze_startup_objects()
                 channel.send(None)
                 loop.run(channel)
         except VariegateError as error:
             channel.send(error)
-        finally:
-            channel.end()
-
-
-def _loop(
-    settings: Settings,
-    store: Store,
-    replica: Replica,
-    progress: Progress,
-    observe: Callable[[str, float], None],
-) -> BatchLoop:
-    catalogue, experiment = load_catalogue(settings), create_experiment(settings)
-    warm_policies(experiment, catalogue)
-    live = LiveCatalogue(catalogue)
-    with store.batch() as batch:
-        live.bind(batch)
-        live.as_of(batch)
-    rules = create_rules(settings)
-    executor = Executor(store, live, experiment, rules, observe=observe, replica=replica)
-    return BatchLoop(
-        executor,
-        executor.close_due,
-        timeout=settings.timeout_seconds,
-        progress=progress,
-    )
 
 
 def _sendable(outcome: Outcome) -> Any:

@@ -16,9 +16,8 @@ from variegate.demo.static import add_page_files
 from variegate.demo.views import Demo
 from variegate.engine import Engine
 from variegate.engine.factory import (
-    create_experiment,
+    create_executor,
     create_replica,
-    create_rules,
     load_catalogue,
     open_store,
     warm_policies,
@@ -27,7 +26,6 @@ from variegate.engine.process import EngineProxy, uses_engine_process
 from variegate.engine.replicas import Replica
 from variegate.engine.settings import Settings
 from variegate.errors import InputError
-from variegate.model.catalogue import Catalogue
 from variegate.service.docs import add_docs
 from variegate.service.errors import add_error_handlers
 from variegate.service.keys import KeyCache, KeyStore
@@ -89,10 +87,9 @@ def build_app(settings: Settings) -> FastAPI:
             process = EngineProxy(settings, observe, metrics.count_engine_restart)
             process.begin()
         catalogue = load_catalogue(settings)
-        engine = create_engine(
-            settings, catalogue, store, metrics, process=process, replica=replica
-        )
-        warm_policies(create_experiment(settings), catalogue)
+        executor = create_executor(settings, catalogue, store, observe, replica)
+        engine = Engine(executor, timeout=settings.timeout_seconds, worker=process)
+        warm_policies(settings, catalogue)
     except BaseException:
         if process is not None:
             process.abandon()
@@ -115,29 +112,7 @@ def check_startable(settings: Settings) -> None:
     """Raise what would keep every worker from starting."""
     catalogue = load_catalogue(settings)
     with Store.open(settings.store) as store, create_replica(settings, store) as replica:
-        create_engine(settings, catalogue, store, Metrics(), replica=replica)
-
-
-def create_engine(
-    settings: Settings,
-    catalogue: Catalogue,
-    store: Store,
-    metrics: Metrics,
-    *,
-    process: EngineProxy | None = None,
-    replica: Replica | None = None,
-) -> Engine:
-    """Return the engine of the settings; with `process`, one that sends it its commands."""
-    return Engine(
-        catalogue,
-        store,
-        create_experiment(settings),
-        create_rules(settings),
-        timeout=settings.timeout_seconds,
-        observe=metrics_observer(metrics),
-        replica=replica,
-        worker=process,
-    )
+        Engine(create_executor(settings, catalogue, store, metrics_observer(Metrics()), replica))
 
 
 def create_app(
