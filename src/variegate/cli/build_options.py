@@ -1,13 +1,13 @@
 """Options that the `build` commands share, and fitting embeddings to likes."""
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from variegate.cli.output import all_of
 from variegate.errors import DataError
 
 if TYPE_CHECKING:
@@ -19,14 +19,9 @@ if TYPE_CHECKING:
     from variegate.model.catalogue import Catalogue
 
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def out_option(command: Command) -> Command:
-    """Add the option `--out`."""
-    return click.option(
-        "--out", required=True, metavar="FILE", help="File to write, such as films.npz."
-    )(command)
+out_option: Final = click.option(
+    "--out", required=True, metavar="FILE", help="File to write, such as films.npz."
+)
 
 
 def check_place(out: str, *sources: str | None) -> Path:
@@ -67,7 +62,8 @@ def say_saved(console: "Console", catalogue: "Catalogue", path: Path) -> None:
     )
 
 
-_OPTIONS: Final = (
+#: Adds the options that `Training` holds.
+training_options: Final = all_of(
     click.option(
         "--distance",
         "distances",
@@ -114,13 +110,6 @@ class Training:
     train: float | None
     most_popular: int | None
     no_cache: bool
-
-
-def training_options(command: Command) -> Command:
-    """Add the options that `Training` holds."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def build_from_likes(console: "Console", data: "Dataset", training: Training, path: Path) -> None:
@@ -208,43 +197,36 @@ _HELP: Final = {
 }
 
 
-def column_options(command: Command) -> Command:
-    """Add the options that name the columns of an item table."""
-    for option in reversed(
-        [
-            click.option("--title", metavar="COL", help="Column of titles.  [default: the id]"),
-            *(
-                click.option(f"--{kind}", kinds, multiple=True, metavar="COL", help=_HELP[kind])
-                for kind, kinds in _KINDS.items()
-            ),
-            click.option(
-                "--list-separator",
-                default="|",
-                show_default=True,
-                metavar="TEXT",
-                help="Separator of labels.",
-            ),
-            click.option(
-                "--missing",
-                multiple=True,
-                metavar="TEXT",
-                help="Value that means missing, besides the empty one.",
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
+#: Adds the options that name the columns of an item table.
+column_options: Final = all_of(
+    click.option("--title", metavar="COL", help="Column of titles.  [default: the id]"),
+    *(
+        click.option(f"--{kind}", kinds, multiple=True, metavar="COL", help=_HELP[kind])
+        for kind, kinds in _KINDS.items()
+    ),
+    click.option(
+        "--list-separator",
+        default="|",
+        show_default=True,
+        metavar="TEXT",
+        help="Separator of labels.",
+    ),
+    click.option(
+        "--missing",
+        multiple=True,
+        metavar="TEXT",
+        help="Value that means missing, besides the empty one.",
+    ),
+)
 
-
-def encoding_options(command: Command) -> Command:
-    """Add `--encoding` and `--separator`."""
-    separator = click.option(
-        "--separator", metavar="TEXT", help="Field separator, if the file name does not tell."
-    )
-    encoding = click.option(
+encoding_options: Final = all_of(
+    click.option(
         "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Text encoding."
-    )
-    return encoding(separator(command))
+    ),
+    click.option(
+        "--separator", metavar="TEXT", help="Field separator, if the file name does not tell."
+    ),
+)
 
 
 def columns_from(options: dict[str, Any]) -> "ItemColumns":

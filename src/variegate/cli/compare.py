@@ -12,6 +12,7 @@ from variegate.cli.replay_options import (
     policies_of,
     replayed,
     replaying,
+    take_table,
 )
 
 if TYPE_CHECKING:
@@ -26,10 +27,6 @@ def compare(
     data: str,
     ours: str,
     theirs: tuple[str, ...],
-    user: str,
-    item: str,
-    rating: str | None,
-    threshold: float | None,
     **options: Any,
 ) -> None:
     """Compare the policy OURS with each of THEIRS, with paired 95% intervals.
@@ -44,8 +41,9 @@ def compare(
     """
     from variegate.evaluation.bootstrap import MEASURES, difference
 
-    extent, chosen = extent_of(options), policies_of((ours, *theirs))
-    scores = replayed(dataset_of(data, user, item, rating, threshold), chosen, extent)
+    table, extent = take_table(options), extent_of(options)
+    chosen = policies_of((ours, *theirs))
+    scores = replayed(dataset_of(data, table), chosen, extent)
     ahead = {
         other: {name: difference(scores[ours], scores[other], name) for name in MEASURES}
         for other in dict.fromkeys(theirs)

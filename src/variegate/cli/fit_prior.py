@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from variegate.cli.build_options import Training, check_place, training_options
+from variegate.cli.replay_options import dataset_of, table_options, take_table
 from variegate.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,10 +29,7 @@ if TYPE_CHECKING:
 @click.argument("data", required=False)
 @click.option("--catalogue", metavar="FILE", help="Fit to the features of an existing catalogue.")
 @click.option("--likes", metavar="DATA", help="Likes of its items: a table, or a data set.")
-@click.option("--user", default="user", help="Column of users, for your own table.")
-@click.option("--item", default="item", help="Column of items, for your own table.")
-@click.option("--rating", help="Column of ratings, if the table has one.")
-@click.option("--threshold", type=float, help="A rating above this is a like.")
+@table_options
 @click.option("--settings", metavar="FILE", help="Use settings saved by `variegate tune`.")
 @click.option("--tune", is_flag=True, help="Tune settings by replaying some of the users.")
 @click.option(
@@ -98,7 +96,7 @@ def fit_prior(
     beside = check_place(
         catalogue_out or str(_sibling(place, "-catalogue.npz")), given, catalogue, out
     )
-    table = [options.pop(name) for name in ("user", "item", "rating", "threshold")]
+    table = take_table(options)
     how = {name: options.pop(name) for name in ("settings", "tune", "users", "workers")}
     console, training = plain_console(), Training(**options)
     source = _source(console, given, table, catalogue, training)
@@ -107,12 +105,10 @@ def fit_prior(
 
 
 def _source(
-    console: "Console", given: str, table: list[Any], catalogue: str | None, training: Training
+    console: "Console", given: str, table: dict[str, Any], catalogue: str | None, training: Training
 ) -> "Source":
-    from variegate.cli.replay_options import dataset_of
-
     with console.status(f"Reading {given}"):
-        data = dataset_of(given, *table)
+        data = dataset_of(given, table)
     if catalogue is None:
         return source_from_likes(console, data, training)
     return source_from_catalogue(console, catalogue, data)

@@ -1,24 +1,20 @@
 """`variegate keys`: API keys of the service."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import click
+
+from variegate.cli.output import all_of
 
 if TYPE_CHECKING:
     from variegate.store import Store
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _in_a_store(command: F) -> F:
-    for decorate in (
-        click.option("--config", metavar="FILE", help="Settings file of the service."),
-        click.option("--store", metavar="URL", help="Address of the store.  [default: as served]"),
-    ):
-        command = decorate(command)
-    return command
+_in_a_store: Final = all_of(
+    click.option("--store", metavar="URL", help="Address of the store.  [default: as served]"),
+    click.option("--config", metavar="FILE", help="Settings file of the service."),
+)
 
 
 @click.group()

@@ -1,35 +1,27 @@
 """Options and context manager for commands that work on the store of a service."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from variegate.cli.output import import_from_working_directory
+from variegate.cli.output import all_of, import_from_working_directory
 
 if TYPE_CHECKING:
     from variegate.engine.executor import Executor
     from variegate.engine.settings import Settings
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def of_a_service(command: F) -> F:
-    """Add the options that select a service; `settings_of` takes their values."""
-    for decorate in (
-        click.option("--config", metavar="FILE", help="Settings file of the service."),
-        click.option(
-            "--catalogue", metavar="FILE", help="Catalogue file.  [default: as set for the service]"
-        ),
-        click.option(
-            "--store",
-            metavar="URL",
-            help="Address of the store.  [default: as set for the service]",
-        ),
-    ):
-        command = decorate(command)
-    return command
+#: Adds the options that select a service; `settings_of` takes their values.
+of_a_service: Final = all_of(
+    click.option(
+        "--store", metavar="URL", help="Address of the store.  [default: as set for the service]"
+    ),
+    click.option(
+        "--catalogue", metavar="FILE", help="Catalogue file.  [default: as set for the service]"
+    ),
+    click.option("--config", metavar="FILE", help="Settings file of the service."),
+)
 
 
 def settings_of(store: str | None, catalogue: str | None, config: str | None) -> "Settings":

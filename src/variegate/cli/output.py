@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
@@ -20,6 +20,20 @@ if TYPE_CHECKING:
 
 #: Called with the number of steps done and the total, or None if the total is unknown
 Progress: TypeAlias = Callable[[int, int | None], None]
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def all_of(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    """Return a decorator that adds several options to a command, in this order."""
+
+    def decorate(command: F) -> F:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
 
 
 class PlainErrors(click.Command):

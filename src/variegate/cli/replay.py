@@ -19,6 +19,7 @@ from variegate.cli.replay_options import (
     policies_of,
     replayed,
     replaying,
+    take_table,
 )
 
 if TYPE_CHECKING:
@@ -39,10 +40,6 @@ DEFAULT_POLICIES = ("lmdh", "lmdh-greedy", "logrank", "mmr", "epsilon-greedy", "
 )
 def replay(
     data: str,
-    user: str,
-    item: str,
-    rating: str | None,
-    threshold: float | None,
     policies: Sequence[str],
     **options: Any,
 ) -> None:
@@ -58,8 +55,9 @@ def replay(
         variegate replay ml-100k --policy lmdh --policy lmdh:normaliser=none --splits 5
         variegate replay clicks.csv --user uid --item sku --policy lmdh --policy mine:MyPolicy
     """
-    extent, chosen = extent_of(options), policies_of(policies or DEFAULT_POLICIES)
-    scores = replayed(dataset_of(data, user, item, rating, threshold), chosen, extent)
+    table, extent = take_table(options), extent_of(options)
+    chosen = policies_of(policies or DEFAULT_POLICIES)
+    scores = replayed(dataset_of(data, table), chosen, extent)
     if extent.as_json:
         print_json({name: plain(splits) for name, splits in scores.items()})
         return

@@ -1,20 +1,18 @@
 """Options shared by the commands that replay: data, size, processes."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from variegate.cli.output import import_from_working_directory
+from variegate.cli.output import all_of, import_from_working_directory
 
 if TYPE_CHECKING:
     from variegate.data.dataset import Dataset
     from variegate.evaluation.metrics import Scores
     from variegate.policies import PolicySpec
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 #: Longer lists make no sense.
 MOST_ITEMS = 100_000
@@ -32,38 +30,39 @@ class Extent:
     as_json: bool
 
 
-def replaying(command: F) -> F:
-    """Add the argument DATA and the options of every replay to a command."""
-    for decorate in reversed(
-        (
-            click.argument("data"),
-            click.option("--user", default="user", help="Column of users, for your own table."),
-            click.option("--item", default="item", help="Column of items, for your own table."),
-            click.option("--rating", help="Column of ratings, if the table has one."),
-            click.option("--threshold", type=float, help="A rating above this is a like."),
-            click.option("--rounds", default=30, show_default=True, help="Lists per user."),
-            click.option("--k", default=10, show_default=True, help="Items per list."),
-            click.option(
-                "--splits",
-                default=1,
-                show_default=True,
-                help="Number of random splits of the users.",
-            ),
-            click.option("--users", type=int, help="Maximum test users per split."),
-            click.option(
-                "--workers", type=int, help="Number of processes.  [default: number of cores]"
-            ),
-            click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables."),
-        )
-    ):
-        command = decorate(command)
-    return command
+#: Adds the options that describe a table of likes; `dataset_of` takes their values.
+table_options: Final = all_of(
+    click.option("--user", default="user", help="Column of users, for your own table."),
+    click.option("--item", default="item", help="Column of items, for your own table."),
+    click.option("--rating", help="Column of ratings, if the table has one."),
+    click.option("--threshold", type=float, help="A rating above this is a like."),
+)
+
+#: Adds the argument DATA and the options of every replay.
+replaying: Final = all_of(
+    click.argument("data"),
+    table_options,
+    click.option("--rounds", default=30, show_default=True, help="Lists per user."),
+    click.option("--k", default=10, show_default=True, help="Items per list."),
+    click.option(
+        "--splits", default=1, show_default=True, help="Number of random splits of the users."
+    ),
+    click.option("--users", type=int, help="Maximum test users per split."),
+    click.option("--workers", type=int, help="Number of processes.  [default: number of cores]"),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables."),
+)
 
 
-def dataset_of(
-    data: str, user: str, item: str, rating: str | None, threshold: float | None
-) -> "Dataset":
-    """Return the data set that DATA names: a known data set, or a table file."""
+def take_table(options: dict[str, Any]) -> dict[str, Any]:
+    """Remove the values of `table_options` from `options`, and return them."""
+    return {name: options.pop(name) for name in ("user", "item", "rating", "threshold")}
+
+
+def dataset_of(data: str, table: Mapping[str, Any]) -> "Dataset":
+    """Return the data set that DATA names: a known data set, or a table file.
+
+    `table` is what `take_table` returns.
+    """
     from variegate.arrays import check_choice
     from variegate.data.download import DATASETS, find_dataset
     from variegate.data.tables import load_table
@@ -76,7 +75,7 @@ def dataset_of(
             return known.load(data)
     if not (Path(data).suffix or Path(data).exists()):
         check_choice("data", data, DATASETS)
-    return load_table(data, user=user, item=item, rating=rating, threshold=threshold)
+    return load_table(data, **table)
 
 
 def extent_of(options: Mapping[str, Any]) -> Extent:

@@ -15,6 +15,7 @@ from variegate.cli.replay_options import (
     policies_of,
     replayed,
     replaying,
+    take_table,
 )
 
 
@@ -30,10 +31,6 @@ from variegate.cli.replay_options import (
 )
 def sweep(
     data: str,
-    user: str,
-    item: str,
-    rating: str | None,
-    threshold: float | None,
     policy: str,
     varied: tuple[str, ...],
     **options: Any,
@@ -47,10 +44,11 @@ def sweep(
         variegate sweep ml-100k --vary ridge=0.1,1,50 --vary exploration=0,1,2
         variegate sweep ml-100k --policy lmdh --vary normaliser=none,fixed,growing --vary k=5,10
     """
-    extent, values = extent_of(options), dict(_parsed(text) for text in varied)
+    table, extent = take_table(options), extent_of(options)
+    values = dict(_parsed(text) for text in varied)
     lengths = [_length(value) for value in values.pop("k", [])] or [extent.k]
     specs = policies_of(_spec(policy, values, chosen) for chosen in product(*values.values()))
-    dataset = dataset_of(data, user, item, rating, threshold)
+    dataset = dataset_of(data, table)
     found = {k: replayed(dataset, specs, replace(extent, k=k)) for k in lengths}
     if extent.as_json:
         print_json(

@@ -8,7 +8,7 @@ import click
 
 from variegate.cli.build_options import check_place
 from variegate.cli.output import print_json
-from variegate.cli.replay_options import dataset_of
+from variegate.cli.replay_options import dataset_of, table_options, take_table
 from variegate.errors import DataError, InputError
 
 if TYPE_CHECKING:
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("datasets", nargs=-1)
-@click.option("--user", default="user", help="Column of users, for your own table.")
-@click.option("--item", default="item", help="Column of items, for your own table.")
-@click.option("--rating", help="Column of ratings, if the table has one.")
-@click.option("--threshold", type=float, help="A rating above this is a like.")
+@table_options
 @click.option(
     "--split",
     "splits",
@@ -86,7 +83,7 @@ def tune(
     from variegate.evaluation.tuning import Constraints, tune
 
     target, count = None if out is None else check_place(out, *datasets), checked_workers(workers)
-    table = [options.pop(name) for name in ("user", "item", "rating", "threshold")]
+    table = take_table(options)
     console = plain_console()
     with console.status("Reading"):
         found = _read(datasets, table)
@@ -124,7 +121,7 @@ def _print(console: "Console", chosen: "TuningResult", target: "Path | None", fi
     say(console, f"Next: {shlex.join(words)}")
 
 
-def _read(names: tuple[str, ...], table: list[Any]) -> "dict[str, Dataset]":
+def _read(names: tuple[str, ...], table: dict[str, Any]) -> "dict[str, Dataset]":
     from variegate.data.download import DATASETS, find_dataset
 
     found: dict[str, Dataset] = {}
@@ -135,7 +132,7 @@ def _read(names: tuple[str, ...], table: list[Any]) -> "dict[str, Dataset]":
         if not found:
             raise DataError("no data set found: run `variegate fetch`, or give a table")
     for name in names:
-        data = dataset_of(name, *table)
+        data = dataset_of(name, table)
         if data.name in found:
             raise InputError(f"`datasets` must be distinct, got {data.name!r} twice")
         found[data.name] = data
