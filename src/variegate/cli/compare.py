@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from variegate.cli.output import print_json, print_left_out, print_rows, shown_rounds
-from variegate.cli.replay_options import (
-    dataset_of,
-    extent_of,
-    policies_of,
-    replayed,
-    replaying,
-    take_table,
-)
+from variegate.cli.replay_options import replay_policies, replaying
 
 if TYPE_CHECKING:
     from variegate.evaluation.bootstrap import Interval
@@ -41,9 +34,7 @@ def compare(
     """
     from variegate.evaluation.bootstrap import MEASURES, difference
 
-    table, extent = take_table(options), extent_of(options)
-    chosen = policies_of((ours, *theirs))
-    scores = replayed(dataset_of(data, table), chosen, extent)
+    scores, extent = replay_policies(data, (ours, *theirs), options)
     ahead = {
         other: {name: difference(scores[ours], scores[other], name) for name in MEASURES}
         for other in dict.fromkeys(theirs)

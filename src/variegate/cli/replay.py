@@ -13,14 +13,7 @@ from variegate.cli.output import (
     print_measure,
     print_rows,
 )
-from variegate.cli.replay_options import (
-    dataset_of,
-    extent_of,
-    policies_of,
-    replayed,
-    replaying,
-    take_table,
-)
+from variegate.cli.replay_options import replay_policies, replaying
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,9 +48,7 @@ def replay(
         variegate replay ml-100k --policy lmdh --policy lmdh:normaliser=none --splits 5
         variegate replay clicks.csv --user uid --item sku --policy lmdh --policy mine:MyPolicy
     """
-    table, extent = take_table(options), extent_of(options)
-    chosen = policies_of(policies or DEFAULT_POLICIES)
-    scores = replayed(dataset_of(data, table), chosen, extent)
+    scores, extent = replay_policies(data, policies or DEFAULT_POLICIES, options)
     if extent.as_json:
         print_json({name: plain(splits) for name, splits in scores.items()})
         return

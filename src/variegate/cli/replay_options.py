@@ -92,6 +92,15 @@ def extent_of(options: Mapping[str, Any]) -> Extent:
     return Extent(**{**options, "workers": workers})
 
 
+def replay_policies(
+    data: str, policies: Iterable[str], options: dict[str, Any]
+) -> tuple[Mapping[str, Sequence["Scores"]], Extent]:
+    """Return the scores of policies by their specs, and the size of the replay."""
+    table, extent = take_table(options), extent_of(options)
+    specs = policies_of(policies)
+    return replayed(dataset_of(data, table), specs, extent), extent
+
+
 def replayed(
     dataset: "Dataset", policies: Mapping[str, "PolicySpec"], extent: Extent
 ) -> Mapping[str, Sequence["Scores"]]:

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from variegate.client import routes
-from variegate.client.retry import Attempts, RetryPolicy
+from variegate.client.base import BaseClient
+from variegate.client.retry import Attempts
 from variegate.client.transport import (
     Call,
     LineBuffer,
@@ -13,14 +14,10 @@ from variegate.client.transport import (
     Outcome,
     Page,
     Reply,
-    check_installed,
-    check_url,
     cut_off,
-    default_headers,
     make_no_reply,
     make_reply,
     method,
-    request_headers,
 )
 from variegate.errors import StoreError
 
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AsyncClient:
+class AsyncClient(BaseClient["httpx2.AsyncClient"]):
     """A client of the service for asyncio: as `Client`, with `await` and `async for`.
 
     The parameters are those of `Client`; `http` is an `httpx2.AsyncClient`.
@@ -44,33 +41,16 @@ class AsyncClient:
             async for past in client.history("ana"): ...
     """
 
-    def __init__(
-        self,
-        url: str,
-        key: str | None = None,
-        *,
-        timeout: float = 10.0,
-        retries: int = 4,
-        deadline: float = 30.0,
-        backoff: float = 0.1,
-        http: "httpx2.AsyncClient | None" = None,
-    ) -> None:
-        self._policy = RetryPolicy(timeout, retries, deadline, backoff)
-        self._url, self._headers = check_url(url), default_headers(key)
-        check_installed()
+    def _new_http(self) -> "httpx2.AsyncClient":
         import httpx2
 
-        self._owns_http = http is None
-        self._http = httpx2.AsyncClient() if http is None else http
+        return httpx2.AsyncClient()
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._url!r})"
 
     async def close(self) -> None:
         """Close the connections, unless `http` was passed."""
@@ -124,13 +104,7 @@ class AsyncClient:
     async def _attempt(self, call: Call[T], attempts: Attempts, is_streamed: bool) -> Outcome:
         import httpx2
 
-        request = self._http.build_request(
-            call.method,
-            self._url + call.path,
-            headers=request_headers(self._headers, call),
-            content=call.body,
-            timeout=attempts.timeout,
-        )
+        request = self._request(call, attempts)
         try:
             async with asyncio.timeout(attempts.remaining):
                 response = await self._http.send(request, stream=True)

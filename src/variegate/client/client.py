@@ -6,7 +6,8 @@ from time import sleep
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from variegate.client import routes
-from variegate.client.retry import Attempts, RetryPolicy
+from variegate.client.base import BaseClient
+from variegate.client.retry import Attempts
 from variegate.client.transport import (
     Call,
     LineBuffer,
@@ -14,14 +15,10 @@ from variegate.client.transport import (
     Outcome,
     Page,
     Reply,
-    check_installed,
-    check_url,
     cut_off,
-    default_headers,
     make_no_reply,
     make_reply,
     method,
-    request_headers,
 )
 from variegate.errors import StoreError
 
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Client:
+class Client(BaseClient["httpx2.Client"]):
     """A client of the service; one can be used from several threads.
 
     Connection errors, timeouts and the statuses 429 and 503 are retried with exponential backoff
@@ -64,33 +61,16 @@ class Client:
             client.feedback(slate, {slate.ids[0]: 1})
     """
 
-    def __init__(
-        self,
-        url: str,
-        key: str | None = None,
-        *,
-        timeout: float = 10.0,
-        retries: int = 4,
-        deadline: float = 30.0,
-        backoff: float = 0.1,
-        http: "httpx2.Client | None" = None,
-    ) -> None:
-        self._policy = RetryPolicy(timeout, retries, deadline, backoff)
-        self._url, self._headers = check_url(url), default_headers(key)
-        check_installed()
+    def _new_http(self) -> "httpx2.Client":
         import httpx2
 
-        self._owns_http = http is None
-        self._http = httpx2.Client() if http is None else http
+        return httpx2.Client()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._url!r})"
 
     def close(self) -> None:
         """Close the connections, unless `http` was passed."""
@@ -140,13 +120,7 @@ class Client:
     def _attempt(self, call: Call[T], attempts: Attempts, is_streamed: bool) -> Outcome:
         import httpx2
 
-        request = self._http.build_request(
-            call.method,
-            self._url + call.path,
-            headers=request_headers(self._headers, call),
-            content=call.body,
-            timeout=attempts.timeout,
-        )
+        request = self._request(call, attempts)
         try:
             response = self._http.send(request, stream=True)
             if is_streamed and response.status_code == 200:

@@ -143,12 +143,6 @@ def default_headers(key: str | None) -> dict[str, str]:
     return {**headers, "authorization": f"Bearer {key}"}
 
 
-def request_headers(headers: dict[str, str], call: Call[object]) -> dict[str, str]:
-    """Return the headers of one request."""
-    content_type = {} if call.body is None else {"content-type": call.content_type}
-    return {**headers, **content_type, **call.headers}
-
-
 def make_reply(response: "httpx2.Response", body: bytes) -> Reply:
     """Return a response of the HTTP library as a `Reply`."""
     return Reply(response.status_code, body, response.headers.get("retry-after"))
