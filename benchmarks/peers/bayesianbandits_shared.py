@@ -13,7 +13,7 @@ from bayesianbandits import (  # type: ignore[import-not-found]
     UpperConfidenceBound,
 )
 
-from benchmarks.peers.measuring import Measured, Task, given_task, print_measured, seconds_of
+from benchmarks.peers.measuring import Measured, Task, given_task, measure, print_measured
 
 
 class Rows(ArmFeaturizer):  # type: ignore[misc]
@@ -65,14 +65,12 @@ def _rows(task: Task, title: str, policy: Any, job: str) -> list[Measured]:
     for _ in range(20):
         learn(rng.integers(task.items, size=10).tolist())
     ten = rng.integers(task.items, size=10).tolist()
-    return [
-        Measured(
-            title, "list", job, seconds_of(lambda: agent.pull(now, top_k=task.k), task.budget)
-        ),
-        Measured(
-            title, "learn", "ten updates, one by one", seconds_of(lambda: learn(ten), task.budget)
-        ),
-    ]
+    return measure(
+        task,
+        title,
+        (job, lambda: agent.pull(now, top_k=task.k)),
+        ("ten updates, one by one", lambda: learn(ten)),
+    )
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import numpy as np
 from contextualbandits.online import LinUCB  # type: ignore[import-not-found]
 
-from benchmarks.peers.measuring import Measured, given_task, print_measured, seconds_of
+from benchmarks.peers.measuring import given_task, measure, print_measured, scores_all_arms
 
 
 def main() -> None:
@@ -17,23 +17,14 @@ def main() -> None:
     contexts = rng.uniform(-1.0, 1.0, (200, task.d))
     bandit.fit(contexts, experiment, rewards)
     few = contexts[:10], experiment[:10], rewards[:10]
-    title = "contextualbandits LinUCB"
     print_measured(
         "contextualbandits",
-        [
-            Measured(
-                title,
-                "list",
-                f"scores {task.items:,} arms one by one, then the {task.k} best; no diversity",
-                seconds_of(lambda: bandit.topN(contexts[:1], task.k), task.budget),
-            ),
-            Measured(
-                title,
-                "learn",
-                "ten observations in one `partial_fit`",
-                seconds_of(lambda: bandit.partial_fit(*few), task.budget),
-            ),
-        ],
+        measure(
+            task,
+            "contextualbandits LinUCB",
+            (scores_all_arms(task), lambda: bandit.topN(contexts[:1], task.k)),
+            ("ten observations in one `partial_fit`", lambda: bandit.partial_fit(*few)),
+        ),
     )
 
 

@@ -5,7 +5,7 @@ import heapq
 import numpy as np
 from mabwiser.mab import MAB, LearningPolicy  # type: ignore[import-not-found]
 
-from benchmarks.peers.measuring import Measured, given_task, print_measured, seconds_of
+from benchmarks.peers.measuring import given_task, measure, print_measured, scores_all_arms
 
 
 def main() -> None:
@@ -23,23 +23,15 @@ def main() -> None:
         scores = bandit.predict_expectations(contexts[:1])
         return heapq.nlargest(task.k, scores, key=scores.__getitem__)
 
-    title, arms_said = "MABWiser LinUCB", f"{task.items:,} arms"
+    fitting = "ten observations in one `partial_fit`, for one context"
     print_measured(
         "mabwiser",
-        [
-            Measured(
-                title,
-                "list",
-                f"scores {arms_said} one by one, then the {task.k} best; no diversity",
-                seconds_of(best, task.budget),
-            ),
-            Measured(
-                title,
-                "learn",
-                "ten observations in one `partial_fit`, for one context",
-                seconds_of(lambda: bandit.partial_fit(*few), task.budget),
-            ),
-        ],
+        measure(
+            task,
+            "MABWiser LinUCB",
+            (scores_all_arms(task), best),
+            (fitting, lambda: bandit.partial_fit(*few)),
+        ),
     )
 
 

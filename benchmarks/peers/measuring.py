@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from time import perf_counter
 
+Call = Callable[[], object]
+
 #: Seconds that each measured call may be repeated for, and the least number of repetitions.
 BUDGET = 4.0
 LEAST = 5
@@ -39,7 +41,12 @@ def given_task() -> Task:
     return Task(**json.loads(sys.argv[1]))
 
 
-def seconds_of(call: Callable[[], object], budget: float) -> list[float]:
+def scores_all_arms(task: Task) -> str:
+    """Return what a peer does that scores every arm by itself."""
+    return f"scores {task.items:,} arms one by one, then the {task.k} best; no diversity"
+
+
+def seconds_of(call: Call, budget: float) -> list[float]:
     """Return the seconds of each repetition, after one that warms up."""
     call()
     times: list[float] = []
@@ -49,6 +56,16 @@ def seconds_of(call: Callable[[], object], budget: float) -> list[float]:
         call()
         times.append(perf_counter() - start)
     return times
+
+
+def measure(
+    task: Task, title: str, a_list: tuple[str, Call], learning: tuple[str, Call]
+) -> list[Measured]:
+    """Return the seconds of a list and of learning; each is given as what it does and a call."""
+    return [
+        Measured(title, kind, job, seconds_of(call, task.budget))
+        for kind, (job, call) in (("list", a_list), ("learn", learning))
+    ]
 
 
 def print_measured(package: str, measured: list[Measured]) -> None:

@@ -4,7 +4,7 @@ import random
 
 from river.bandit import LinUCBDisjoint  # type: ignore[import-not-found]
 
-from benchmarks.peers.measuring import Measured, given_task, print_measured, seconds_of
+from benchmarks.peers.measuring import given_task, measure, print_measured
 
 
 def main() -> None:
@@ -27,15 +27,15 @@ def main() -> None:
     title = "river LinUCBDisjoint"
     print_measured(
         "river",
-        [
-            Measured(
-                title,
-                "list",
+        measure(
+            task,
+            title,
+            (
                 f"picks ONE of {task.items:,} arms: there is no list of {task.k}",
-                seconds_of(lambda: bandit.pull(experiment, context=now), task.budget),
+                lambda: bandit.pull(experiment, context=now),
             ),
-            Measured(title, "learn", "ten updates, one by one", seconds_of(learn, task.budget)),
-        ],
+            ("ten updates, one by one", learn),
+        ),
     )
 
 

@@ -4,7 +4,7 @@ import random
 
 from vowpalwabbit import Workspace  # type: ignore[import-not-found]
 
-from benchmarks.peers.measuring import Measured, Task, given_task, print_measured, seconds_of
+from benchmarks.peers.measuring import Task, given_task, measure, print_measured
 
 OPTIONS = "--ccb_explore_adf --epsilon 0.1 --quadratic ua --random_seed 1 --quiet"
 
@@ -22,20 +22,18 @@ def main() -> None:
     title = "Vowpal Wabbit CCB"
     print_measured(
         "vowpalwabbit",
-        [
-            Measured(
-                title,
-                "list",
+        measure(
+            task,
+            title,
+            (
                 f"{task.k} slots that repeat no action, no distances; text is parsed at each call",
-                seconds_of(lambda: model.predict([shared, *actions, *slots]), task.budget),
+                lambda: model.predict([shared, *actions, *slots]),
             ),
-            Measured(
-                title,
-                "learn",
+            (
                 "one decision of ten slots, its text parsed again",
-                seconds_of(lambda: model.learn([shared, *actions, *answered]), task.budget),
+                lambda: model.learn([shared, *actions, *answered]),
             ),
-        ],
+        ),
     )
     model.finish()
 

@@ -3,10 +3,10 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tools.attack.facts import Facts, Feedback
-from tools.soak.audit import slates_of
+from tools.attack.facts import Facts
+from tools.soak.audit import check_lists, check_sent, reports_in
 from variegate.engine import Experiment, LiveCatalogue
-from variegate.engine.replay import check_states, iter_events, iter_users
+from variegate.engine.replay import check_states, iter_events, iter_slates, iter_users
 from variegate.store import EventRow, SlateRow, Store
 
 
@@ -14,7 +14,7 @@ def audit(store: Store, facts: Facts, live: LiveCatalogue, experiment: Experimen
     """Return what is wrong, a line each; nothing if all is well."""
     with store.reading() as reader:
         users = [row.id for row in iter_users(reader)]
-        slates = {row.id: row for user in users for row in slates_of(reader, user)}
+        slates = {row.id: row for user in users for row in iter_slates(reader, user)}
         events = list(iter_events(reader, None))
         items = {row.id: row for row in reader.items()}
     titles = {
@@ -32,12 +32,7 @@ def audit(store: Store, facts: Facts, live: LiveCatalogue, experiment: Experimen
 
 
 def _about_lists(facts: Facts, slates: Mapping[str, SlateRow]) -> Iterator[str]:
-    for slate, given in facts.lists.items():
-        row = slates.get(slate)
-        if row is None:
-            yield f"slate {slate} was acknowledged, and is lost"
-        elif (row.user_id, row.items) != given:
-            yield f"slate {slate} is not the one that was acknowledged"
+    yield from check_lists(facts.lists, slates)
     by_key = Counter((row.user_id, row.request) for row in slates.values())
     for (user, key), count in by_key.items():
         if count > 1:
@@ -49,28 +44,17 @@ def _about_lists(facts: Facts, slates: Mapping[str, SlateRow]) -> Iterator[str]:
 def _about_reports(
     facts: Facts, slates: Mapping[str, SlateRow], events: Sequence[EventRow]
 ) -> Iterator[str]:
-    log = _reports_of(events)
+    log = reports_in(events)
     for report, answer in facts.reports.items():
         found = log.get(report, ())
         if not found:
             yield f"a report on {report.slate} was acknowledged ({answer['status']}), and is lost"
         elif found[0].body["status"] != answer["status"]:
             yield f"a report on {report.slate} was acknowledged otherwise than the log has it"
-    for report, found in log.items():
-        if len(found) > 1:
-            yield f"a report on {report.slate} is in the log {len(found)} times"
-        if report not in facts.sent:
-            yield f"a report on {report.slate} is in the log, and nobody sent it"
+    yield from check_sent(log, facts.sent)
+    for report in log:
         if report.slate not in slates:
             yield f"the log has a report on {report.slate}, which is not there"
-
-
-def _reports_of(events: Iterable[EventRow]) -> dict[Feedback, list[EventRow]]:
-    log: dict[Feedback, list[EventRow]] = defaultdict(list)
-    for event in events:
-        if event.kind == "feedback":
-            log[Feedback.of_event(event.slate_id, event.body)].append(event)
-    return log
 
 
 def _about_positions(slates: Mapping[str, SlateRow], events: Iterable[EventRow]) -> Iterator[str]:

@@ -2,13 +2,13 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from variegate.engine import Experiment, LiveCatalogue
-from variegate.engine.replay import check_states, iter_events, iter_users
-from variegate.store import EventRow, Reader, SlateRow, Store, UserRow
+from variegate.engine.replay import check_states, iter_events, iter_slates, iter_users
+from variegate.store import EventRow, SlateRow, Store, UserRow
 
 # What the clients of a service received: the store must agree with it.
 
@@ -111,9 +111,6 @@ class Notebook:
             self.problems.append(f"{what} was answered {status}: {text}")
 
 
-_PAGE: Final = 500
-
-
 @dataclass(frozen=True)
 class Audit:
     """What was found.
@@ -140,14 +137,12 @@ def audited(store: Store, notebook: Notebook, live: LiveCatalogue, experiment: E
     """Compare all that the store has with what was acknowledged, and with itself."""
     with store.reading() as reader:
         users = list(iter_users(reader))
-        slates = {row.id: row for user in users for row in slates_of(reader, user.id)}
+        slates = {row.id: row for user in users for row in iter_slates(reader, user.id)}
         events = [event for event in iter_events(reader, None) if event.kind == "feedback"]
-    log: dict[Sent, list[EventRow]] = defaultdict(list)
-    for event in events:
-        log[Sent.of_event(event.slate_id, event.body)].append(event)
+    log = reports_in(events)
     check = check_states(store, live, experiment)
     facts = [
-        *_about_lists(notebook, slates),
+        *check_lists(notebook.slates, slates),
         *_about_reports(notebook, log, slates),
         *_about_positions(events, slates),
         *_about_users(users, slates, events),
@@ -157,16 +152,18 @@ def audited(store: Store, notebook: Notebook, live: LiveCatalogue, experiment: E
     return Audit(len(users), len(slates), len(events), unasked, check.largest, tuple(facts))
 
 
-def slates_of(reader: Reader, user: str) -> Iterator[SlateRow]:
-    """Give every list of a user, the newest first."""
-    before: str | None = None
-    while page := reader.history(user, _PAGE, before):
-        yield from page
-        before = page[-1].id
+def reports_in(events: Iterable[EventRow]) -> dict[Sent, list[EventRow]]:
+    """Return the events of feedback, by the report that each is of."""
+    log: dict[Sent, list[EventRow]] = defaultdict(list)
+    for event in events:
+        if event.kind == "feedback":
+            log[Sent.of_event(event.slate_id, event.body)].append(event)
+    return log
 
 
-def _about_lists(notebook: Notebook, slates: Mapping[str, SlateRow]) -> Iterator[str]:
-    for slate, given in notebook.slates.items():
+def check_lists(lists: Mapping[str, Given], slates: Mapping[str, SlateRow]) -> Iterator[str]:
+    """Yield what is wrong with lists that clients got."""
+    for slate, given in lists.items():
         row = slates.get(slate)
         if row is None:
             yield f"slate {slate} was given, and is lost"
@@ -183,10 +180,15 @@ def _about_reports(
             yield f"a report on {report.slate} was acknowledged, and is lost"
         elif report.slate in slates and _answer(events[0], slates[report.slate]) != answer:
             yield f"a report on {report.slate} was answered otherwise than the log has it"
+    yield from check_sent(log, {*notebook.acknowledged, *notebook.doubtful})
+
+
+def check_sent(log: Mapping[Sent, Sequence[EventRow]], sent: Set[Sent]) -> Iterator[str]:
+    """Yield the reports that are in the log more than once, or that nobody sent."""
     for report, events in log.items():
         if len(events) > 1:
             yield f"a report on {report.slate} is in the log {len(events)} times"
-        if report not in notebook.acknowledged and report not in notebook.doubtful:
+        if report not in sent:
             yield f"a report on {report.slate} is in the log, and nobody sent it"
 
 
