@@ -61,11 +61,11 @@ def _others(results: Results) -> list[str]:
     ]
     if not found:
         return []
-    said = ", ".join(
+    parts = ", ".join(
         f"{three_digits(ratio)} times as fast as {other}"
         for other, ratio in sorted(found, key=lambda pair: pair[1])
     )
-    return [f"Beside the peers, each doing the nearest job that it can, a list is {said}."]
+    return [f"Beside the peers, each doing the nearest job that it can, a list is {parts}."]
 
 
 def _method(results: Results) -> list[str]:

@@ -17,7 +17,7 @@ CATALOGUE = catalogue_of(2)
 
 
 def play(recommender: Recommender, users: str, rounds: int = 3) -> None:
-    """Let users click on what they like, who are told apart by their letters."""
+    """Let users click on what they like, who are distinguished by their letters."""
     for _ in range(rounds):
         for user in users:
             slate = recommender.recommend(user, 4)

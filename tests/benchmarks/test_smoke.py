@@ -1,4 +1,4 @@
-"""The benchmark runs and writes what it says. How fast anything is, no test asks."""
+"""The benchmark runs and writes its results. No test checks how fast anything is."""
 
 import json
 import os

@@ -19,7 +19,7 @@ SMALL = ("--d", 3, "--epochs", 5)
 
 @pytest.fixture
 def here(likes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder of one's own; return the table of likes."""
+    """Work in an empty folder; return the table of likes."""
     monkeypatch.chdir(tmp_path)
     return likes
 

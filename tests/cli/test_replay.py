@@ -20,7 +20,7 @@ SHORT = ("--rounds", 3, "--k", 4, "--workers", 1)
 TWO = ("--policy", "lmdh", "--policy", "logrank")
 
 OWN = '''
-"""A policy of one's own, which is in no package."""
+"""A custom policy, which is in no package."""
 
 import numpy as np
 

@@ -30,7 +30,7 @@ def test_flags_become_settings(tmp_path: Path) -> None:
         "--log-format", "text", "--allow-anonymous",
     )  # fmt: skip
 
-    said = {
+    given = {
         "catalogue": "shop.npz",
         "store": "sqlite:///shop.db",
         "host": "127.0.0.2",
@@ -47,7 +47,7 @@ def test_flags_become_settings(tmp_path: Path) -> None:
         "log_format": "text",
         "allow_anonymous": True,
     }
-    assert {name: found[name] for name in said} == said
+    assert {name: found[name] for name in given} == given
     assert list(tmp_path.iterdir()) == []
 
 

@@ -62,9 +62,9 @@ def test_export_prints_users_alone(place: Place) -> None:
 
 
 def test_users_come_out_as_they_went_in(place: Place, file: Path) -> None:
-    told = run("users", "import", file, "--store", place.url("new"))
+    output = run("users", "import", file, "--store", place.url("new"))
 
-    assert told == "3 users imported.\n"
+    assert output == "3 users imported.\n"
     assert lines_of(place, "new") == lines_of(place)
     with place.shop("new") as shop:
         assert shop.check().wrong == ()

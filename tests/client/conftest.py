@@ -1,4 +1,4 @@
-"""One service for all tests of the clients that only talk to it, each with users of its own."""
+"""One service for all tests of the clients that only talk to it, each with its own users."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -27,7 +27,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def proxy(address: str) -> Iterator[Stumbling]:
-    """Return a proxy in front of the service that misbehaves as it is told."""
+    """Return a proxy in front of the service that misbehaves on request."""
     with stumbling(address) as made:
         yield made
 

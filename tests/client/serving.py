@@ -1,4 +1,4 @@
-"""A real service in a thread, and a proxy in front of it that misbehaves as it is told."""
+"""A real service in a thread, and a proxy in front of it that misbehaves on request."""
 
 import threading
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ class Stumbling(ThreadingHTTPServer):
     """Does with each request what comes next in `script`, and passes it on when that is over.
 
     `drop` hangs up at once; `cut` passes the request on and hangs up instead of answering;
-    `cut short` answers half; `mute` says nothing; `503` and `429` are told as the service tells
+    `cut short` answers half; `mute` says nothing; `503` and `429` are sent as the service sends
     them, with Retry-After 0; `unknown` passes the request on and answers as the service does where
     the answer to a commit was lost; `bad gateway` and `busy` pass it on and answer 502 and 503 as
     a proxy does.

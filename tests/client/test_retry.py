@@ -27,7 +27,7 @@ BUSY = Reply(503, OURS)
 
 
 class Clock:
-    """Seconds that pass when they are told to."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -1,4 +1,4 @@
-"""What a person types: numbers in many forms, a few words, and mistakes that are told kindly."""
+"""What a person types: numbers in many forms, a few words, and mistakes with helpful messages."""
 
 import pytest
 from hypothesis import given
@@ -61,11 +61,11 @@ def test_mistakes_say_what_would_do(text: str, message: str) -> None:
 @given(st.text(), st.integers(1, 20))
 def test_any_text_is_read_or_refused_in_one_line(text: str, k: int) -> None:
     try:
-        said = parse_answer(text, k).picks
+        picks = parse_answer(text, k).picks
     except InputError as error:
         refusal = str(error)
-        said = ()
+        picks = ()
     else:
         refusal = ""
-    assert set(said) <= set(range(k))
+    assert set(picks) <= set(range(k))
     assert len(refusal.splitlines()) <= 1

@@ -1,4 +1,4 @@
-"""Made-up people before the bundled films: lists turn to them, and what is said of them is true."""
+"""Simulated users and the bundled films: lists follow their taste, and descriptions are true."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What is told of items and of what was learnt."""
+"""Descriptions of items and of what was learnt."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from variegate.demo.session import contrast
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "expected"),
     [
         (["a", "b", "c", "d"], ("a", "b", "c")),
         ({"b", "a"}, ("a", "b")),
@@ -35,8 +35,8 @@ from variegate.demo.session import contrast
         ("x" * 50, ("x" * 39 + "…",)),
     ],
 )
-def test_values_are_short(value: object, said: tuple[str, ...]) -> None:
-    assert short_values(value) == said
+def test_values_are_short(value: object, expected: tuple[str, ...]) -> None:
+    assert short_values(value) == expected
 
 
 def test_attributes_that_a_distance_is_named_after_are_shown() -> None:
@@ -117,7 +117,7 @@ def test_taste_is_a_lean_first_and_sure_later() -> None:
 
 
 def test_what_is_refused_again_and_again_is_passed_by() -> None:
-    # One feature says yes, the other takes it back: only a negative weight can tell.
+    # One feature is liked, the other cancels it: only a negative weight can express that.
     items = Catalogue(range(80), [[1.0, 0.0], [1.0, 1.0]] * 40, [], feature_names=["base", "salt"])
     session = Session(LMDH(items, ridge=1.0), k=8)
     for _ in range(10):

@@ -16,7 +16,7 @@ from variegate.policies import Policy
 
 @dataclass
 class GivenList:
-    """A list, whose it is, and what was said of each item."""
+    """A list, its user, and the feedback on each item."""
 
     user: str
     slate: Slate

@@ -89,7 +89,7 @@ class GreedyPath:
         except ConflictError:
             assert isinstance(outcome, ConflictError)
         else:
-            # The same said before is answered as it was then.
+            # A repeated report gets the earlier answer.
             assert outcome["learnt"] == fresh or not fresh
 
     def snapshot(self) -> None:
@@ -146,8 +146,8 @@ class GreedyPath:
             assert found == policy.state()
         for name, one in self.model.lists.items():
             row = self.shop.slate(name)
-            said = {i: r for i, r in zip(row.items, row.rewards, strict=True) if r is not None}
-            assert said == one.rewards
+            rewards = {i: r for i, r in zip(row.items, row.rewards, strict=True) if r is not None}
+            assert rewards == one.rewards
             assert row.taught == [item in one.rewards for item in one.slate.ids]
         assert (self.shop.check().wrong, self.shop.check().largest) == ((), 0.0)
 

@@ -1,4 +1,4 @@
-"""Policies side by side: who gets which, and what the report says of them."""
+"""Policies side by side: who gets which, and their report."""
 
 from collections import Counter
 from hashlib import sha256
@@ -93,7 +93,7 @@ class TestReport:
         four, five = self.users["b"]
         self.answer(shop, four, 0)  # 0 of 4
         self.answer(shop, five, 1)  # 1 of 4
-        shop.give(five)  # nothing was said of it
+        shop.give(five)  # without feedback
 
     def test_rewards_are_means_over_users(self, shop: Shop) -> None:
         self.fill(shop)

@@ -71,7 +71,7 @@ def test_a_user_who_was_refused_and_then_given_a_list_is_kept(shop: Shop) -> Non
 
 
 class TestFailedCommit:
-    """The work was done in memory, and then the store said no."""
+    """The work was done in memory, and then the store refused it."""
 
     @pytest.fixture
     def shop(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> Shop:

@@ -78,11 +78,11 @@ class TestFit:
         shop = kiosk_shop(store)
         fill(shop, 39)
         shop.give("a newcomer without feedback")
-        told = (
+        message = (
             r"at least 40 users with feedback, so that no single user is revealed, .* 'lmdp' has 39"
         )
 
-        with pytest.raises(ConflictError, match=told):
+        with pytest.raises(ConflictError, match=message):
             shop.engine.priors.fit("lmdp")
 
         assert shop.engine.priors.view("lmdp")["version"] == 0
@@ -178,7 +178,7 @@ class TestFit:
 
 
 class TestLines:
-    """What was fitted, beside what the policy's line says."""
+    """What was fitted, beside the policy's spec."""
 
     def test_the_prior_of_the_line_counts_until_there_is_another(
         self, store: Store, tmp_path: object
@@ -269,13 +269,13 @@ class TestDatabasesOfBefore:
         old = kiosk_shop(any_store, {"lmdh": "lmdh:ridge=1,exploration=0.3"})
         answer(old, "ann", MEAN, lists=3)
         new = kiosk_shop(any_store, LMDP, clock=old.clock)
-        told = new.engine.user("ann")
+        view = new.engine.user("ann")
 
         given = new.give("ann")
 
-        assert (told["policy"], given["policy"]) == ("lmdp", "lmdp")
-        assert told["learnt"] == new.engine.user("ann")["learnt"]
-        assert told["learnt"]["relevance"][1]["weight"] > 0
+        assert (view["policy"], given["policy"]) == ("lmdp", "lmdp")
+        assert view["learnt"] == new.engine.user("ann")["learnt"]
+        assert view["learnt"]["relevance"][1]["weight"] > 0
         assert (new.check().wrong, new.check().largest) == ((), 0.0)
         names = [(one["policy"], one["users"]) for one in new.engine.report()["policies"]]
         assert names == [("lmdp", 0), ("lmdh", 1)]

@@ -19,11 +19,11 @@ from variegate.policies import Dial
 class Front:
     """The other end of an engine process."""
 
-    def __init__(self, settle: Callable[[Sequence[Any]], list[Any]]) -> None:
+    def __init__(self, execute: Callable[[Sequence[Any]], list[Any]]) -> None:
         self.socket, self._back = socket.socketpair()
         self.socket.settimeout(20)
         self.channel = SocketChannel(self._back)
-        self.loop = BatchLoop(settle, lambda: False, timeout=5.0)
+        self.loop = BatchLoop(execute, lambda: False, timeout=5.0)
         self.thread = threading.Thread(target=self.loop.run, args=(self.channel,))
         self._frames = FrameDecoder()
 
@@ -55,8 +55,8 @@ class Front:
 def front() -> Iterator[Callable[..., Front]]:
     fronts: list[Front] = []
 
-    def made(settle: Callable[[Sequence[Any]], list[Any]], *, begun: bool = True) -> Front:
-        fronts.append(Front(settle))
+    def made(execute: Callable[[Sequence[Any]], list[Any]], *, begun: bool = True) -> Front:
+        fronts.append(Front(execute))
         if begun:
             fronts[-1].thread.start()
         return fronts[-1]
@@ -79,11 +79,11 @@ def test_what_waits_is_done_together_and_never_too_much_at_once(
 ) -> None:
     sizes: list[int] = []
 
-    def settle(operations: Sequence[Any]) -> list[Any]:
+    def execute(operations: Sequence[Any]) -> list[Any]:
         sizes.append(len(operations))
         return list(operations)
 
-    it = front(settle, begun=False)
+    it = front(execute, begun=False)
     it.send(*range(MAX_BATCH + 10))
     it.thread.start()
 
@@ -98,12 +98,12 @@ def test_a_refusal_is_reported_as_it_is_and_a_fault_in_words(front: Callable[...
         def __init__(self, one: int, two: int) -> None:
             super().__init__(f"{one} and {two}")
 
-    def settle(operations: Sequence[Any]) -> list[Any]:
+    def execute(operations: Sequence[Any]) -> list[Any]:
         if "fault" in operations:
             raise OddError(1, 2)
         return [InputError("`k` must be 1") for _ in operations]
 
-    it = front(settle)
+    it = front(execute)
     it.send("refused", "fault")
     result = it.result(2)
 
@@ -114,11 +114,11 @@ def test_a_refusal_is_reported_as_it_is_and_a_fault_in_words(front: Callable[...
 def test_what_has_waited_too_long_is_not_begun(front: Callable[..., Front]) -> None:
     done: list[Any] = []
 
-    def settle(operations: Sequence[Any]) -> list[Any]:
+    def execute(operations: Sequence[Any]) -> list[Any]:
         done.extend(operations)
         return list(operations)
 
-    it = front(settle)
+    it = front(execute)
     it.send("late", since=monotonic() - 6.0)
 
     assert "too busy" in str(it.result(1)[0])
@@ -141,11 +141,11 @@ def test_what_came_before_the_end_is_done_though_nobody_waits(
 ) -> None:
     done: list[Any] = []
 
-    def settle(operations: Sequence[Any]) -> list[Any]:
+    def execute(operations: Sequence[Any]) -> list[Any]:
         done.extend(operations)
         return list(operations)
 
-    it = front(settle, begun=False)
+    it = front(execute, begun=False)
     it.send("a", "b")
     it.socket.close()
     it.thread.start()

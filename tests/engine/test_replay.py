@@ -83,7 +83,7 @@ def test_a_log_that_says_something_twice_is_found(store: Store) -> None:
     with store.batch() as batch:
         batch.add_events([EventRow(None, *event[1:])])
         row = shop.user("bob")
-    shop.all(RebuildUser("bob"))  # now the state says it twice as well
+    shop.all(RebuildUser("bob"))  # now the state has learnt it twice as well
     assert row.state != shop.user("bob").state
     assert shop.check().wrong == ("bob",)
 
@@ -154,7 +154,7 @@ def moved(shop: Shop, items: Catalogue) -> tuple[Shop, RelearnProgress]:
 
 
 def affinity(shop: Shop, user: str, truth: np.ndarray) -> float:
-    """Return how well what was learnt of relevance tells what the user likes."""
+    """Return how well the learnt relevance predicts what the user likes."""
     policy = shop.experiment.policy_of(shop.user(user), shop.items)
     worth = shop.items.features @ policy.preferences.relevance
     return float(np.corrcoef(worth, truth)[0, 1])

@@ -1,4 +1,4 @@
-"""Reports and overviews from running sums say what the whole history says, whatever happened."""
+"""Reports and overviews from running sums equal those from the whole history."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress

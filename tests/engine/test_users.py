@@ -186,7 +186,7 @@ def test_other_options_of_a_policy_keep_what_was_learnt(store: Store) -> None:
 
 
 class TestListsThatAPolicyCannotRead:
-    """LSB learns from lists of its own alone."""
+    """LSB learns from its own lists only."""
 
     @pytest.fixture
     def moved(self, store: Store) -> Shop:
@@ -221,7 +221,7 @@ class TestListsThatAPolicyCannotRead:
 
 
 class TestTwoProcesses:
-    """Two settlers over one store, each with policies of its own in memory."""
+    """Two executors over one store, each with its own cached policies."""
 
     def test_what_one_learnt_the_other_knows(self, any_store: Store) -> None:
         one = Shop(any_store)

@@ -259,8 +259,8 @@ def test_kept_promises_are_stated() -> None:
     assert "all constraints are met" in result(candidates=(best,)).describe()
 
 
-@pytest.mark.parametrize(("users", "is_said"), [(49, True), (50, False)])
-def test_few_users_are_stated_to_be_few(users: int, is_said: bool) -> None:
-    told = "\n".join(result(users={"a": 500, "b": users}).describe())
+@pytest.mark.parametrize(("users", "is_reported"), [(49, True), (50, False)])
+def test_few_users_are_stated_to_be_few(users: int, is_reported: bool) -> None:
+    text = "\n".join(result(users={"a": 500, "b": users}).describe())
 
-    assert ("mostly noise" in told) is is_said
+    assert ("mostly noise" in text) is is_reported

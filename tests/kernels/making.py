@@ -59,7 +59,7 @@ FEATURES: Mapping[str, Callable[[np.random.Generator, int], FloatArray]] = {
     "random": lambda rng, items: rng.uniform(-1.0, 1.0, (items, D)),
     "topics": lambda rng, items: rng.uniform(0.0, 1.0, (items, D)) ** 4,
     "clustered": _clustered,
-    "twins": lambda rng, items: np.repeat(rng.normal(size=(-(-items // 3), D)), 3, axis=0)[:items],
+    "equal": lambda rng, items: np.repeat(rng.normal(size=(-(-items // 3), D)), 3, axis=0)[:items],
     "zeros among them": _with_zeros,
     "all zero": lambda rng, items: np.zeros((items, D)),  # noqa: ARG005
     "constant": lambda rng, items: np.tile(rng.normal(size=D), (items, 1)),

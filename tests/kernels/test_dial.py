@@ -21,7 +21,7 @@ DIALS = (
 
 @pytest.mark.parametrize("is_large", [False, True], ids=["small", "large"])
 @pytest.mark.parametrize("dial", DIALS, ids=str)
-@pytest.mark.parametrize("kind", ["random", "clustered", "twins", "all zero"])
+@pytest.mark.parametrize("kind", ["random", "clustered", "equal", "all zero"])
 def test_the_list_is_the_references(
     kind: str, dial: Dial, is_large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,7 +78,7 @@ def test_one_candidate_is_the_list(called: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("called", BY_FEATURES)
-@pytest.mark.parametrize("kind", ["constant", "all zero", "twins"])
+@pytest.mark.parametrize("kind", ["constant", "all zero", "equal"])
 def test_of_twins_the_lower_row_comes_first(called: str, kind: str) -> None:
     catalogue = catalogue_of(kind, 300)
     policy = policy_of(called, catalogue)

@@ -94,15 +94,15 @@ def test_lists_are_those_of_a_catalogue_built_again(
         {"price": [row[2] for row in new]},
     )
 
-    anew = catalogue_of(
+    rebuilt = catalogue_of(
         [dict(zip(changed, new, strict=True)).get(i, r) for i, r in enumerate(rows)]
     )
-    assert (after.ids, after.titles) == (anew.ids, anew.titles)
-    assert after.attributes == anew.attributes
-    np.testing.assert_array_equal(after.features, anew.features)
-    for h, same in zip(after.distances, anew.distances, strict=True):
+    assert (after.ids, after.titles) == (rebuilt.ids, rebuilt.titles)
+    assert after.attributes == rebuilt.attributes
+    np.testing.assert_array_equal(after.features, rebuilt.features)
+    for h, same in zip(after.distances, rebuilt.distances, strict=True):
         np.testing.assert_array_equal(h.matrix(), same.matrix())
-    assert_same_lists(after, anew, name)
+    assert_same_lists(after, rebuilt, name)
 
 
 @given(rows=st.lists(items, min_size=1, max_size=5), new=st.lists(items, min_size=1, max_size=3))

@@ -55,10 +55,10 @@ def test_fresh_gains_have_nothing_taken_and_leave_the_first_alone() -> None:
     gains = Gains(line(), np.arange(4), 3, "none")
     gains.take(0)
 
-    anew = gains.fresh()
-    anew.take(3)
+    fresh = gains.fresh()
+    fresh.take(3)
 
-    assert anew.x.ravel().tolist() == [7.0, 6.0, 4.0, 0.0]
+    assert fresh.x.ravel().tolist() == [7.0, 6.0, 4.0, 0.0]
     assert gains.x.ravel().tolist() == [0.0, 1.0, 3.0, 7.0]
 
 

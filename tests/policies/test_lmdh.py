@@ -1,4 +1,4 @@
-"""LMDH at the edges: any ridge, twins, zeros, whole lists, none or many distances."""
+"""LMDH at the edges: any ridge, equal items, zeros, whole lists, none or many distances."""
 
 from dataclasses import replace
 

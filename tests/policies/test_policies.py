@@ -13,7 +13,7 @@ from variegate.model.search import SEARCHES, Scorer
 
 #: Policies that draw; the others give one list whatever the seed.
 DRAWING = {"lmdt", "epsilon-greedy", "dc2b", "comblints", "uniform"}
-#: Policies that learn how varied a list shall be, and so can be told.
+#: Policies that learn weights of distances, and take a dial.
 WITH_DIAL = {"lmdp", "lmdt", "lmdh", "lmdh-greedy"}
 
 SIZES = pytest.mark.parametrize("m", [0, 4])
@@ -225,9 +225,9 @@ def test_prior_preferences_are_those_of_a_new_user_and_stay(make: Make, m: int) 
 
 
 def test_duplicate_items_are_reported_apart_by_row(make: Make) -> None:
-    twins = Catalogue(["a", "b", "c"], [[1.0, 0.5]] * 3, ["cosine", "euclidean"])
+    equal_items = Catalogue(["a", "b", "c"], [[1.0, 0.5]] * 3, ["cosine", "euclidean"])
 
-    assert set(played(make(twins), k=2).recommend(3, rng=0).ids) == {"a", "b", "c"}
+    assert set(played(make(equal_items), k=2).recommend(3, rng=0).ids) == {"a", "b", "c"}
 
 
 @pytest.mark.parametrize("k", [1, 3])

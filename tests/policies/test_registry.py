@@ -17,7 +17,7 @@ from variegate.policies.registry import split_values
 ITEMS = Catalogue(list("abcd"), [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 0.2]], "cosine")
 
 OWN = '''
-"""Policies of one's own."""
+"""Custom policies."""
 
 from variegate import LMDH, Policy
 
@@ -60,7 +60,7 @@ values = st.one_of(
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the name of a module with policies of one's own."""
+    """Return the name of a module with custom policies."""
     (tmp_path / "own_policies.py").write_text(OWN)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "own_policies", raising=False)

@@ -76,7 +76,7 @@ SIZES = pytest.mark.parametrize("m", [0, 4])
 
 
 def refusal(policy: Policy, state: State) -> str:
-    """Return what `restore` says of a state, after making sure that nothing changed."""
+    """Return the error of `restore` for a state, after making sure that nothing changed."""
     before = policy.state()
     with pytest.raises(StateError) as caught:
         policy.restore(state)

@@ -168,7 +168,7 @@ ODD_FEATURES = {
     "constant": np.column_stack([np.ones(20), np.linspace(-1, 1, 20)]),
     "zero": np.column_stack([np.zeros(20), np.linspace(-1, 1, 20)]),
     "all zero": np.zeros((20, 2)),
-    "twins": np.column_stack([np.linspace(-1, 1, 20)] * 2),
+    "equal": np.column_stack([np.linspace(-1, 1, 20)] * 2),
     "rare": np.column_stack([np.eye(20)[3], np.linspace(-1, 1, 20)]),
     "tiny": np.column_stack([np.full(20, 1e-90), np.linspace(-1, 1, 20)]),
     "huge": np.column_stack([np.full(20, 1e90), np.linspace(-1, 1, 20)]),

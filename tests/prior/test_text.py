@@ -1,4 +1,4 @@
-"""What a prior says in words is what its numbers say."""
+"""A prior's description agrees with its numbers."""
 
 import numpy as np
 import pytest

@@ -16,7 +16,7 @@ class Answer(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What an error says."""
+        """The message of an error."""
         return str(json.loads(self.body)["error"]["message"])
 
     @property
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
 
 class Caller:
-    """Asks a service, and notes what it was told."""
+    """Sends requests to a service, and records its answers."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self._address = address

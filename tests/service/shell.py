@@ -22,7 +22,7 @@ def calling(store: Store, *routers: APIRouter, **settings: Any) -> TestClient:
 
 
 def problem(answer: Any) -> dict[str, str]:
-    """Return what an answer says went wrong; there is nothing beside it."""
+    """Return the error of an answer, which has nothing else."""
     (name, content), *rest = answer.json().items()
     assert (name, rest) == ("error", [])
     assert set(content) == {"code", "message", "request_id"}
@@ -31,7 +31,7 @@ def problem(answer: Any) -> dict[str, str]:
 
 
 def numbers(client: TestClient, **headers: str) -> dict[str, float]:
-    """Return what /metrics says, by series."""
+    """Return the values of /metrics, by series."""
     lines = client.get("/metrics", headers=headers).text.splitlines()
     pairs = (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
     return {name: float(value) for name, value in pairs}

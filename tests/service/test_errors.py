@@ -78,8 +78,8 @@ def test_error_becomes_its_answer(client: TestClient, name: str, status: int, co
     answer = client.get(f"/v1/raise/{name}")
 
     assert answer.status_code == status
-    said = problem(answer)
-    assert (said["code"], said["message"]) == (
+    detail = problem(answer)
+    assert (detail["code"], detail["message"]) == (
         code,
         getattr(ERRORS[name], "detail", str(ERRORS[name])),
     )

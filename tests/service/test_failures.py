@@ -108,7 +108,7 @@ def test_database_that_goes_away_and_comes_back_is_reported_and_used_again(
 ) -> None:
     with serving(postgres_url, tmp_path) as (_, caller, settings):
         before, unreported = caller.request(), caller.request()
-        told = caller.report(before)
+        answer = caller.report(before)
         postgres.stop()
         try:
             check_away(caller.request())
@@ -123,7 +123,7 @@ def test_database_that_goes_away_and_comes_back_is_reported_and_used_again(
         finally:
             postgres.start()
 
-        assert caller.report(before).body == told.body
+        assert caller.report(before).body == answer.body
         assert caller.report(unreported).status == 200
         assert caller.report(caller.request()).status == 200
         assert caller.ask("GET", "/readyz").status == 200
@@ -233,9 +233,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def until_refused(caller: Caller) -> Answer:
     """Return the first answer that is not a list and feedback on it."""
     while (slate := caller.request()).status == 201:
-        told = caller.report(slate)
-        if told.status != 200:
-            return told
+        answer = caller.report(slate)
+        if answer.status != 200:
+            return answer
     return slate
 
 

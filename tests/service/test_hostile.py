@@ -16,7 +16,7 @@ from variegate.engine import RecommendRequest
 JSON = {"Content-Type": "application/json"}
 LINES = {"Content-Type": "application/x-ndjson"}
 MOST = 200_000
-#: What an answer would have in it that tells of the machine, the code or the database.
+#: What an answer would have in it that reveals the machine, the code or the database.
 SECRETS = ("Traceback", ".py", "/tmp", "/home", "site-packages", "sqlite", "SELECT", "INSERT")  # noqa: S108
 
 
@@ -37,13 +37,13 @@ def _still_answers(client: TestClient) -> Iterator[None]:
 
 @pytest.fixture
 def slate(client: TestClient) -> str:
-    """Return a list of ann's that nothing was said of."""
+    """Return a list of ann's without feedback."""
     answer = client.post("/v1/users/ann/slates", json={"allow_repeats": True})
     return str(answer.json()["slate_id"])
 
 
 def refused(answer: Any, *statuses: int) -> dict[str, str]:
-    """Return what is said of a request that was refused, which is short and gives nothing away."""
+    """Return the error of a refused request, which is short and reveals nothing."""
     assert answer.status_code in statuses, answer.text[:300]
     assert len(answer.content) < 1500
     assert [secret for secret in SECRETS if secret in answer.text] == []
@@ -237,9 +237,9 @@ def test_items_that_will_not_do_are_refused(
 ) -> None:
     item = {"id": "new", "features": FEATURES, "distances": DISTANCES, **change}
 
-    said = refused(client.post("/v1/items", json={"items": [item]}), 422)["message"]
+    message = refused(client.post("/v1/items", json={"items": [item]}), 422)["message"]
 
-    assert said.startswith(words)
+    assert message.startswith(words)
     assert client.get("/v1/items?limit=100").json()["total"] == 12
 
 
@@ -300,9 +300,9 @@ def test_bodies_of_other_kinds_are_refused(client: TestClient, path: str, kind: 
 
 @pytest.mark.parametrize("method", ["TRACE", "CONNECT", "PROPFIND", "OPTIONS", "PATCH", "G" * 300])
 def test_methods_that_make_no_sense_are_refused(client: TestClient, method: str) -> None:
-    said = refused(client.request(method, "/v1/users/ann"), 405)
+    detail = refused(client.request(method, "/v1/users/ann"), 405)
 
-    assert said["code"] == "method_not_allowed"
+    assert detail["code"] == "method_not_allowed"
 
 
 @pytest.mark.parametrize(

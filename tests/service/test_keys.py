@@ -19,7 +19,7 @@ from variegate.store.reader import Reader
 
 
 class Clock:
-    """A clock that goes when told."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         self.now = 0.0

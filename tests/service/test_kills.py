@@ -47,7 +47,7 @@ def test_kills_of_several_processes_at_once_lose_nothing(postgres_url: str) -> N
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Notebook]:
-    """Return a file that a service has written, and what its clients were told."""
+    """Return a file that a service has written, and what its clients received."""
     folder = tmp_path_factory.mktemp("kept")
     book, plan = Notebook(), Plan(clients=4, users=5)
 

@@ -68,16 +68,16 @@ def test_request_is_one_line_with_the_route_and_without_the_user(store: Store) -
 
     calling(store, routes()).get("/v1/users/alice@example.com", headers={"X-Request-ID": "r1"})
 
-    said, line = logged(stream)
-    assert said["message"] == "a user was looked at"
-    assert said["request_id"] == "r1"
+    record, line = logged(stream)
+    assert record["message"] == "a user was looked at"
+    assert record["request_id"] == "r1"
     assert set(line) == {
         "time", "level", "message", "request_id", "method", "route", "status", "ms",
     }  # fmt: skip
     assert (line["method"], line["route"], line["status"]) == ("GET", "/v1/users/{user}", 200)
     assert line["request_id"] == "r1"
     assert 0 < line["ms"] < 60_000
-    assert "alice" not in f"{said}{line}"
+    assert "alice" not in f"{record}{line}"
 
 
 def test_line_has_the_id_of_the_key_and_nothing_more_of_it(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""What /metrics tells."""
+"""The values of /metrics."""
 
 import os
 import subprocess
@@ -31,10 +31,10 @@ def test_requests_are_counted_by_template_method_and_status(store: Store) -> Non
 
     found = numbers(client)
 
-    said = 'variegate_requests_total{{method="{}",route="{}",status="{}"}}'
-    assert found[said.format("GET", "/v1/users/{user}", 200)] == 2
-    assert found[said.format("POST", "/v1/users/{user}", 405)] == 1
-    assert found[said.format("GET", "unmatched", 404)] == 2
+    series = 'variegate_requests_total{{method="{}",route="{}",status="{}"}}'
+    assert found[series.format("GET", "/v1/users/{user}", 200)] == 2
+    assert found[series.format("POST", "/v1/users/{user}", 405)] == 1
+    assert found[series.format("GET", "unmatched", 404)] == 2
     assert found['variegate_request_seconds_count{route="/v1/users/{user}"}'] == 3
 
 
@@ -43,8 +43,8 @@ def test_methods_of_ones_own_are_counted_as_one(store: Store) -> None:
     for method in ("BREW", "STEAM"):
         client.request(method, "/v1/ping")
 
-    said = 'variegate_requests_total{method="other",route="/v1/ping",status="405"}'
-    assert numbers(client)[said] == 2
+    series = 'variegate_requests_total{method="other",route="/v1/ping",status="405"}'
+    assert numbers(client)[series] == 2
 
 
 def test_page_is_what_prometheus_reads(store: Store) -> None:

@@ -167,9 +167,9 @@ def test_probes_are_answered_where_there_is_no_room(app: FastAPI, port: int) -> 
 
         assert ask(port, "GET", "/healthz")[0] == 200
         assert ask(port, "GET", "/readyz")[0] == 200
-        status, said = ask(port, "GET", "/v1/ping")
-        assert (status, said["error"]["code"]) == (503, "unavailable")
-        assert "too many connections" in said["error"]["message"]
+        status, body = ask(port, "GET", "/v1/ping")
+        assert (status, body["error"]["code"]) == (503, "unavailable")
+        assert "too many connections" in body["error"]["message"]
 
         for connection in busy:
             connection.sendall(b"y")

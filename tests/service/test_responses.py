@@ -23,7 +23,7 @@ from variegate.store import Store
 
 
 class Slow:
-    """A service with questions that are answered when the test says so."""
+    """A service with questions that are answered when the test releases them."""
 
     def __init__(self, store: Store) -> None:
         self.going, self.begun = Event(), list[int]()
@@ -106,9 +106,9 @@ def test_who_hangs_up_gives_up_a_place_that_is_not_begun(slow: Slow, port: int) 
 def test_errors_are_reported_to_who_asked(slow: Slow, port: int) -> None:
     slow.going.set()
 
-    status, said = ask(port, "GET", "/v1/slow/404")
+    status, body = ask(port, "GET", "/v1/slow/404")
 
-    assert (status, said["error"]["message"]) == (404, "no such number")
+    assert (status, body["error"]["message"]) == (404, "no such number")
 
 
 def test_probe_waits_for_no_pool(slow: Slow, port: int) -> None:

@@ -92,9 +92,9 @@ class TestLists:
 
 class TestUsers:
     def test_a_user_is_reported(self, caller: Caller) -> None:
-        caller.slate("told")
-        user = caller.get("GET", "/v1/users/told")
-        assert (user["user"], user["slates"]) == ("told", 1)
+        caller.slate("ada")
+        user = caller.get("GET", "/v1/users/ada")
+        assert (user["user"], user["slates"]) == ("ada", 1)
         assert len(user["learnt"]["relevance"]) == 3
         assert {one["name"] for one in user["learnt"]["diversity"]} >= {"kinds", "price"}
 
@@ -123,8 +123,8 @@ class TestUsers:
 
     @pytest.mark.parametrize("query", ["limit=0", "limit=1001", "limit=x", "before="])
     def test_a_page_that_is_none_is_reported(self, caller: Caller, query: str) -> None:
-        caller.slate("told")
-        assert error(caller.send("GET", f"/v1/users/told/history?{query}"), 422)
+        caller.slate("ada")
+        assert error(caller.send("GET", f"/v1/users/ada/history?{query}"), 422)
 
     def test_what_is_exported_can_be_imported(self, caller: Caller) -> None:
         caller.slate("mover é")

@@ -99,7 +99,7 @@ def run(url: str, *statements: str) -> list[list[tuple[Any, ...]]]:
 
 
 def described(url: str) -> list[list[tuple[Any, ...]]]:
-    """Return all that a database tells about its tables."""
+    """Return the description of all tables of a database."""
     return [sorted(rows, key=repr) for rows in run(url, *DESCRIPTIONS[url.partition(":")[0]])]
 
 

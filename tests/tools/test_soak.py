@@ -1,4 +1,4 @@
-"""`python -m tools.soak` says what it found, and fails where something is lost."""
+"""`python -m tools.soak` prints what it found, and fails where something is lost."""
 
 from pathlib import Path
 

@@ -55,7 +55,7 @@ def main(
     console, plan = plain_console(), Plan(clients, seconds, users, seed, key)
     with (
         own_service(store, workers) if url is None else _running(url) as (host, port, pid),
-        progress_bar("Asking") as (tell, _told),
+        progress_bar("Asking") as (tell, _last),
     ):
         found = tried((host, port), plan, pid=pid, progress=tell)
     for line in lines(found):

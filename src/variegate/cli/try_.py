@@ -278,7 +278,7 @@ class Screen:
         )
         for heading, beliefs in groups:
             if beliefs:
-                self._row(heading, _said(beliefs))
+                self._row(heading, _weights_in_words(beliefs))
         if taste.is_empty:
             self._row("likes", "nothing learnt yet")
 
@@ -343,7 +343,7 @@ class Screen:
         return cells
 
 
-def _said(beliefs: "tuple[WeightEstimate, ...]") -> str:
+def _weights_in_words(beliefs: "tuple[WeightEstimate, ...]") -> str:
     from variegate.model.utility import format_weights
 
     return one_line(format_weights((belief.name, belief.weight) for belief in beliefs))

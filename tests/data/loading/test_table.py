@@ -10,7 +10,7 @@ import pytest
 from tests.data.loading.making import pairs
 from variegate.data.tables import load_items, load_table
 
-#: What tests/data/likes says, with stars above 3 and pairs once.
+#: The likes of tests/data/likes, with stars above 3 and pairs once.
 LIKED = [("ann", "b1"), ("bob", "b2"), ("bob", "b9")]
 BOOKS: dict[str, Any] = {
     "title": "title",
@@ -23,7 +23,7 @@ BOOKS: dict[str, Any] = {
 
 @pytest.fixture(params=["csv", "tsv", "parquet", "txt"])
 def likes(request: pytest.FixtureRequest, tiny: Path, tmp_path: Path) -> tuple[Path, str | None]:
-    """Return the same likes in each format, and the separator that must be said."""
+    """Return the same likes in each format, and the separator that must be given."""
     if request.param == "parquet":
         frame = pl.read_csv(tiny / "likes.csv").drop_nulls()
         frame.write_parquet(tmp_path / "likes.parquet")

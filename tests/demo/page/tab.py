@@ -11,7 +11,7 @@ LISTS_READY = READY
 
 
 class Tab:
-    """A tab of somebody new, and what it said and asked for.
+    """A tab of a new user, with its messages and requests.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ class Target:
 
 
 def true_values(chances_of_lists: FloatArray) -> FloatArray:
-    """Return what each user gives if each of `LISTS` is as likely as said, (users,)."""
+    """Return what each user gives if each of `LISTS` has its given probability, (users,)."""
     values: FloatArray = clicks().sum(axis=2) @ chances_of_lists
     return values
 

@@ -1,4 +1,4 @@
-"""A log of lists with chance in them tells what other policies would earn."""
+"""A log with random exploration shows what other policies would earn."""
 
 from collections.abc import Callable
 from functools import cache

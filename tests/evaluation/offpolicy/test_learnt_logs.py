@@ -1,4 +1,4 @@
-"""Logs of Thompson sampling, and of upper bounds with chance mixed in, tell what others earn."""
+"""Estimates from logs of Thompson sampling, and of upper bounds with random exploration."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -67,7 +67,7 @@ def test_the_estimate_is_what_the_target_earns(logged: str, estimator: str, of: 
 
     # One in 20 intervals misses, and there are 32 here: so 3 errors, which one in 370 misses.
     assert abs(found.value - aim.truth) < 3.0 * found.standard_error
-    # Measured: 0.03 to 0.15. An estimate that says nothing is right about anything.
+    # Measured: 0.03 to 0.15. A wide enough interval covers anything.
     assert found.standard_error < 0.2
 
 
@@ -92,7 +92,7 @@ def part_of(log: SlateLog, rows: IndexArray) -> SlateLog:
 
 
 class ManyPlans(LMDT):
-    """Thompson sampling with as many plans as tell what it shows on average."""
+    """Thompson sampling with enough samples to average what it shows."""
 
     def _sample_weights(self, k: int, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
         return many_plans(k)
@@ -123,7 +123,7 @@ def test_thompson_sampling_can_be_the_target(
     lists = np.array([slate_propensities(all_of_it, items, 0.3)[0].prod() for items in LISTS])
     truth = float(true_values(lists).mean())
     assert lists.sum() == pytest.approx(1.0, abs=1e-9)
-    # 10,000 plans tell the truth to one part in a hundred of the errors here.
+    # 10,000 samples are exact to a hundredth of the errors here.
     assert abs(found.value - truth) < 3.0 * found.standard_error
     assert found.standard_error < 0.2
 

@@ -1,4 +1,4 @@
-"""What limits an estimate is said where it does, and nowhere else."""
+"""Limits of an estimate are reported where they apply, and nowhere else."""
 
 from typing import Any
 

@@ -29,7 +29,7 @@ def shop() -> ItemTable:
 
 @pytest.fixture
 def stories() -> ItemTable:
-    """Thirty murders and thirty space journeys, told in words drawn with one seed."""
+    """Thirty murders and thirty space journeys, in words drawn with one seed."""
     rng = np.random.default_rng(5)
     murder = ["murder", "detective", "police", "clue", "suspect", "witness", "victim"]
     space = ["space", "planet", "rocket", "alien", "crew", "orbit", "galaxy"]
