@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from variegate.policies import CombLinTS as CombLinTS
     from variegate.policies import CombLinUCB as CombLinUCB
     from variegate.policies import Dial as Dial
+    from variegate.policies import EASE as EASE
     from variegate.policies import EpsilonGreedy as EpsilonGreedy
     from variegate.policies import Explanation as Explanation
-    from variegate.policies import Floor as Floor
     from variegate.policies import LinUCB as LinUCB
     from variegate.policies import LogRank as LogRank
     from variegate.policies import Policy as Policy
@@ -62,10 +62,9 @@ if TYPE_CHECKING:
     from variegate.policies import parse_policy as parse_policy
     from variegate.policies import policy_options as policy_options
     from variegate.policies import slate_propensities as slate_propensities
+    from variegate.prior import ItemPrior as ItemPrior
     from variegate.prior import Prior as Prior
-    from variegate.prior import add_collaborative_features as add_collaborative_features
     from variegate.prior import add_popularity_feature as add_popularity_feature
-    from variegate.prior import add_svd_features as add_svd_features
     from variegate.prior import default_prior as default_prior
     from variegate.prior import fit_prior as fit_prior
     from variegate.prior import fit_prior_from_sums as fit_prior_from_sums
@@ -113,9 +112,9 @@ _NAMES: Final = {
         "CombLinTS",
         "CombLinUCB",
         "Dial",
+        "EASE",
         "EpsilonGreedy",
         "Explanation",
-        "Floor",
         "LinUCB",
         "LogRank",
         "Policy",
@@ -131,10 +130,9 @@ _NAMES: Final = {
         "slate_propensities",
     ),
     "prior": (
+        "ItemPrior",
         "Prior",
-        "add_collaborative_features",
         "add_popularity_feature",
-        "add_svd_features",
         "default_prior",
         "fit_prior",
         "fit_prior_from_sums",

@@ -18,6 +18,7 @@ from variegate.errors import InputError, MissingExtraError, StateError
 from variegate.evaluation.replay import PolicyFactory
 from variegate.evaluation.simulation import clicks, draw_taste
 from variegate.model.catalogue import Catalogue
+from variegate.model.gains import ORDERED
 from variegate.model.search import exhaustive, greedy
 from variegate.model.utility import Utility
 from variegate.policies import parse_policy
@@ -210,7 +211,7 @@ class SimulatedEnvironment(ListEnvironment):
         self.utility = self._draw() if self._given is None else self._given
         self.catalogue = self.utility.catalogue
         # Under `growing` the value of a list depends on its order.
-        ordered = self.utility.normaliser == "growing"
+        ordered = self.utility.normaliser in ORDERED
         lists = (perm if ordered else comb)(len(self.catalogue), self.k)
         scorer = self.utility.scorer(self.catalogue.candidates(), self.k)
         self._best_is_exact = lists <= MAX_LISTS

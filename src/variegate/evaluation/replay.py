@@ -6,7 +6,8 @@ name that the paper gives it (erratum E15).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -21,17 +22,11 @@ from variegate.data.embeddings import Embeddings
 from variegate.data.splits import split_users
 from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
-from variegate.policies import Policy
-from variegate.prior import (
-    N_COMPONENTS,
-    Prior,
-    add_collaborative_features,
-    add_popularity_feature,
-    fit_prior,
-)
+from variegate.policies import Policy, PolicySpec, parse_policy
+from variegate.prior import ItemPrior, fit_prior
 
 #: Makes a new policy for one user.
-PolicyFactory: TypeAlias = Callable[[Catalogue], Policy]
+PolicyMaker: TypeAlias = Callable[[Catalogue], Policy]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,33 +58,45 @@ class ReplayTask:
         """How many items each user likes, (users,)."""
         return np.array([len(rows) for rows in self.likes], dtype=np.intp)
 
-    def with_popularity(self) -> "ReplayTask":
-        """Return the task with one more feature of the items: their popularity in training."""
-        if self.popularity is None:
-            raise InputError(
-                f"`task` must know how popular its items are, got {self.name!r} without"
-            )
-        return replace(self, catalogue=add_popularity_feature(self.catalogue, self.popularity))
-
-    def with_collaborative_features(self, *, n_components: int = N_COMPONENTS) -> "ReplayTask":
-        """Return the task with features from the training likes: popularity and SVD factors.
-
-        `n_components` is the number of SVD features.
-        """
-        self._check_training_likes()
-        catalogue = add_collaborative_features(
-            self.catalogue, self.training_likes, n_components=n_components
-        )
-        return replace(self, catalogue=catalogue)
-
-    def fit_prior(self, **options: Any) -> Prior:
+    def fit_prior(self, **options: Any) -> ItemPrior:
         """Return the prior fitted to the training users; `options` as for `fit_prior`."""
-        self._check_training_likes()
-        return fit_prior(self.catalogue, self.training_likes, **options)
-
-    def _check_training_likes(self) -> None:
         if not self.training_likes:
             raise InputError(f"`task` must have training users, got {self.name!r} without")
+        key = tuple(sorted(options.items()))
+        if key not in self._priors:
+            self._priors[key] = fit_prior(self.catalogue, self.training_likes, **options)
+        return self._priors[key]
+
+    @cached_property
+    def _priors(self) -> dict[tuple[tuple[str, Any], ...], ItemPrior]:
+        return {}
+
+
+@dataclass(frozen=True)
+class FittedPolicy:
+    """A policy whose prior is fitted to the training users of each task; ``prior=fit`` in text."""
+
+    policy: PolicySpec
+    #: Options of `fit_prior`
+    prior: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> "PolicySpec | FittedPolicy":
+        """Return the policy that `text` names, which may have ``prior=fit``."""
+        spec = parse_policy(text)
+        if spec.options.get("prior") != "fit":
+            return spec
+        others = {name: value for name, value in spec.options.items() if name != "prior"}
+        return cls(PolicySpec(spec.name, others))
+
+    def for_task(self, task: ReplayTask) -> PolicyMaker:
+        """Return the policies of a task, which share one prior."""
+        options = {**self.policy.options, "prior": task.fit_prior(**self.prior)}
+        return PolicySpec(self.policy.name, options)
+
+
+#: Makes the policies of a replay.
+PolicyFactory: TypeAlias = PolicyMaker | FittedPolicy
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +124,8 @@ def replay(
     Every user has a random generator from the seed and their number in the task, so the result
     for one user does not depend on the others.
     """
+    if isinstance(make, FittedPolicy):
+        make = make.for_task(task)
     rounds = check_count(rounds, 10**6, name="rounds", of="the most that make sense")
     k = check_count(k, 10**6, of="the most that make sense")
     traces = [

@@ -19,6 +19,7 @@ from variegate.evaluation.metrics import Scores, pair_distances, scores_of
 from variegate.evaluation.parallel import parallel_map
 from variegate.evaluation.progress import Progress, show_progress
 from variegate.evaluation.replay import (
+    FittedPolicy,
     PolicyFactory,
     Protocol,
     ReplayTask,
@@ -26,7 +27,6 @@ from variegate.evaluation.replay import (
     replay,
     replay_task,
 )
-from variegate.policies import parse_policy
 
 #: Users per job: enough to outweigh the overhead of a job, few enough to balance the workers.
 CHUNK: Final = 16
@@ -119,9 +119,9 @@ def evaluate(
     ----------
     policies
         By name: a policy as text such as ``"lmdh:ridge=1"``, or a class or function that makes one
-        from a catalogue. Or a list of texts. Or a function that returns them for a split, for
-        example with a prior fitted to its training users. With several workers they must be
-        picklable.
+        from a catalogue. Or a list of texts. Or a function that returns them for a split.
+        ``"lmdp:prior=fit"`` has a prior fitted to the training users of each split. With several
+        workers they must be picklable.
     data
         A data set, which is split into training and test users, or the splits themselves.
     k
@@ -203,7 +203,7 @@ def _parse(policies: Policies) -> Callable[[ReplayTask], dict[str, PolicyFactory
 
 def _factories(policies: Mapping[str, PolicyLike]) -> dict[str, PolicyFactory]:
     return {
-        name: parse_policy(policy) if isinstance(policy, str) else policy
+        name: FittedPolicy.parse(policy) if isinstance(policy, str) else policy
         for name, policy in policies.items()
     }
 

@@ -12,7 +12,7 @@ from variegate.arrays import FloatArray, check_choice, check_count, check_number
 from variegate.errors import InputError
 from variegate.evaluation.parallel import parallel_map
 from variegate.model.catalogue import Catalogue
-from variegate.model.gains import NORMALISERS, Normaliser
+from variegate.model.gains import NORMALISERS, ORDERED, Normaliser
 from variegate.model.search import SEARCHES, exhaustive, greedy
 from variegate.model.utility import Utility
 from variegate.policies import Policy, PolicySpec
@@ -98,7 +98,7 @@ def draw_world(
     scorer, is_exact = taste.scorer(np.arange(items), k), items <= EXHAUSTIVE_ITEMS
     # Under `growing` the value of a list depends on its order.
     _places, gains = (
-        exhaustive(scorer, k, ordered=normaliser == "growing") if is_exact else greedy(scorer, k)
+        exhaustive(scorer, k, ordered=normaliser in ORDERED) if is_exact else greedy(scorer, k)
     )
     return World(SimulatedUser(taste), float(gains.sum()), is_exact)
 
@@ -255,7 +255,7 @@ def _round_regret(
 
 
 def _set_value(taste: Utility) -> Utility:
-    if taste.normaliser != "growing":
+    if taste.normaliser not in ORDERED:
         return taste
     wants = taste.preferences
     return Utility(taste.catalogue, wants.relevance, wants.diversity, normaliser="fixed")

@@ -6,7 +6,7 @@ beside the blocks, for the few items that single precision cannot tell apart.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 from weakref import WeakKeyDictionary
@@ -104,6 +104,12 @@ class Layout:
 
     def __len__(self) -> int:
         return len(self.items.z_rows)
+
+    def with_relevance(self, relevance: FloatArray) -> "Layout":
+        """Return the layout with one feature in place of its own: the relevance of each item."""
+        column = relevance[:, None]
+        items = self.items._replace(z=in_blocks(column), z_rows=column)
+        return replace(self, items=items, longest=float(np.abs(relevance).max()))
 
 
 def layout_of(features: FloatArray, distances: "Sequence[Distance]") -> Layout | None:

@@ -10,8 +10,10 @@ from variegate.arrays import FloatArray, IndexArray, read_only_copy
 from variegate.model.catalogue import Catalogue
 
 #: How the sum of distances to the items above is scaled; see `normalising_factor`.
-Normaliser: TypeAlias = Literal["none", "fixed", "growing"]
+Normaliser: TypeAlias = Literal["none", "fixed", "growing", "mean"]
 NORMALISERS: Final[tuple[str, ...]] = get_args(Normaliser)
+#: Those by which the value of a list depends on the order of its items.
+ORDERED: Final = ("growing", "mean")
 
 
 def normalising_factor(normaliser: Normaliser, position: int, k: int) -> float:
@@ -19,13 +21,18 @@ def normalising_factor(normaliser: Normaliser, position: int, k: int) -> float:
 
     The paper's experiments divide the distance by the number of pairs in the list without
     defining which list: ``fixed`` takes the whole list of `k`, ``growing`` the list up to this
-    position, ``none`` does not scale the distance (Eq. 5 as printed).
+    position, ``none`` does not scale the distance (Eq. 5 as printed). ``mean`` is not the paper's:
+    the mean distance to the items above.
 
     Examples
     --------
     >>> [normalising_factor("growing", position, 3) for position in (1, 2, 3)]
     [1.0, 1.0, 0.3333333333333333]
+    >>> [normalising_factor("mean", position, 3) for position in (1, 2, 3)]
+    [1.0, 1.0, 0.5]
     """
+    if normaliser == "mean":
+        return 1.0 / max(position - 1, 1)
     length = {"none": 0, "fixed": k, "growing": position}[normaliser]
     return 2.0 / (length * (length - 1)) if length > 1 else 1.0
 

@@ -149,7 +149,9 @@ class Utility:
 
     def scorer(self, candidates: IndexArray, k: int) -> "UtilityScorer":
         """Return eta . Delta(a | A) as a score for lists of `k` of the candidates."""
-        return UtilityScorer(self, candidates, k)
+        gains = Gains(self.catalogue, candidates, k, self.normaliser)
+        wants = self.preferences
+        return UtilityScorer(gains.z @ wants.relevance, wants.diversity, gains)
 
     def best(
         self, k: int, candidates: ArrayLike | None = None, *, search: str = "greedy"
@@ -162,19 +164,27 @@ class Utility:
 
 
 class UtilityScorer(Scorer):
-    """eta . Delta(a | A): the score whose list value is F."""
+    """Relevance plus beta . x, which is eta . Delta(a | A): the score whose list value is F.
 
-    def __init__(self, utility: Utility, candidates: IndexArray, k: int) -> None:
-        self._preferences = utility.preferences
-        self._gains = Gains(utility.catalogue, candidates, k, utility.normaliser)
-        self._relevance = self._gains.z @ self._preferences.relevance
+    Parameters
+    ----------
+    relevance
+        Of each candidate, (n,).
+    diversity
+        beta, (m,).
+    gains
+        Of the candidates.
+    """
+
+    def __init__(self, relevance: FloatArray, diversity: FloatArray, gains: Gains) -> None:
+        self._relevance, self._diversity, self._gains = relevance, diversity, gains
 
     def __len__(self) -> int:
         return len(self._relevance)
 
     def scores(self) -> FloatArray:
         """Return eta . Delta of each candidate."""
-        scores: FloatArray = self._relevance + self._gains.x @ self._preferences.diversity
+        scores: FloatArray = self._relevance + self._gains.x @ self._diversity
         return scores
 
     def take(self, place: int) -> None:
@@ -189,6 +199,6 @@ class UtilityScorer(Scorer):
 
     def values(self, lists: IndexArray) -> FloatArray:
         """Return F of each list, from the distances of all pairs at once."""
-        added = self._gains.of_lists(lists) @ self._preferences.diversity
+        added = self._gains.of_lists(lists) @ self._diversity
         totals: FloatArray = (self._relevance[lists] + added).sum(axis=1)
         return totals

@@ -5,8 +5,8 @@ from variegate.policies.c2ucb import C2UCB
 from variegate.policies.comblin import CombLinTS, CombLinUCB
 from variegate.policies.dc2b import DC2B
 from variegate.policies.dial import Dial
+from variegate.policies.ease import EASE
 from variegate.policies.epsilon_greedy import EpsilonGreedy
-from variegate.policies.floor import Floor
 from variegate.policies.linucb import LinUCB
 from variegate.policies.lmdh import LMDH
 from variegate.policies.lmdp import LMDP
@@ -45,9 +45,9 @@ __all__ = [
     "CombLinTS",
     "CombLinUCB",
     "Dial",
+    "EASE",
     "EpsilonGreedy",
     "Explanation",
-    "Floor",
     "LinUCB",
     "LogRank",
     "Policy",

@@ -57,10 +57,15 @@ class _KeepsOptions:
 
     # Apart from `Policy`, so that `inspect.signature` finds the policy's `__init__` first.
     def __new__(cls, *_catalogue: Any, **options: Any) -> Self:
-        policy = super().__new__(cls)
+        policy = super().__new__(cls._class_for(options))
         if options:
             policy._options = options
         return policy
+
+    @classmethod
+    def _class_for(cls, options: Mapping[str, Any]) -> type[Self]:  # noqa: ARG003
+        """Return the class of a policy with these options: this class or a subclass."""
+        return cls
 
 
 class Policy(_KeepsOptions, ABC):

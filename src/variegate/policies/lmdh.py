@@ -12,7 +12,9 @@ from variegate.arrays import (
     MaskArray,
     check_choice,
     check_fraction,
+    check_not_negative,
     check_positive,
+    set_read_only,
 )
 from variegate.errors import StateError
 from variegate.kernels import lmdh_list, upper_bounds
@@ -27,8 +29,8 @@ from variegate.model.theory import Confidence, check_exploration, confidence_wid
 from variegate.policies.attention import AttentionLike, checked_attention
 from variegate.policies.base import Explanation
 from variegate.policies.dial import Dial
-from variegate.policies.floor import FloorLike, checked_floor, floor_shares
 from variegate.policies.ridge_policy import PriorLike, RidgePolicy, checked_prior
+from variegate.prior import PriorFile
 
 
 class ListOptions(TypedDict, total=False):
@@ -64,9 +66,8 @@ class LMDH(RidgePolicy):
         Replaces `ridge`: a `Prior` of this catalogue, or the path of one. `exploration` then
         counts standard deviations of the posterior under the prior's noise.
     floor
-        Minimum of beta: a number, or a `Floor` that rises with the observations. The distances
-        share it in proportion to the prior's beta, and equally without a prior. A dial
-        overrides it.
+        Minimum of beta, which the operator guarantees whatever was learnt. The distances share it
+        in proportion to the prior's beta, and equally without a prior. A dial overrides it.
     forgetting
         Factor that past observations are multiplied by at each update; 1 forgets nothing.
     attention
@@ -98,18 +99,19 @@ class LMDH(RidgePolicy):
         search: str = "greedy",
         shortlist: Shortlist | None = None,
         prior: PriorLike | None = None,
-        floor: FloorLike | None = None,
+        floor: float | None = None,
         forgetting: float = 1.0,
         attention: AttentionLike = "all",
     ) -> None:
         check_positive(ridge=ridge, forgetting=forgetting)
         check_fraction(forgetting=forgetting)
         self.exploration = check_exploration(exploration)
-        self.prior = checked_prior(prior, catalogue, exploration)
-        regression = Ridge(catalogue.d + catalogue.m, ridge, self.prior, forgetting=forgetting)
+        known = checked_prior(prior, catalogue, exploration)
+        self.prior: PriorFile | None = known
+        regression = Ridge(catalogue.d + catalogue.m, ridge, known, forgetting=forgetting)
         super().__init__(catalogue, regression, normaliser=normaliser)
-        self.floor, self.attention = checked_floor(floor), checked_attention(attention)
-        self._floor_shares = floor_shares(catalogue.m, self.prior)
+        self._set_floor(floor, np.zeros(0) if known is None else known.mean[known.d :])
+        self.attention = checked_attention(attention)
         self.search = check_choice("search", search, SEARCHES)
         self.shortlist = check_shortlist(shortlist, catalogue)
         self._observations = 0.0
@@ -122,9 +124,7 @@ class LMDH(RidgePolicy):
 
     @property
     def diversity_floor(self) -> float:
-        if self.floor is None or not self.catalogue.m:
-            return 0.0
-        return self.floor.at(self._observations) / self.catalogue.m
+        return (self.floor or 0.0) / max(self.catalogue.m, 1)
 
     def width(self, k: int) -> float:
         """Return alpha for the next list of `k`: as set, or by Lemma 2."""
@@ -164,15 +164,27 @@ class LMDH(RidgePolicy):
             return learnt
         return Estimate(self._adjusted(learnt.mean), learnt.inverse_root)
 
+    def _set_floor(self, floor: float | None, beta: FloatArray) -> None:
+        """Divide a floor among the distances in proportion to `beta`, equally without any."""
+        if floor is not None:
+            check_not_negative(floor=floor)
+        shares = np.maximum(beta, 0.0) if (beta > 0.0).any() else np.ones(self.catalogue.m)
+        self.floor = floor
+        self._floors = set_read_only((floor or 0.0) * shares / (shares.sum() or 1.0))
+
     def _adjusted(self, weights: FloatArray) -> FloatArray:
-        """Return the weights with beta raised to the floor, then changed by the dial."""
-        adjusted = weights.copy()
-        beta = adjusted[self.catalogue.d :]
-        if self.floor is not None and len(beta):
-            np.maximum(beta, self.floor.at(self._observations) * self._floor_shares, out=beta)
-        if self._dial is not None:
-            beta[:] = self._dial.applied(beta, [h.name for h in self.catalogue.distances])
+        """Return the weights with beta after floor and dial."""
+        adjusted, d = weights.copy(), self.catalogue.d
+        adjusted[d:] = self._adjusted_beta(adjusted[d:])
         return adjusted
+
+    def _adjusted_beta(self, beta: FloatArray) -> FloatArray:
+        """Return beta raised to the floor, then changed by the dial."""
+        if self.floor is not None:
+            beta = np.maximum(beta, self._floors)
+        if self._dial is not None:
+            beta = self._dial.applied(beta, [h.name for h in self.catalogue.distances])
+        return beta
 
     def _recommend(self, free: MaskArray, k: int, rng: Any) -> Slate:
         if self.shortlist is None:

@@ -1,19 +1,19 @@
 """LMDP: LMDH that starts from a population prior and keeps a minimum of diversity."""
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final, Literal, Unpack
+from pathlib import Path
+from typing import Any, Final, Literal, Self, Unpack
 
 from variegate.model.catalogue import Catalogue
-from variegate.policies.floor import FloorLike
 from variegate.policies.lmdh import LMDH, ListOptions
-from variegate.policies.ridge_policy import PriorLike
-from variegate.prior import Prior, default_prior
+from variegate.policies.ridge_policy import PriorLike, read_prior
+from variegate.prior import ItemPrior, Prior, PriorFile, default_prior
 
 #: Chosen on training users only, by `variegate tune`; see docs/beyond.md.
 EXPLORATION: Final = 0.25
-FLOOR: Final = (0.5, 1.7, 15.0)
 #: Without a fitted prior the weights of features start small, and so does the floor.
-DEFAULT_PRIOR_FLOOR: Final = (0.35, 0.8, 50.0)
+DEFAULT_PRIOR_FLOOR: Final = 0.35
 #: Variance of each feature's weight without a fitted prior: large enough for the first feedback
 #: to change the next list.
 DEFAULT_PRIOR_VARIANCE: Final = 0.1
@@ -24,7 +24,7 @@ class PriorOptions(ListOptions, total=False):
 
     prior: PriorLike | None
     exploration: float
-    floor: FloorLike | Literal["auto"] | None
+    floor: float | Literal["auto"] | None
 
 
 class LMDP(LMDH):
@@ -35,13 +35,14 @@ class LMDP(LMDH):
     Parameters
     ----------
     prior
-        What `fit_prior` returned, or the path of it. By default a prior that suits any
-        catalogue and favours a feature named ``popularity``; see `default_prior`.
+        What `fit_prior` returned, or the path of it; see `ItemLMDP` for what it changes. By
+        default a prior that suits any catalogue and favours a feature named ``popularity``; see
+        `default_prior`.
     exploration
         Standard deviations of the posterior added to an item's estimated reward.
     floor
-        As for LMDH. ``"auto"`` starts at 0.5 and rises to 1.7 with a `prior`, and starts at
-        0.35 and rises to 0.8 without one; None for no floor.
+        As for LMDH. ``"auto"`` is the beta of a prior of items, and 0.35 otherwise; None for no
+        floor.
 
     Examples
     --------
@@ -50,7 +51,7 @@ class LMDP(LMDH):
     >>> policy.preferences.diversity
     array([0.35])
     >>> policy.floor
-    Floor(opening=0.35, full=0.8, half=50.0)
+    0.35
     """
 
     name = "lmdp"
@@ -61,11 +62,11 @@ class LMDP(LMDH):
         *,
         prior: PriorLike | None = None,
         exploration: float = EXPLORATION,
-        floor: FloorLike | Literal["auto"] | None = "auto",
+        floor: float | Literal["auto"] | None = "auto",
         **options: Unpack[ListOptions],
     ) -> None:
         if isinstance(floor, str) and floor == "auto":
-            floor = DEFAULT_PRIOR_FLOOR if prior is None else FLOOR
+            floor = DEFAULT_PRIOR_FLOOR
         super().__init__(
             catalogue,
             ridge=1.0,  # the prior replaces it; given here so that LMDP(ridge=...) is an error
@@ -74,6 +75,16 @@ class LMDP(LMDH):
             floor=floor,
             **options,
         )
+
+    @classmethod
+    def _class_for(cls, options: Mapping[str, Any]) -> type[Self]:
+        prior = options.get("prior")
+        is_given = isinstance(prior, (PriorFile, str, Path))
+        if cls is LMDP and is_given and isinstance(read_prior(prior), ItemPrior):
+            from variegate.policies.item_lmdp import ItemLMDP  # it imports this module
+
+            return ItemLMDP  # type: ignore[return-value]
+        return cls
 
     @property
     def label(self) -> str:

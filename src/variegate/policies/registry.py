@@ -18,6 +18,7 @@ from variegate.policies.base import Policy
 from variegate.policies.c2ucb import C2UCB
 from variegate.policies.comblin import CombLinTS, CombLinUCB
 from variegate.policies.dc2b import DC2B
+from variegate.policies.ease import EASE
 from variegate.policies.epsilon_greedy import EpsilonGreedy
 from variegate.policies.linucb import LinUCB
 from variegate.policies.lmdh import LMDH
@@ -37,6 +38,7 @@ POLICIES: Final[Mapping[str, Callable[..., Policy]]] = MappingProxyType(
         "lmdh": LMDH,
         "lmdh-greedy": partial(LMDH, exploration=0.0),
         "logrank": LogRank,
+        "ease": EASE,
         "mmr": MMR,
         "epsilon-greedy": EpsilonGreedy,
         "c2ucb": C2UCB,

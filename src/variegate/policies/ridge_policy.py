@@ -18,7 +18,7 @@ from variegate.model.slate import Slate
 from variegate.model.theory import Confidence
 from variegate.model.utility import Preferences
 from variegate.policies.base import Policy
-from variegate.prior import Prior
+from variegate.prior import Prior, PriorFile
 
 #: Half the width of a 95% interval, in standard deviations.
 NORMAL_95: Final = 1.959964
@@ -26,7 +26,7 @@ NORMAL_95: Final = 1.959964
 LARGEST_DEVIATION: Final = 0.5
 
 #: A prior, or the path of the file that holds one.
-PriorLike: TypeAlias = Prior | str | Path
+PriorLike: TypeAlias = PriorFile | str | Path
 
 
 class RidgePolicy(Policy):
@@ -100,14 +100,18 @@ def checked_prior(prior: Any, catalogue: Catalogue, exploration: object = 0.0) -
     """Return the prior that an option gives, if it fits the catalogue."""
     if prior is None:
         return None
-    if not isinstance(prior, (Prior, str, Path)):
+    if not isinstance(prior, (PriorFile, str, Path)):
         raise InputError(f"`prior` must be a Prior or the path of one, got {prior!r}")
     if exploration == "theory" or isinstance(exploration, Confidence):
         raise InputError(
             "`exploration` must be a number if there is a `prior`: the theory covers only users "
             "about whom nothing is known"
         )
-    found = prior if isinstance(prior, Prior) else _read_prior(Path(prior))
+    found = read_prior(prior)
+    if not isinstance(found, Prior):
+        raise InputError(
+            f"`prior` must be one of features' weights, got {found}: lmdp and ease accept it"
+        )
     found.check(catalogue)
     return found
 
@@ -118,18 +122,22 @@ def relevance_prior(prior: Any, catalogue: Catalogue, exploration: object = 0.0)
     return None if found is None else _without_beta(found)
 
 
-def _read_prior(path: Path) -> Prior:
+def read_prior(prior: PriorFile | str | Path) -> PriorFile:
+    """Return a prior that is given itself or by the path of its file."""
+    if isinstance(prior, PriorFile):
+        return prior
+    path = Path(prior)
     try:
         modified = path.stat().st_mtime_ns
     except OSError:
-        return Prior.load(path)  # which raises the right error
+        return PriorFile.load(path)  # which raises the right error
     return _load_once(path.resolve(), modified)
 
 
 @lru_cache(maxsize=16)
-def _load_once(path: Path, modified: int) -> Prior:  # noqa: ARG001
+def _load_once(path: Path, modified: int) -> PriorFile:  # noqa: ARG001
     # The policies of all users share one copy.
-    return Prior.load(path)
+    return PriorFile.load(path)
 
 
 @lru_cache(maxsize=16)

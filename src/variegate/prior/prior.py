@@ -1,12 +1,9 @@
-"""The population prior: distribution of users' weights, its checks and its file format."""
+"""The prior of features' weights: their distribution over users, and its checks."""
 
-import io
-import json
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -20,13 +17,11 @@ from variegate.arrays import (
     read_only_copy,
     set_read_only,
 )
-from variegate.errors import DataError, InputError
-from variegate.files import atomic_write, open_npz
+from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
+from variegate.prior.files import PriorFile
 from variegate.prior.text import describe
 
-FORMAT: Final = "variegate prior"
-VERSION: Final = 1
 #: Bounds of a prior's numbers. Within them every estimate is finite: features may be as large as
 #: a catalogue accepts (1e100), and their weights as small.
 MAX_MEAN: Final = 1e30
@@ -35,8 +30,10 @@ MIN_NOISE, MAX_NOISE = 1e-30, 1e30
 
 
 @dataclass(frozen=True, eq=False)
-class Prior:
+class Prior(PriorFile):
     """The distribution of the weights eta = (theta, beta) over users: N(mean, covariance).
+
+    For catalogues without training users; see `ItemPrior` for the others.
 
     A policy that starts from it and has observed the sums `gram` of zeta zeta' and `response` of
     w zeta estimates (gram + precision)^-1 (response + precision mean).
@@ -49,6 +46,8 @@ class Prior:
     >>> np.diag(prior.precision).tolist()
     [0.5, 0.5]
     """
+
+    kind = "features"
 
     #: The mean of the weights, theta before beta, (d + m,)
     mean: FloatArray
@@ -111,8 +110,8 @@ class Prior:
 
         Both arguments are one number for all distances or one for each.
         """
-        means = _per_distance("beta", mean, self.m)
-        variances = _per_distance("beta_variance", variance, self.m)
+        means = per_distance("beta", mean, self.m)
+        variances = per_distance("beta_variance", variance, self.m)
         for number in variances:
             check_positive(beta_variance=float(number))
         covariance = np.zeros_like(self.covariance)
@@ -136,77 +135,27 @@ class Prior:
             self.check(catalogue)
         return describe(self, catalogue)
 
-    def save(self, path: str | Path) -> None:
-        """Write the prior to `path`, atomically: an .npz file without pickle."""
-        data = self.to_bytes()
-        with atomic_write(path) as file:
-            file.write(data)
-
-    @classmethod
-    def load(cls, path: str | Path) -> "Prior":
-        """Read a prior that `save` wrote, or raise DataError."""
-        try:
-            data = Path(path).read_bytes()
-        except FileNotFoundError:
-            raise DataError(f"no prior at {path}") from None
-        except OSError as error:
-            raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-        return cls.from_bytes(data, where=path)
-
-    def to_bytes(self) -> bytes:
-        """Return the contents of the prior's file."""
-        header = {
-            "format": FORMAT,
-            "version": VERSION,
+    def _header(self) -> Mapping[str, Any]:
+        return {
             "noise": self.noise,
             "feature_names": self.feature_names,
             "distances": self.distances,
             "users": self.users,
         }
-        text = json.dumps(header, allow_nan=False)
-        file = io.BytesIO()
-        np.savez(
-            file,
-            allow_pickle=False,
-            header=np.frombuffer(text.encode(), dtype=np.uint8),
-            mean=self.mean,
-            covariance=self.covariance,
-        )
-        return file.getvalue()
+
+    def _arrays(self) -> Mapping[str, FloatArray]:
+        return {"mean": self.mean, "covariance": self.covariance}
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, where: str | Path = "prior") -> "Prior":
-        """Return the prior that `to_bytes` wrote; `where` names its source in errors."""
-        header, arrays = _read(data, where)
-        try:
-            return cls(
-                arrays["mean"],
-                arrays["covariance"],
-                header["noise"],
-                tuple(header["feature_names"]),
-                tuple(header["distances"]),
-                header["users"],
-            )
-        except KeyError as error:
-            raise DataError(f"{where}: not a complete prior file: no {error.args[0]}") from None
-        except (InputError, TypeError) as error:
-            raise DataError(f"{where}: not a complete prior file: {error}") from None
-
-
-def _read(data: bytes, where: str | Path) -> tuple[Mapping[str, Any], Mapping[str, FloatArray]]:
-    """Return the header and the arrays of a prior's file, or raise DataError."""
-    with open_npz(data, "prior", where) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-        header = json.loads(arrays.pop("header").tobytes())
-        is_prior, version = header.get("format") == FORMAT, header.get("version")
-    if not is_prior:
-        raise DataError(f"{where}: not a prior of variegate")
-    if version != VERSION:
-        raise DataError(
-            f"{where}: version {version} of the prior format, and this variegate reads version "
-            f"{VERSION}: fit it again or use the variegate that wrote it"
+    def _of(cls, header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> "Prior":
+        return cls(
+            arrays["mean"],
+            arrays["covariance"],
+            header["noise"],
+            tuple(header["feature_names"]),
+            tuple(header["distances"]),
+            header["users"],
         )
-    return header, arrays
 
 
 def _checked_mean(mean: ArrayLike, size: int) -> FloatArray:
@@ -259,7 +208,7 @@ def _checked_users(users: int) -> int:
     return count
 
 
-def _per_distance(name: str, values: ArrayLike, m: int) -> FloatArray:
+def per_distance(name: str, values: ArrayLike, m: int) -> FloatArray:
     """Return one number for each of `m` distances, from so many or from one for all."""
     array = np.asarray(values)
     if array.ndim == 0:

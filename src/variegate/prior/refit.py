@@ -1,7 +1,7 @@
-"""A prior fitted to the sums that the policies of a running service have learnt."""
+"""A prior of features' weights, fitted by EM to what the policies of a service have learnt."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -18,9 +18,10 @@ from variegate.arrays import (
 )
 from variegate.errors import InputError
 from variegate.model.ridge import upper_indices
-from variegate.prior.fit import Fit, Moments, Population, Shrinkage, maximise_evidence
 from variegate.prior.prior import Prior
 
+#: EM ends when a step raises the evidence by less than this per user.
+MIN_GAIN: Final = 1e-6
 #: Aggregates of fewer users than this are not released.
 MIN_USERS: Final = 50
 #: One user's sum of zeta zeta', sum of w zeta, number of rewards and, if stored, sum of w w.
@@ -30,6 +31,89 @@ OneUser: TypeAlias = (
 #: Maximum number of users whose full matrices are in memory at once, and of their entries.
 BATCH_USERS: Final = 1024
 BATCH_NUMBERS: Final = 2**21
+
+
+class Population(NamedTuple):
+    """Users' weights ~ N(mean, covariance), and the variance of a reward around the model."""
+
+    mean: FloatArray
+    covariance: FloatArray
+    noise: float
+
+
+class Moments(NamedTuple):
+    """Expected sufficient statistics of the users' data under a population, summed over users."""
+
+    #: The log of the data's marginal likelihood
+    evidence: float
+    users: int
+    #: Of the users' weights minus the population's mean, (p,), and of their squares, (p, p)
+    first: FloatArray
+    second: FloatArray
+    #: Squared errors of the rewards, and the number of rewards
+    residual: float
+    rewards: float
+
+
+class Fit(NamedTuple):
+    """The result of EM, and the penalised evidence before each step and at the end."""
+
+    population: Population
+    evidence: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Shrinkage:
+    """Regularisation towards a target by pseudo-users, as by a conjugate prior."""
+
+    target: Population
+    #: Number of pseudo-users for the target's mean and for its covariance, and number of
+    #: pseudo-rewards for its noise
+    of_mean: float
+    of_covariance: float
+    of_noise: float
+
+    def updated(self, population: Population, moments: Moments) -> Population:
+        """Return the population that maximises the penalised expected log likelihood."""
+        apart = self.target.mean - population.mean
+        shift = (moments.first + self.of_mean * apart) / (moments.users + self.of_mean)
+        cross = np.outer(moments.first, shift)
+        scatter = moments.second - cross - cross.T + moments.users * np.outer(shift, shift)
+        pulled = self.of_mean * np.outer(apart - shift, apart - shift)
+        held = self.of_covariance * self.target.covariance
+        covariance = (scatter + pulled + held) / (moments.users + self.of_covariance)
+        errors = moments.residual + self.of_noise * self.target.noise
+        counted = moments.rewards + self.of_noise
+        noise = errors / counted if counted > 0 else population.noise
+        return Population(population.mean + shift, (covariance + covariance.T) / 2, float(noise))
+
+    def penalty(self, population: Population) -> float:
+        """Return the log density of a population under the pseudo-users, up to a constant."""
+        _, volume = np.linalg.slogdet(population.covariance)
+        apart = population.mean - self.target.mean
+        spread = self.of_covariance * self.target.covariance + self.of_mean * np.outer(apart, apart)
+        far = float(np.trace(np.linalg.solve(population.covariance, spread)))
+        noisy = np.log(population.noise) + self.target.noise / population.noise
+        return -0.5 * float(self.of_covariance * volume + far + self.of_noise * noisy)
+
+
+def maximise_evidence(
+    start: Population,
+    expectation: Callable[[Population], Moments],
+    shrinkage: Shrinkage,
+    *,
+    max_iterations: int,
+) -> Fit:
+    """Return the population that EM reaches from `start`: each step raises the evidence."""
+    population, history = start, list[float]()
+    for _ in range(max_iterations):
+        moments = expectation(population)
+        history.append(moments.evidence + shrinkage.penalty(population))
+        if len(history) > 1 and history[-1] - history[-2] < MIN_GAIN * moments.users:
+            return Fit(population, tuple(history))
+        population = shrinkage.updated(population, moments)
+    history.append(expectation(population).evidence + shrinkage.penalty(population))
+    return Fit(population, tuple(history))
 
 
 class Batch(NamedTuple):

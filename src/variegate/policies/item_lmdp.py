@@ -1,0 +1,188 @@
+"""LMDP with a prior of items: relevance is learnt per item, from what similar users like."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from variegate.arrays import (
+    FloatArray,
+    IndexArray,
+    MaskArray,
+    check_choice,
+    check_fraction,
+    check_positive,
+)
+from variegate.errors import InputError, StateError
+from variegate.kernels import lmdh_list
+from variegate.kernels.layout import Layout
+from variegate.model.catalogue import Catalogue
+from variegate.model.gains import Gains, Normaliser, normalising_factors
+from variegate.model.search import SEARCHES, Scorer
+from variegate.model.slate import Slate
+from variegate.model.utility import Preferences, UtilityScorer
+from variegate.policies.attention import AttentionLike, checked_attention
+from variegate.policies.base import Explanation, Policy
+from variegate.policies.lmdp import LMDP
+from variegate.policies.ridge_policy import NORMAL_95, PriorLike, read_prior
+from variegate.prior import ItemPrior, Observations, Posterior
+
+#: A user's latest observations that are kept: the cost of a list grows with their number.
+MAX_OBSERVATIONS: Final = 500
+
+
+class ItemLMDP(LMDP):
+    """LMDP with a prior of items: ``LMDP(catalogue, prior=fit_prior(...))`` makes one.
+
+    How relevant the items are to a user is a Gaussian over all items, conditioned on the rewards
+    of those shown. The features of the items are not used; their distances are. The state is the
+    log of the latest 500 items shown: 24 bytes each, and 8 more per distance.
+
+    Parameters
+    ----------
+    prior
+        An `ItemPrior`, or the path of one.
+    floor
+        Minimum of beta: the total of the prior's beta by default; None for none.
+    normaliser
+        By default the diversity gain of an item is its mean distance to the items above.
+    search, attention, forgetting
+        As for LMDH.
+    exploration, shortlist
+        Not available: 0 and None.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        *,
+        prior: PriorLike,
+        exploration: float = 0.0,
+        floor: float | Literal["auto"] | None = "auto",
+        normaliser: Normaliser = "mean",
+        search: str = "greedy",
+        shortlist: None = None,
+        forgetting: float = 1.0,
+        attention: AttentionLike = "all",
+    ) -> None:
+        # Not LMDH's: there are no weights of features to learn.
+        Policy.__init__(self, catalogue, normaliser=normaliser)
+        check_positive(forgetting=forgetting)
+        check_fraction(forgetting=forgetting)
+        for name, value, only in (("exploration", exploration, 0.0), ("shortlist", shortlist, None)):
+            if value != only:
+                raise InputError(f"`{name}` must be {only} with a prior of items, got {value!r}")
+        found = read_prior(prior)
+        assert isinstance(found, ItemPrior)  # `LMDP` makes this class only with one
+        found.check(catalogue)
+        self.prior: ItemPrior = found
+        least = float(np.maximum(found.beta, 0.0).sum()) if floor == "auto" else floor
+        self._set_floor(least, found.beta)
+        self.search = check_choice("search", search, SEARCHES)
+        self.attention = checked_attention(attention)
+        self.exploration, self.shortlist, self._dial = 0.0, None, None
+        self._keep = float(np.sqrt(forgetting))
+        self._seen = _no_observations(catalogue.m)
+        self._known: Posterior | None = None
+
+    @property
+    def label(self) -> str:
+        return "LMDP"
+
+    @property
+    def preferences(self) -> Preferences:
+        """Estimates of beta with their intervals; theta is 0: features are not used."""
+        theta, posterior = np.zeros(self.catalogue.d), self.posterior()
+        half = NORMAL_95 * np.sqrt(np.diag(posterior.beta_covariance))
+        interval = np.stack([posterior.beta - half, posterior.beta + half])
+        return Preferences(theta, posterior.beta, np.stack([theta, theta]), interval)
+
+    @property
+    def observations(self) -> Observations:
+        """The latest items shown to the user, with their rewards."""
+        return self._seen
+
+    def posterior(self) -> Posterior:
+        """Return the relevance of every item, and beta, by what is known of the user."""
+        if self._known is None:
+            self._known = self.prior.posterior(self._seen, len(self.catalogue))
+        return self._known
+
+    def width(self, k: int) -> float:  # noqa: ARG002
+        """Return 0: it does not explore."""
+        return 0.0
+
+    def _compiled_list(
+        self, layout: Layout | None, free: MaskArray, k: int
+    ) -> tuple[IndexArray, FloatArray, FloatArray] | None:
+        if self.search != "greedy" or layout is None:
+            return None
+        posterior, factors = self.posterior(), normalising_factors(self.normaliser, k)
+        # LMDH's list for known weights: one feature, the relevance, with weight 1.
+        eta = np.append(1.0, self._adjusted_beta(posterior.beta))
+        root = np.zeros((len(eta), len(eta)))
+        relevance = layout.with_relevance(posterior.relevance)
+        return lmdh_list(relevance, free, eta, root, 0.0, factors)
+
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+        posterior, gains = self.posterior(), Gains(self.catalogue, rows, k, self.normaliser)
+        beta = self._adjusted_beta(posterior.beta)
+        return UtilityScorer(posterior.relevance[rows], beta, gains)
+
+    def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:
+        scales, answers = self.attention.observations(np.eye(len(slate)), rewards, seen)
+        positions, factors = scales.argmax(axis=1), scales.max(axis=1, initial=0.0)
+        old, keep = self._seen, self._keep
+        self._seen = Observations(
+            np.append(old.items, slate.items[positions])[-MAX_OBSERVATIONS:],
+            np.append(keep * old.scales, factors)[-MAX_OBSERVATIONS:],
+            np.vstack([keep * old.gains, factors[:, None] * slate.diversity[positions]])[
+                -MAX_OBSERVATIONS:
+            ],
+            np.append(keep * old.rewards, answers)[-MAX_OBSERVATIONS:],
+        )
+        self._known = None
+
+    def _explain(self, slate: Slate) -> Explanation:
+        posterior = self.posterior()
+        return Explanation(
+            relevance=posterior.relevance[slate.items],
+            diversity=slate.diversity * self._adjusted_beta(posterior.beta),
+            exploration=np.zeros(len(slate)),
+            diversity_names=tuple(h.name for h in self.catalogue.distances),
+        )
+
+    def _arrays(self) -> Mapping[str, FloatArray]:
+        return {"log": np.column_stack(self._seen).astype(np.float64)}
+
+    def _shapes(self, arrays: Mapping[str, FloatArray]) -> dict[str, tuple[int, ...]]:
+        log = arrays.get("log", np.zeros((0, 0)))
+        return {"log": (min(len(log), MAX_OBSERVATIONS), 3 + self.catalogue.m)}
+
+    def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
+        items, scales, gains, rewards = _columns(arrays["log"])
+        is_row = (items == np.floor(items)) & (items >= 0) & (items < len(self.catalogue))
+        if not is_row.all():
+            raise StateError(f"`log` must have rows of {self.catalogue}, got {items[~is_row][0]:g}")
+        largest = self.feature_norm(MAX_OBSERVATIONS) * (1 + 1e-9)
+        for name, values, high in (
+            ("scales", scales, 1.0),
+            ("rewards", rewards, 1.0),
+            ("gains", gains, largest),
+        ):
+            if not ((values >= 0.0) & (values <= high)).all():
+                raise StateError(f"`log` must have {name} from 0 to {high:g}, got others")
+
+    def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
+        items, scales, gains, rewards = (np.array(part) for part in _columns(arrays["log"]))
+        self._seen = Observations(items.astype(np.intp), scales, gains, rewards)
+        self._known = None
+
+
+def _no_observations(m: int) -> Observations:
+    return Observations(np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros((0, m)), np.zeros(0))
+
+
+def _columns(log: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return items, scales, gains and rewards from the array of a state."""
+    return log[:, 0], log[:, 1], log[:, 2:-1], log[:, -1]

@@ -1,0 +1,115 @@
+"""The file of a prior: an .npz archive without pickle."""
+
+import io
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from variegate.errors import DataError, InputError
+from variegate.files import atomic_write, open_npz
+from variegate.model.catalogue import Catalogue
+
+FORMAT: Final = "variegate prior"
+VERSION: Final = 1
+
+
+class PriorFile(ABC):
+    """What every kind of prior has: a file, a check against a catalogue, a description."""
+
+    #: Marks the kind in the file
+    kind: ClassVar[str]
+    _kinds: ClassVar[dict[str, type["PriorFile"]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        cls._kinds[cls.kind] = cls
+
+    @property
+    @abstractmethod
+    def users(self) -> int:
+        """Number of users that it was fitted to; 0 if it was not fitted."""
+
+    @abstractmethod
+    def check(self, catalogue: Catalogue) -> None:
+        """Raise InputError unless the prior is for this catalogue."""
+
+    @abstractmethod
+    def describe(self, catalogue: Catalogue | None = None) -> tuple[str, ...]:
+        """Return a description in text, one line per fact."""
+
+    @abstractmethod
+    def _header(self) -> Mapping[str, Any]:
+        """Return the names and numbers of the file."""
+
+    @abstractmethod
+    def _arrays(self) -> Mapping[str, NDArray[Any]]:
+        """Return the arrays of the file."""
+
+    @classmethod
+    @abstractmethod
+    def _of(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the prior of a file."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the prior to `path`, atomically."""
+        data = self.to_bytes()
+        with atomic_write(path) as file:
+            file.write(data)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a prior that `save` wrote, or raise DataError."""
+        try:
+            data = Path(path).read_bytes()
+        except FileNotFoundError:
+            raise DataError(f"no prior at {path}") from None
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+        return cls.from_bytes(data, where=path)
+
+    def to_bytes(self) -> bytes:
+        """Return the contents of the prior's file."""
+        header = {"format": FORMAT, "version": VERSION, "kind": self.kind, **self._header()}
+        text = json.dumps(header, allow_nan=False)
+        file = io.BytesIO()
+        np.savez(
+            file,
+            allow_pickle=False,
+            header=np.frombuffer(text.encode(), dtype=np.uint8),
+            **self._arrays(),
+        )
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, where: str | Path = "prior") -> Self:
+        """Return the prior that `to_bytes` wrote; `where` names its source in errors."""
+        header, arrays = _read(data, where)
+        kind = cls._kinds.get(header.get("kind", "features"))
+        if kind is None or not issubclass(kind, cls):
+            raise DataError(f"{where}: a prior of {header.get('kind')}, not of {cls.kind}")
+        try:
+            return kind._of(header, arrays)
+        except KeyError as error:
+            raise DataError(f"{where}: not a complete prior file: no {error.args[0]}") from None
+        except (InputError, TypeError) as error:
+            raise DataError(f"{where}: not a complete prior file: {error}") from None
+
+
+def _read(data: bytes, where: str | Path) -> tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]]:
+    """Return the header and the arrays of a prior's file, or raise DataError."""
+    with open_npz(data, "prior", where) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+        header = json.loads(arrays.pop("header").tobytes())
+        is_prior, version = header.get("format") == FORMAT, header.get("version")
+    if not is_prior:
+        raise DataError(f"{where}: not a prior of variegate")
+    if version != VERSION:
+        raise DataError(
+            f"{where}: version {version} of the prior format, and this variegate reads version "
+            f"{VERSION}: fit it again or use the variegate that wrote it"
+        )
+    return header, arrays
