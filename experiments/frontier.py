@@ -18,7 +18,7 @@ from variegate.evaluation.bootstrap import DRAWS, drawn_means
 from variegate.evaluation.metrics import Scores
 
 #: The rounds at which methods are compared.
-MOMENTS: Final = (10, 30)
+MOMENTS: Final = (1, 5, 10, 30)
 #: A hull ends this much beyond its largest diversity: the difference is not noticeable.
 MARGIN: Final = 0.005
 

@@ -1,11 +1,11 @@
 """Run a plan: the paper's experiments, then those beyond it."""
 
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,11 +15,7 @@ from experiments.methods import (
     PRIOR_OPTIONS,
     SWEEPS,
     SWEPT_METHODS,
-    Items,
     Method,
-    PriorPolicy,
-    factories,
-    with_defaults,
 )
 from experiments.plan import BANDITS, COMPARED, OTHER_READINGS, Plan
 from experiments.results import BeyondResults, Regret, Replays, Results, SeveralDistances, TableRow
@@ -34,13 +30,16 @@ from variegate.evaluation.metrics import Scores, scores_of
 from variegate.evaluation.progress import Progress
 from variegate.evaluation.replay import (
     PROTOCOLS,
+    FittedPolicy,
     PolicyFactory,
+    PolicyMaker,
     Protocol,
     ReplayTask,
     Trace,
     replay_user,
 )
 from variegate.model.catalogue import Catalogue
+from variegate.policies import PolicySpec
 
 #: The parts that can be run alone.
 CHAPTERS: Final = ("paper", "beyond")
@@ -185,26 +184,14 @@ def _methods_and_sweeps(runner: Runner, name: str) -> tuple[Replays, Mapping[str
 def _method_scores(
     runner: Runner, name: str, split: int, methods: Sequence[Method]
 ) -> dict[str, Scores]:
-    with_items: Mapping[str, Callable[[ReplayTask], ReplayTask]] = {
-        "plain": lambda task: task,
-        "popularity": ReplayTask.with_popularity,
-        "crowd": ReplayTask.with_collaborative_features,
-    }
-    found: dict[str, Scores] = {}
+    chosen = {method.key: method for method in methods}
     replay = runner.settings(name, split, "", runner.plan.k)
-    for items in get_args(Items):
-        chosen = {method.key: method for method in methods if method.items == items}
 
-        def prepare(
-            missing: Sequence[str], chosen: dict[str, Method] = chosen, items: str = items
-        ) -> tuple[ReplayTask, list[PolicyFactory]]:
-            task = with_items[items](runner.task(name, split))
-            return task, factories([chosen[key] for key in missing], task)
+    def prepare(missing: Sequence[str]) -> tuple[ReplayTask, list[PolicyFactory]]:
+        return runner.task(name, split), [chosen[key].factory for key in missing]
 
-        wanted = {key: method.settings(replay) for key, method in chosen.items()}
-        title = f"{name}, split {split + 1}, beyond the paper, {items} items"
-        found |= runner.scores(title, wanted, prepare)
-    return found
+    wanted = {key: method.settings(replay) for key, method in chosen.items()}
+    return runner.scores(f"{name}, split {split + 1}, beyond the paper", wanted, prepare)
 
 
 def _several_distances(runner: Runner) -> SeveralDistances | None:
@@ -226,10 +213,9 @@ def _several_distances(runner: Runner) -> SeveralDistances | None:
 
 def _with_distances(runner: Runner, split: int, known: Sequence[str]) -> tuple[Scores, FloatArray]:
     """Return the scores on one split by every distance, and each user's beta at the end."""
-    policy, folder = with_defaults(OURS), runner.folder
+    folder = runner.folder
     settings = {
-        **runner.settings(SMALL_DATASET, split, str(policy), runner.plan.k),
-        "items": "crowd",
+        **runner.settings(SMALL_DATASET, split, OURS, runner.plan.k),
         "prior": dict(PRIOR_OPTIONS),
         "distances": list(known),
         "measured by": list(DISTANCES),
@@ -237,15 +223,14 @@ def _with_distances(runner: Runner, split: int, known: Sequence[str]) -> tuple[S
 
     def measure() -> FloatArray:
         protocol = replace(PROTOCOLS.get(SMALL_DATASET, Protocol()), distances=DISTANCES)
-        whole = runner.task(SMALL_DATASET, split, protocol).with_collaborative_features()
+        whole = runner.task(SMALL_DATASET, split, protocol)
         items = whole.catalogue
         kept = [h for h, name in zip(items.distances, DISTANCES, strict=True) if name in known]
         catalogue = Catalogue(items.ids, items.features, kept, feature_names=items.feature_names)
         task = replace(whole, catalogue=catalogue)
         title = f"{SMALL_DATASET}, split {split + 1}: variety by {' and '.join(known)}"
-        trace, betas = _replay_with_betas(
-            runner, PriorPolicy(policy, task.fit_prior()), task, title
-        )
+        make = FittedPolicy(PolicySpec(OURS)).for_task(task)
+        trace, betas = _replay_with_betas(runner, make, task, title)
         # Before the betas: where the betas are stored, the scores are too.
         folder.save_scores(scores_of(trace, whole, settings))
         return betas
@@ -258,7 +243,7 @@ def _with_distances(runner: Runner, split: int, known: Sequence[str]) -> tuple[S
 
 
 def _replay_with_betas(
-    runner: Runner, make: PriorPolicy, task: ReplayTask, title: str
+    runner: Runner, make: PolicyMaker, task: ReplayTask, title: str
 ) -> tuple[Trace, FloatArray]:
     """Replay every user; return what was shown, and each user's final beta, (users, m)."""
     plan, betas, played = runner.plan, [], []

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from experiments.methods import OURS, with_defaults
+from experiments.methods import OURS
 from experiments.plan import Plan
 from experiments.results import Regret
 from experiments.results_folder import ResultsFolder
@@ -137,7 +137,7 @@ class Runner:
             "experiment": name,
             "runs": size.runs,
             "rounds": size.rounds,
-            "policy": str(with_defaults(OURS)),
+            "policy": OURS,
             "learners": experiment.learners,
         }
 

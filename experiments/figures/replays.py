@@ -18,15 +18,14 @@ from experiments.frontier import mean_points, moments, upper_hull
 from experiments.methods import (
     ABLATIONS,
     ALL_BASELINES,
-    C2UCB_WITH_PRIOR,
     DC2B_INTERCEPT,
+    DEFAULT_SETTING,
+    EASE,
     LMDH,
     LMDH_GREEDY,
-    LMDT,
     OURS,
     PAPER_METHODS,
     READINGS,
-    RISING_FLOOR,
     method_title,
     sweep_title,
 )
@@ -189,8 +188,7 @@ def draw_ablations(results: Results) -> "Figure":
     """Draw how far our learner and its ablations are ahead of LMDH, mean over the rounds."""
     figure, row = panels(_titles(results, beyond=True), height=3.4, share_y=True)
     marks = {"F1": ("o", "#111111", -0.14), "F2": ("s", "#9d174d", 0.14)}
-    others = (*ABLATIONS, LMDT, C2UCB_WITH_PRIOR)
-    shown = {OURS: "LMDP", **{method.key: method.title for method in others}}
+    shown = {OURS: "LMDP", **{method.key: method.title for method in ABLATIONS}}
     for axes, replays in zip(row, results.beyond.replays.values(), strict=True):
         axes.axvline(0.0, color="#333333", linewidth=0.8)
         for place, key in enumerate(shown):
@@ -226,17 +224,16 @@ def draw_frontier(dataset: str, results: Results) -> "Figure":
 
 
 def _draw_settings_of(axes: "Axes", method: str, settings: Replays, moment: int) -> None:
-    # C2UCB with our prior has the colour of C2UCB, with other marks.
-    colour = colour_of(method.removesuffix("-prior"))
-    mark = {C2UCB_WITH_PRIOR.key: "^", DC2B_INTERCEPT: "s"}.get(method, "o")
+    colour = colour_of(method)
+    mark = {EASE: "^", DC2B_INTERCEPT: "s"}.get(method, "o")
     diversity, recall = mean_points(settings, moment)
     if method == OURS:
         xs, ys = upper_hull(diversity, recall)
         left = min(axes.get_xlim()[0], float(diversity.min()))
         axes.fill_between([left, *xs], 0.0, [ys[0], *ys], color=colour, alpha=0.05, linewidth=0)
         axes.plot([left, *xs], [ys[0], *ys], color=colour, linewidth=0.8, linestyle=":")
-        if RISING_FLOOR in settings:
-            at = list(settings).index(RISING_FLOOR)
+        if DEFAULT_SETTING in settings:
+            at = list(settings).index(DEFAULT_SETTING)
             axes.plot(
                 diversity[at],
                 recall[at],
@@ -387,8 +384,7 @@ BEYOND_REPLAYS: Final = (
         "beyond-parts",
         "What each part adds",
         "How far F1 and F2 are ahead of LMDH's, mean over the rounds, with paired 95% intervals. "
-        "Below LMDP: its parts alone, LMDP without one part or without exploration, Thompson "
-        "sampling from the same posterior (LMDT), and C2UCB with the same prior.",
+        "Below LMDP: LMDP without one part, or with other settings.",
         draw_ablations,
         _beyond_replayed,
     ),

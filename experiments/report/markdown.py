@@ -16,7 +16,7 @@ from experiments.claims import (
     judge_beyond,
 )
 from experiments.figures import BEYOND_FIGURES, FIGURES, ReportFigure
-from experiments.methods import OURS, PRIOR_OPTIONS, READINGS, with_defaults
+from experiments.methods import PRIOR_OPTIONS, READINGS
 from experiments.results import Results
 from experiments.tables import Cell, Table
 from variegate.policies import LMDH
@@ -112,15 +112,13 @@ def beyond_markdown(results: Results, *, settings: bool = True) -> str:
 
 def learner_settings() -> str:
     """Return the settings of our learner, and where they come from."""
-    options, papers = with_defaults(OURS).options, signature(LMDH).parameters
+    papers = signature(LMDH).parameters
     prior = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in PRIOR_OPTIONS.items())
-    first, last, half = options["floor"]
     return (
-        f"One set of settings for all data sets: exploration α = {options['exploration']:g}, floor "
-        f"{first:g} in the first list, rising to {last:g} (half of the way after {half:g} items "
-        f"seen); the prior was fitted with {prior}. They were chosen on training users alone, by "
-        f"`variegate tune`. LMDH has the paper's: λ = {papers['ridge'].default:g}, α = "
-        f"{papers['exploration'].default:g}, no floor."
+        f"One set of settings for all data sets: the prior was fitted with {prior}, and beta is "
+        "also the floor. They were chosen on training users alone, by `variegate tune`. LMDH has "
+        f"the paper's: λ = {papers['ridge'].default:g}, α = {papers['exploration'].default:g}, "
+        "no floor."
     )
 
 

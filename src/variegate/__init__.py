@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from variegate.model.utility import Utility as Utility
     from variegate.policies import C2UCB as C2UCB
     from variegate.policies import DC2B as DC2B
+    from variegate.policies import EASE as EASE
     from variegate.policies import LMDH as LMDH
     from variegate.policies import LMDP as LMDP
     from variegate.policies import LMDT as LMDT
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from variegate.policies import CombLinTS as CombLinTS
     from variegate.policies import CombLinUCB as CombLinUCB
     from variegate.policies import Dial as Dial
-    from variegate.policies import EASE as EASE
     from variegate.policies import EpsilonGreedy as EpsilonGreedy
     from variegate.policies import Explanation as Explanation
     from variegate.policies import LinUCB as LinUCB

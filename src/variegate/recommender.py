@@ -18,7 +18,7 @@ from variegate.model.slate import Slate
 from variegate.model.utility import Preferences
 from variegate.policies import Dial, Policy, PolicySpec, State, parse_policy
 from variegate.policies.base import option_reprs
-from variegate.prior import Prior
+from variegate.prior import PriorFile
 
 FORMAT: Final = "variegate recommender"
 VERSION: Final = 1
@@ -279,7 +279,7 @@ def _split_options(
     """Return the options that JSON can hold, and those that are saved as arrays."""
     plain, arrays = dict[str, Any](), dict[str, NDArray[np.generic]]()
     for name, value in options.items():
-        if isinstance(value, Prior):
+        if isinstance(value, PriorFile):
             arrays[name] = np.frombuffer(value.to_bytes(), dtype=np.uint8)
         elif isinstance(value, np.ndarray):
             arrays[name] = np.asarray(value, dtype=np.float64)
@@ -296,7 +296,7 @@ def _read_options(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
         if name.startswith(_OPTION):
             is_prior = array.dtype == np.uint8
             options[name.removeprefix(_OPTION)] = (
-                Prior.from_bytes(array.tobytes()) if is_prior else array
+                PriorFile.from_bytes(array.tobytes()) if is_prior else array
             )
     return options
 

@@ -1,4 +1,4 @@
-"""`variegate fit-prior`: the population prior that new users start from."""
+"""`variegate fit-prior`: the prior that new users start from."""
 
 import shlex
 import time
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from variegate.engine import Experiment
     from variegate.evaluation.tuning_result import LearnerSettings, TuningResult
     from variegate.model.catalogue import Catalogue
-    from variegate.prior import Prior
+    from variegate.prior import PriorFile
 
 
 @click.command("fit-prior")
@@ -57,16 +57,17 @@ def fit_prior(
     config: str | None,
     **options: Any,
 ) -> None:
-    """Fit a prior over the weights of users, from likes.
+    """Fit a prior of what users like, from likes.
 
     DATA is ml-100k, ml-1m or anime, or a table of your own (CSV, TSV, Parquet): embeddings are
-    fitted to it, as by `variegate build`. With --catalogue and --likes the features are those of
-    an existing catalogue. Popularity and SVD features are added to the items, so the prior
-    belongs to the catalogue that is written with it.
+    fitted to it, as by `variegate build`, for the distances between items. With --catalogue and
+    --likes the distances are those of an existing catalogue. The prior belongs to the catalogue:
+    it knows the items by their ids.
 
-    Mean, covariance and noise of the relevance weights are fitted by marginal likelihood. Likes
-    do not determine the weight of diversity, which has a default. With --tune it is tuned, as by
-    `variegate tune`, and saved in OUT with -tuned.json. `variegate inspect` shows the prior.
+    The relevance of an item starts at the share of users who like it; items that the same users
+    like are learnt together. Likes do not determine the weight of diversity, which has a default,
+    nor the noise of a reward. With --tune both are tuned, as by `variegate tune`, and saved in
+    OUT with -tuned.json. `variegate inspect` shows the prior.
 
     With --store the prior is fitted to the users of a service and stored there; a running service
     uses it for its next lists. At least 100 users are required (`prior_min_users`), so that the
@@ -155,14 +156,14 @@ def _fit_and_print(
     from variegate.evaluation.tuning_result import LearnerSettings
     from variegate.prior import fit_prior as fit
 
-    catalogue = source.add_collaborative_features()
-    used = settings or LearnerSettings()
+    catalogue, used = source.catalogue, settings or LearnerSettings()
     prior = fit(catalogue, source.likes, **used.prior_options(catalogue.m))
     prior.save(place)
     show_prior(console, prior, place, catalogue)
-    catalogue.save(beside)
-    say_saved(console, catalogue, beside)
-    print_next(console, beside, used.policy_spec(place) if settings else f"lmdp:prior={place}")
+    if source.file is None:
+        catalogue.save(beside)
+        say_saved(console, catalogue, beside)
+    print_next(console, source.file or beside, used.policy_spec(place))
 
 
 def _sibling(place: Path, ending: str) -> Path:
@@ -273,18 +274,14 @@ def _only(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A catalogue without collaborative features, and the likes of its users."""
+    """A catalogue and the likes of its users."""
 
     catalogue: "Catalogue"
     data: "Dataset"
     #: Rows that each user likes; users who like no item of the catalogue are left out
     likes: "tuple[IndexArray, ...]"
-
-    def add_collaborative_features(self) -> "Catalogue":
-        """Return the catalogue with popularity and SVD features, which it may have already."""
-        from variegate.prior import add_collaborative_features
-
-        return add_collaborative_features(self.catalogue, self.likes)
+    #: The file of the catalogue, if it has one
+    file: str | None = None
 
 
 def source_from_likes(console: "Console", data: "Dataset", training: "Training") -> Source:
@@ -313,7 +310,7 @@ def source_from_catalogue(console: "Console", file: str, data: "Dataset") -> Sou
         f"{data.name}: {found:,} of {len(data):,} likes are of the {len(catalogue):,} items of "
         f"{file}, by {len(likes):,} users",
     )
-    return Source(catalogue, data, likes)
+    return Source(catalogue, data, likes, file)
 
 
 def is_prior(file: str) -> bool:
@@ -322,7 +319,7 @@ def is_prior(file: str) -> bool:
 
     from variegate.errors import DataError
     from variegate.files import open_npz
-    from variegate.prior.prior import FORMAT
+    from variegate.prior.files import FORMAT
 
     try:
         with open_npz(file, "prior") as arrays:
@@ -335,24 +332,19 @@ def inspect_prior(file: str, catalogue: str | None) -> None:
     """Print a prior, with titles if its catalogue is given."""
     from variegate.cli.output import plain_console
     from variegate.model.catalogue import Catalogue
-    from variegate.prior import Prior
+    from variegate.prior import PriorFile
 
     items = None if catalogue is None else Catalogue.load(catalogue)
-    show_prior(plain_console(), Prior.load(file), file, items)
+    show_prior(plain_console(), PriorFile.load(file), file, items)
 
 
 def show_prior(
-    console: "Console", prior: "Prior", file: str | Path, catalogue: "Catalogue | None" = None
+    console: "Console", prior: "PriorFile", file: str | Path, catalogue: "Catalogue | None" = None
 ) -> None:
     """Print the size and the contents of a prior."""
     from variegate.cli.output import one_line, say, size_of
 
-    names = ", ".join(prior.distances) or "none"
-    say(
-        console,
-        f"{file}: a prior over {prior.d} features, distances: {names} ({size_of(Path(file))})",
-        style="bold",
-    )
+    say(console, f"{file}: {prior} ({size_of(Path(file))})", style="bold")
     for line in prior.describe(catalogue):
         say(console, f"  {one_line(line)}")
 

@@ -1,4 +1,4 @@
-"""`variegate tune`: settings of lmdp, chosen on training users."""
+"""`variegate tune`: settings of lmdp or ease, chosen on training users."""
 
 import shlex
 from contextlib import suppress
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("datasets", nargs=-1)
+@click.option("--policy", default="lmdp", show_default=True, help="lmdp or ease.")
 @table_options
 @click.option(
     "--split",
@@ -58,11 +59,11 @@ def tune(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Tune the settings of lmdp on training users, one set for all DATASETS.
+    """Tune the settings of lmdp or ease on training users, one set for all DATASETS.
 
     A data set is ml-100k, ml-1m or anime, or a table of your own (CSV, TSV, Parquet); by default
-    all in the data folder. Its users are split 80/20; embeddings, a prior and popularity are
-    fitted to the 80%, and the others are replayed. Settings are varied one at a time, starting
+    all in the data folder. Its users are split 80/20; embeddings and a prior are fitted to the
+    80%, and the others are replayed. Settings are varied one at a time, starting
     from the defaults, until none improves (coordinate descent).
 
     The score of a setting is its mean F1 over rounds divided by that of lmdh, minus 5 times the
@@ -74,6 +75,7 @@ def tune(
     Examples:
         variegate tune ml-100k ml-1m anime --split 0 --out tuned.json
         variegate tune clicks.csv --user uid --item sku --folds 3
+        variegate tune ml-1m --policy ease --split 0
         variegate fit-prior clicks.csv --settings tuned.json --out prior.npz
     """
     from variegate.cli.fit_prior import checked_workers
@@ -115,7 +117,7 @@ def _print(console: "Console", chosen: "TuningResult", target: "Path | None", fi
     if target is None:
         say(console, "Save it with --out tuned.json")
         return
-    # Noise and covariance of beta are part of the prior, not of the policy spec.
+    # The settings of lmdp are part of its prior.
     words = ["variegate", "fit-prior", first, "--settings", str(target), "--out", "prior.npz"]
     say(console, f"{target}: all settings tried")
     say(console, f"Next: {shlex.join(words)}")

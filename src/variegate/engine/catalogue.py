@@ -20,7 +20,7 @@ from variegate.errors import DataError, InputError, NotFoundError, StoreError
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import Distance, distance_of_values
 from variegate.model.fingerprint import Fingerprint
-from variegate.prior import Prior
+from variegate.prior import PriorFile
 from variegate.store import (
     CATALOGUE,
     ITEMS_REVISION,
@@ -58,7 +58,7 @@ class CatalogueSnapshot:
     active: MaskArray
     revision: str
     #: Priors that were fitted to users, by policy
-    priors: Mapping[str, Prior] = field(default_factory=dict)
+    priors: Mapping[str, PriorFile] = field(default_factory=dict)
 
     def row_of(self, item: str) -> int | None:
         """Return the row of an item, retired or not, or None."""
@@ -169,10 +169,10 @@ class LiveCatalogue:
         return catalogue
 
 
-def _load_priors(reader: Reader) -> dict[str, Prior]:
+def _load_priors(reader: Reader) -> dict[str, PriorFile]:
     rows: Iterable[PriorRow] = reader.priors().values()
     return {
-        row.policy: Prior.from_bytes(row.data, where=f"the prior of {row.policy}")
+        row.policy: PriorFile.from_bytes(row.data, where=f"the prior of {row.policy}")
         for row in rows
         if row.data is not None
     }

@@ -11,9 +11,10 @@ from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.errors import NotFoundError, VariegateError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import LMDH, Policy, State
+from variegate.policies.item_lmdp import ItemLMDP
 from variegate.policies.propensities import has_propensities
 from variegate.policies.registry import PolicySpec, parse_policy
-from variegate.prior import Prior
+from variegate.prior import ItemPrior, Prior
 from variegate.store import UserRow
 
 #: Makes a policy over a catalogue; keyword arguments override the options of its spec.
@@ -164,11 +165,13 @@ class PolicyCache:
             self._revision = revision
 
 
-def full_prior(policy: Policy) -> Prior | None:
-    """Return the prior of a policy, if it covers all weights: features and distances."""
+def full_prior(policy: Policy) -> Prior | ItemPrior | None:
+    """Return the prior of a policy, if it is one that the policy's users can be fitted with."""
+    if isinstance(policy, ItemLMDP):
+        return policy.prior
     prior = getattr(policy, "prior", None)
-    is_full = isinstance(prior, Prior) and prior.m == policy.catalogue.m
-    return prior if is_full else None
+    # One of all weights: those of features and of distances.
+    return prior if isinstance(prior, Prior) and prior.m == policy.catalogue.m else None
 
 
 def default_spec(name: str) -> str:

@@ -28,7 +28,7 @@ from variegate.engine.terms import Terms
 from variegate.errors import DataError, NotFoundError, StateError
 from variegate.model.catalogue import Catalogue
 from variegate.policies import Dial, State
-from variegate.prior import Prior
+from variegate.prior import PriorFile
 from variegate.store import EventRow, ItemRow, Reader, SlateRow, UserRow
 
 #: The largest ratio of a score to the features: it is their weighted sum.
@@ -312,5 +312,5 @@ def item_row(catalogue: Catalogue, line: ItemLine, row: int) -> ItemRow:
 def prior_bytes(catalogue: Catalogue, line: PriorLine) -> bytes:
     """Return the bytes of a prior, or raise InputError or DataError."""
     data = decode_base64("data", line.data)
-    Prior.from_bytes(data, where="`data`").check(catalogue)
+    PriorFile.from_bytes(data, where="`data`").check(catalogue)
     return data

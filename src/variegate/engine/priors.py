@@ -1,21 +1,23 @@
 """The priors of policies: view them, fit them to users by command or on a schedule, drop them."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from threading import Event, Lock, Thread
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from variegate.arrays import FloatArray
+from variegate.arrays import FloatArray, IndexArray
 from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.experiment import Experiment, full_prior
 from variegate.engine.terms import Rules
 from variegate.engine.unit_of_work import Clock
 from variegate.errors import ConflictError, StateError, StoreError
+from variegate.model.catalogue import Catalogue
 from variegate.model.ridge import unpacked
 from variegate.policies import Policy, State
-from variegate.prior import Prior, UserSums, fit_prior_from_sums
+from variegate.prior import ItemPrior, Prior, PriorFile, UserSums, fit_prior_from_sums
 from variegate.store import PriorRow, Store
 
 HOUR: Final = 3600.0
@@ -30,6 +32,12 @@ MAX_PAUSE: Final = 60.0
 #: Seconds to wait for a running fit when the service stops
 STOP_TIMEOUT: Final = 1.0
 
+#: Users whose likes are added to a prior of items, at most.
+MAX_USERS: Final = 100_000
+#: Items in the view of a prior of items, at most.
+MAX_ITEMS: Final = 20
+
+_T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 
@@ -66,23 +74,15 @@ class Priors:
         catalogue = snapshot.catalogue
         policy = self._experiment.as_of(snapshot).new_policy(name, catalogue)
         prior = _require_prior(policy, name, self._experiment)
-        deviations = np.sqrt(np.diag(prior.covariance)).tolist()
-        names = (*prior.feature_names, *prior.distances)
-        labels = (*catalogue.feature_labels, *prior.distances)
-        weights = [
-            {"name": one, "label": label, "mean": mean, "deviation": deviation}
-            for one, label, mean, deviation in zip(
-                names, labels, prior.mean.tolist(), deviations, strict=True
-            )
-        ]
+        relevance, diversity = _weights(prior, catalogue)
         return {
             "policy": name,
             "version": row.version,
             "fitted": None if row.data is None else row.fitted,
             "users": prior.users,
             "words": list(prior.describe(catalogue)),
-            "relevance": weights[: prior.d],
-            "diversity": weights[prior.d :],
+            "relevance": relevance,
+            "diversity": diversity,
             "noise": prior.noise,
         }
 
@@ -199,29 +199,69 @@ def refit(
         before = reader.priors().get(name, PriorRow(name))
     policy = experiment.new_policy(name, catalogue)
     prior = _require_prior(policy, name, experiment)
-    max_users = max(2 * min_users, _max_users(len(prior.mean)))
-    sums, users = _collect_sums(store, name, policy, max_users=max_users)
+    if isinstance(prior, ItemPrior):
+        likes, users = _sample(_iter_likes(store, name, policy), max(2 * min_users, MAX_USERS))
+        _check_users(name, users, min_users)
+        found: PriorFile = prior.with_likes(likes, catalogue.ids)
+    else:
+        max_users = max(2 * min_users, _max_users(len(prior.mean)))
+        sample, users = _sample(_iter_sums(store, name, policy), max_users)
+        _check_users(name, users, min_users)
+        size = len(prior.mean)
+        sums = UserSums(size, _unpack_and_clear(sample, size))
+        found = fit_prior_from_sums(prior, sums, min_users=min_users)
+    with store.batch() as batch:
+        batch.save_prior(before._replace(data=found.to_bytes(), users=found.users, fitted=now))
+    return before._replace(version=before.version + 1, users=found.users, fitted=now)
+
+
+def _check_users(name: str, users: int, min_users: int) -> None:
     if users < min_users:
         raise ConflictError(
             f"a prior is fitted to at least {min_users} users with feedback, so that no single "
             f"user is revealed, and policy {name!r} has {users}: wait for more, or set "
             "`prior_min_users`"
         )
-    found = fit_prior_from_sums(prior, sums, min_users=min_users)
-    with store.batch() as batch:
-        batch.save_prior(before._replace(data=found.to_bytes(), users=found.users, fitted=now))
-    return before._replace(version=before.version + 1, users=found.users, fitted=now)
 
 
-def _require_prior(policy: Policy, name: str, experiment: Experiment) -> Prior:
+def _require_prior(policy: Policy, name: str, experiment: Experiment) -> Prior | ItemPrior:
     """Return a policy's prior, or raise ConflictError."""
     prior = full_prior(policy)
     if prior is None:
         raise ConflictError(
-            f"policy {name!r} ({experiment.specs[name]}) has no prior of all its weights, as lmdp "
-            "and lmdt have, and lmdh with prior=FILE"
+            f"policy {name!r} ({experiment.specs[name]}) has no prior that can be fitted to users, "
+            "as lmdp and lmdt have, and lmdh with prior=FILE"
         )
     return prior
+
+
+def _weights(
+    prior: Prior | ItemPrior, catalogue: Catalogue
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the weights of features, or the items liked most; and the weights of distances."""
+    if isinstance(prior, ItemPrior):
+        mean, deviations = prior.mean(len(prior.item_ids)), prior.deviations()
+        top = np.argsort(-mean, kind="stable")[:MAX_ITEMS]
+        ids, titles = ([names[row] for row in top] for names in (catalogue.ids, catalogue.titles))
+        beta = prior.beta, np.sqrt(prior.beta_variance)
+        return (
+            _weight_views(ids, titles, mean[top], deviations[top]),
+            _weight_views(prior.distances, prior.distances, *beta),
+        )
+    names = (*prior.feature_names, *prior.distances)
+    labels = (*catalogue.feature_labels, *prior.distances)
+    views = _weight_views(names, labels, prior.mean, np.sqrt(np.diag(prior.covariance)))
+    return views[: prior.d], views[prior.d :]
+
+
+def _weight_views(
+    names: Sequence[str], labels: Sequence[str], means: FloatArray, deviations: FloatArray
+) -> list[dict[str, Any]]:
+    columns = zip(names, labels, means.tolist(), deviations.tolist(), strict=True)
+    return [
+        {"name": name, "label": label, "mean": mean, "deviation": deviation}
+        for name, label, mean, deviation in columns
+    ]
 
 
 class _Sums(NamedTuple):
@@ -231,55 +271,53 @@ class _Sums(NamedTuple):
     seen: float
 
 
-def _collect_sums(
-    store: Store, name: str, policy: Policy, *, max_users: int
-) -> tuple[UserSums, int]:
-    """Return the sums of a policy's users who gave feedback, and the number of these users.
+def _sample(given: Iterable[_T], size: int) -> tuple[list[_T], int]:
+    """Return at most `size` of the given, drawn uniformly, and the number given."""
+    rng, sample, count = np.random.default_rng(0), list[_T](), 0
+    for one in given:
+        count += 1
+        if len(sample) < size:
+            sample.append(one)
+        elif (place := int(rng.integers(count))) < size:
+            sample[place] = one
+    return sample, count
 
-    Of more than `max_users`, a uniform sample is used.
-    """
-    rng, sample, users = np.random.default_rng(0), list[_Sums](), 0
-    for sums in _iter_sums(store, name, policy):
-        users += 1
-        if len(sample) < max_users:
-            sample.append(sums)
-        elif (place := int(rng.integers(users))) < max_users:
-            sample[place] = sums
-    size = policy.catalogue.d + policy.catalogue.m
-    return UserSums(size, _unpack_and_clear(sample, size)), users
+
+def _iter_likes(store: Store, name: str, policy: Policy) -> Iterator[IndexArray]:
+    """Yield the rows that each user with a reward of at least one half liked."""
+    for state in _iter_states(store, name, policy):
+        log = state.arrays["log"]
+        liked = log[log[:, -1] >= 0.5 * log[:, 1], 0]
+        if len(liked):
+            yield np.unique(liked).astype(np.intp)
 
 
 def _iter_sums(store: Store, name: str, policy: Policy) -> Iterator[_Sums]:
-    """Yield the sums of every user who gave feedback.
+    """Yield the sums of every user who gave feedback."""
+    for state in _iter_states(store, name, policy):
+        arrays = state.arrays
+        sums = _Sums(arrays["gram"], arrays["response"], float(arrays["seen"][0]))
+        if sums.seen > 0:
+            yield sums
+
+
+def _iter_states(store: Store, name: str, policy: Policy) -> Iterator[State]:
+    """Yield the state of every user, except those that will be relearnt from the log.
 
     Each page is a transaction of its own, so that SQLite can write checkpoints in between.
     """
-    blank, after = policy.state(), ""
+    after = ""
     while True:
         with store.reading() as reader:
             page = reader.user_states(name, after, PAGE)
         for _, data in page:
-            sums = _parse_sums(data, blank)
-            if sums is not None and sums.seen > 0:
-                yield sums
+            with suppress(StateError):
+                state = State.from_bytes(data)
+                policy.check_state(state)
+                yield state
         if len(page) < PAGE:
             return
         after = page[-1][0]
-
-
-def _parse_sums(data: bytes, blank: State) -> _Sums | None:
-    """Return the sums of a state; None for one that will be relearnt from the log."""
-    try:
-        state = State.from_bytes(data)
-    except StateError:
-        return None
-    shapes, wanted = (
-        {name: array.shape for name, array in one.arrays.items()} for one in (state, blank)
-    )
-    if state.policy != blank.policy or shapes != wanted:
-        return None
-    arrays = state.arrays
-    return _Sums(arrays["gram"], arrays["response"], float(arrays["seen"][0]))
 
 
 def _unpack_and_clear(

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_count
 from variegate.errors import InputError, MissingExtraError, StateError
-from variegate.evaluation.replay import PolicyFactory
+from variegate.evaluation.replay import PolicyMaker
 from variegate.evaluation.simulation import clicks, draw_taste
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import ORDERED
@@ -328,7 +328,7 @@ class ReplayEnvironment(ListEnvironment):
 
 def play(
     env: gymnasium.Env[Any, Any],
-    policy: str | PolicyFactory,
+    policy: str | PolicyMaker,
     rounds: int,
     *,
     seed: int | None = None,

@@ -1,7 +1,7 @@
-"""Tune the settings of LMDP on training users, by cross-validated replay."""
+"""Tune the settings of a learner on training users, by cross-validated replay."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from variegate.evaluation.metrics import Scores, f_score
 from variegate.evaluation.progress import Progress, show_progress
 from variegate.evaluation.replay import (
     PROTOCOLS,
+    PolicyFactory,
     Protocol,
     ReplayTask,
     likes_as_rows,
@@ -26,19 +27,18 @@ from variegate.evaluation.runner import evaluate
 from variegate.evaluation.tuning_result import Candidate, LearnerSettings, TuningResult
 from variegate.model.catalogue import Catalogue
 from variegate.policies import PolicySpec
-from variegate.prior import Prior
 
-#: Values to try of each setting, in the order in which settings are searched; `scale` is for
-#: every distance after the first. The defaults of LMDP and `fit_prior` are among them.
-SPACE: Final[Mapping[str, tuple[float, ...]]] = MappingProxyType(
+#: By learner, the values to try of each setting, in the order in which settings are searched.
+SPACE: Final[Mapping[str, Mapping[str, tuple[float, ...]]]] = MappingProxyType(
     {
-        "full": (0.4, 0.6, 0.8, 1.0, 1.3, 1.7),
-        "opening": (0.2, 0.35, 0.5),
-        "half": (15.0, 50.0, 150.0),
-        "exploration": (0.0, 0.1, 0.25, 0.5, 1.0),
-        "noise_factor": (1.0, 2.0, 4.0, 6.0, 10.0),
-        "beta_variance": (0.005, 0.02, 0.05, 0.1),
-        "scale": (0.25, 0.5, 1.0, 2.0, 4.0),
+        "lmdp": {
+            "diversity": (0.1, 0.15, 0.2, 0.3, 0.4, 0.6),
+            "noise": (0.05, 0.1, 0.2, 0.4, 0.8),
+        },
+        "ease": {
+            "diversity": (0.02, 0.05, 0.1, 0.2, 0.3, 0.5),
+            "l2": (50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0),
+        },
     }
 )
 
@@ -131,6 +131,7 @@ CONSTRAINTS: Final = Constraints()
 def tune(
     datasets: Mapping[str, Dataset],
     *,
+    policy: str = "lmdp",
     protocol: Protocol | Mapping[str, Protocol] | None = None,
     catalogues: Mapping[str, Catalogue] | None = None,
     split: int | Sequence[int] | None = None,
@@ -145,14 +146,10 @@ def tune(
     cache: str | Path | None = None,
     progress: bool | Progress = True,
 ) -> TuningResult:
-    """Return the settings of LMDP with the best score on held-out training users.
+    """Return the settings of a learner with the best score on held-out training users.
 
-    The mean and covariance of theta and the noise are fitted to likes by marginal likelihood
-    (`fit_prior`). The other settings are tuned by replay: exploration, the diversity floor, the
-    factor of the noise, the variance of beta, and the relative weights of the distances.
-
-    Each data set's training users are split again, 80/20. Embeddings, popularity and the prior
-    are learnt from the 80%, and LMDP is replayed on the others with each setting tried. The score
+    Each data set's training users are split again, 80/20. Embeddings and the prior are fitted to
+    the 80%, and the learner is replayed on the others with each setting tried. The score
     is the mean over rounds of F1 (of mean recall and mean diversity, as in the paper), divided by
     that of the paper's LMDH for the same users; the mean over distances and data sets; minus a
     penalty for `constraints` that are not met. The search is coordinate descent from the defaults.
@@ -161,6 +158,8 @@ def tune(
     ----------
     datasets
         By the names that the result uses. One set of settings is chosen for all.
+    policy
+        ``lmdp`` or ``ease``.
     protocol
         One for all, or by name; the paper's, if not given.
     catalogues
@@ -198,8 +197,8 @@ def tune(
         objective = Objective(
             parts, constraints, show, rounds=rounds, k=k, seed=seed, workers=workers
         )
-        searched = coordinates(space, len(distances))
-        candidates = coordinate_descent(objective, LearnerSettings(), searched)
+        start, searched = LearnerSettings(policy), coordinates(policy, space)
+        candidates = coordinate_descent(objective, start, searched)
     best, counts = candidates[0].settings, dict.fromkeys(datasets, 0)
     for fold in parts:
         counts[fold.name] += len(fold.task.likes)
@@ -211,12 +210,7 @@ class Fold:
     """Validation users of a data set, and what was learnt from its other users."""
 
     name: str
-    #: For the paper's policies
     task: ReplayTask
-    #: The same users for LMDP, with collaborative features
-    lmdp_task: ReplayTask
-    #: Fitted with a `noise_factor` of 1
-    prior: Prior
 
 
 def training_part(dataset: Dataset, splits: Sequence[int], *, train: float = 0.8) -> Dataset:
@@ -263,8 +257,7 @@ def _folds(
             )
         else:
             task = _catalogue_task(name, training, catalogue, protocol.train, seed, users)
-        lmdp_task = task.with_collaborative_features()
-        yield Fold(name, task, lmdp_task, lmdp_task.fit_prior(noise_factor=1.0))
+        yield Fold(name, task)
 
 
 def _catalogue_task(
@@ -323,20 +316,17 @@ class Objective:
         self.folds, self.constraints, self.progress = folds, constraints, progress
         self._replay_options = replay_options
         baselines = [PolicySpec("lmdh"), PolicySpec("logrank")]
-        self.lmdh, self.logrank = self._measure(
-            {fold.task: baselines for fold in folds}, "Replaying LMDH and LogRank"
-        )
+        self.lmdh, self.logrank = self._measure(baselines, "Replaying LMDH and LogRank")
         distances = [h.name for h in folds[0].task.catalogue.distances]
         for name, measures in self.lmdh.items():
             check_comparable(name, measures, distances)
 
     def __call__(self, settings: Sequence[LearnerSettings], setting: str) -> list[Candidate]:
         """Return the settings with their scores, in their order; progress names `setting`."""
-        policies = {
-            fold.lmdp_task: [one.policy(one.apply(fold.prior)) for one in settings]
-            for fold in self.folds
-        }
-        measured = self._measure(policies, f"Trying {setting}")
+        distances = self.folds[0].task.catalogue.m
+        measured = self._measure(
+            [one.fitted_policy(distances) for one in settings], f"Trying {setting}"
+        )
         return [self._candidate(one, ours) for one, ours in zip(settings, measured, strict=True)]
 
     def _candidate(self, settings: LearnerSettings, ours: Mapping[str, Measures]) -> Candidate:
@@ -353,13 +343,11 @@ class Objective:
         penalty = PENALTY * sum(share for _, share in missed) / len(ours)
         return Candidate(settings, relative, tuple(words for words, _ in missed), penalty)
 
-    def _measure(
-        self, policies: Mapping[ReplayTask, Sequence[PolicySpec]], stage: str
-    ) -> list[dict[str, Measures]]:
+    def _measure(self, policies: Sequence[PolicyFactory], stage: str) -> list[dict[str, Measures]]:
         """Return, for each policy, its measures by data set, means over the folds."""
         found = evaluate(
-            lambda task: {str(number): spec for number, spec in enumerate(policies[task])},
-            policies,
+            {str(number): policy for number, policy in enumerate(policies)},
+            [fold.task for fold in self.folds],
             progress=lambda _stage, done, total: self.progress(stage, done, total),
             **self._replay_options,
         )
@@ -388,48 +376,29 @@ class Coordinate:
 
     name: str
     values: tuple[float, ...]
-    #: For `scale`: which of the distances after the first
-    place: int = 0
-
-    def value(self, settings: LearnerSettings) -> float:
-        """Return the value in the settings."""
-        if self.name != "scale":
-            return float(getattr(settings, self.name))
-        return (*settings.scales, *[1.0] * (self.place + 1))[self.place]
-
-    def with_value(self, settings: LearnerSettings, value: float) -> LearnerSettings:
-        """Return the settings with another value."""
-        if self.name != "scale":
-            change: dict[str, Any] = {self.name: value}
-            return replace(settings, **change)
-        scales = [*settings.scales, *[1.0] * (self.place + 1 - len(settings.scales))]
-        scales[self.place] = value
-        return replace(settings, scales=tuple(scales))
 
     def alternatives(self, settings: LearnerSettings) -> list[LearnerSettings]:
         """Return the settings with each other value, nearest first, of two the lower."""
-        current = self.value(settings)
+        current = settings.values[self.name]
         ranks = sorted({current, *self.values})
         here = ranks.index(current)
         order = sorted(range(len(ranks)), key=lambda rank: (abs(rank - here), rank))
-        return [self.with_value(settings, ranks[rank]) for rank in order if rank != here]
+        return [settings.with_value(self.name, ranks[rank]) for rank in order if rank != here]
 
 
 def coordinates(
-    space: Mapping[str, Sequence[float]] | None, distances: int
+    policy: str, space: Mapping[str, Sequence[float]] | None = None
 ) -> tuple[Coordinate, ...]:
     """Return the coordinates of a search space, in the order of the search, or raise."""
-    given = SPACE if space is None else space
+    known = SPACE[check_choice("policy", policy, SPACE)]
+    given = known if space is None else space
     for name, values in given.items():
-        check_choice("space", name, SPACE)
+        check_choice("space", name, known)
         if not len(check_numbers(f"space[{name!r}]", values, ndim=1)):
             raise InputError(f"`space[{name!r}]` must have at least one value, got none")
-    found = []
-    for name in SPACE:
-        values = tuple(map(float, given.get(name, ())))
-        places = max(distances - 1, 0) if name == "scale" else 1
-        found += [Coordinate(name, values, place) for place in range(places) if values]
-    return tuple(found)
+    return tuple(
+        Coordinate(name, tuple(map(float, given[name]))) for name in known if name in given
+    )
 
 
 def coordinate_descent(

@@ -1,101 +1,90 @@
-"""Settings of LMDP that `tune` chooses, and the result of a search for them."""
+"""Settings of a learner that `tune` chooses, and the result of a search for them."""
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
-from variegate.arrays import check_not_negative, check_positive
+from variegate.arrays import check_choice, check_not_negative, check_positive
 from variegate.errors import DataError, InputError
+from variegate.evaluation.replay import FittedPolicy
 from variegate.files import atomic_write
 from variegate.policies import PolicySpec
-from variegate.policies.lmdp import EXPLORATION, FLOOR
-from variegate.prior import Prior
-from variegate.prior.fit import BETA_VARIANCE, NOISE_FACTOR
+from variegate.prior.item_prior import BETA, NOISE
 
 FORMAT: Final = "variegate tuned settings"
-VERSION: Final = 1
+VERSION: Final = 2
 
 #: With fewer validation users, differences of scores are mostly noise.
 MIN_USERS: Final = 50
 
-_COLUMNS: Final = ("score", "F1/LMDH", "penalty", "exploration", "floor", "noise", "beta var.")
+_COLUMNS: Final = ("score", "F1/LMDH", "penalty", "settings")
+
+
+#: The settings of each learner that is tuned, with their defaults.
+DEFAULTS: Final[Mapping[str, Mapping[str, float]]] = MappingProxyType(
+    {
+        "lmdp": {"diversity": BETA, "noise": NOISE},
+        "ease": {"diversity": 0.2, "l2": 500.0},
+    }
+)
 
 
 @dataclass(frozen=True)
 class LearnerSettings:
-    """Settings of LMDP and of its prior that cannot be fitted to likes directly.
+    """Settings of a learner that its training likes do not determine directly.
 
     Examples
     --------
-    >>> settings = LearnerSettings(0.5, opening=0.5, full=0.8, half=50, scales=(3,))
+    >>> settings = LearnerSettings("lmdp", noise=0.4)
+    >>> settings.prior_options(distances=2)
+    {'noise': 0.4, 'beta': 0.15}
     >>> settings.policy_spec("prior.npz")
-    'lmdp:prior=prior.npz,exploration=0.5,floor=[0.5,0.8,50]'
-    >>> settings.beta(2)
-    (0.125, 0.375)
+    'lmdp:prior=prior.npz'
+    >>> LearnerSettings("ease").policy_spec("prior.npz")
+    'ease:prior=prior.npz,diversity=0.2,l2=500'
     """
 
-    #: Standard deviations added to an item's estimated reward
-    exploration: float = EXPLORATION
-    #: The `Floor`: its value at the start, its limit, and the positions until half of that
-    opening: float = FLOOR[0]
-    full: float = FLOOR[1]
-    half: float = FLOOR[2]
-    #: Factor of the fitted noise
-    noise_factor: float = NOISE_FACTOR
-    #: Variance of beta over users
-    beta_variance: float = BETA_VARIANCE
-    #: Weight of each distance after the first, relative to the first; 1 where it is missing
-    scales: tuple[float, ...] = ()
+    #: ``lmdp`` or ``ease``
+    policy: str
+    values: Mapping[str, float]
 
-    def __post_init__(self) -> None:
-        scales = [float(scale) for scale in self.scales]
-        while scales and scales[-1] == 1.0:
-            scales.pop()  # so that settings with the same meaning are equal
-        object.__setattr__(self, "scales", tuple(scales))
-        check_not_negative(exploration=self.exploration, opening=self.opening, full=self.full)
-        check_positive(
-            half=self.half, noise_factor=self.noise_factor, beta_variance=self.beta_variance
-        )
-        for scale in self.scales:
-            check_positive(scales=scale)
+    def __init__(self, policy: str = "lmdp", **values: float) -> None:
+        defaults = DEFAULTS[check_choice("policy", policy, DEFAULTS)]
+        for name, value in values.items():
+            check_choice(f"setting of {policy}", name, defaults)
+            (check_not_negative if name == "diversity" else check_positive)(**{name: value})
+        object.__setattr__(self, "policy", policy)
+        object.__setattr__(self, "values", {**defaults, **values})
 
-    @property
-    def floor(self) -> list[float]:
-        """The option `floor` of LMDP."""
-        return [self.opening, self.full, self.half]
+    def __hash__(self) -> int:
+        return hash((self.policy, *self.values.values()))
 
-    def beta(self, distances: int) -> tuple[float, ...]:
-        """Return the prior mean of beta: the floor's opening, divided in proportion to scales."""
-        scales = [1.0, *self.scales[: distances - 1]] if distances else []
-        scales += [1.0] * (distances - len(scales))
-        return tuple(self.opening * scale / sum(scales) for scale in scales)
+    def with_value(self, name: str, value: float) -> "LearnerSettings":
+        """Return the settings with another value of one of them."""
+        return LearnerSettings(self.policy, **{**self.values, name: value})
 
-    def prior_options(self, distances: int) -> dict[str, Any]:
-        """Return the options of `fit_prior`."""
-        return {
-            "noise_factor": self.noise_factor,
-            "beta": self.beta(distances),
-            "beta_variance": self.beta_variance,
-        }
+    def prior_options(self, distances: int) -> dict[str, float]:
+        """Return the options of `fit_prior`; EASE uses only the likes of the prior."""
+        if self.policy != "lmdp":
+            return {}
+        beta = self.values["diversity"] / max(distances, 1)
+        return {"noise": self.values["noise"], "beta": beta}
 
-    def apply(self, prior: Prior) -> Prior:
-        """Return the prior of `fit_prior` with these settings, from one with `noise_factor` 1."""
-        scaled = replace(prior, noise=self.noise_factor * prior.noise)
-        return scaled.with_beta(self.beta(prior.m), self.beta_variance)
-
-    def policy(self, prior: Prior) -> PolicySpec:
-        """Return the policy with a prior that `apply` returned."""
-        options = {"prior": prior, "exploration": self.exploration, "floor": self.floor}
-        return PolicySpec("lmdp", options)
+    def fitted_policy(self, distances: int) -> FittedPolicy:
+        """Return the policy, with a prior that is fitted to the training users of each task."""
+        options = {} if self.policy == "lmdp" else dict(self.values)
+        return FittedPolicy(PolicySpec(self.policy, options), self.prior_options(distances))
 
     def policy_spec(self, prior_path: str | Path) -> str:
         """Return the policy as text for commands and services, with the prior at that path."""
         path = str(prior_path)
         if set(path) & set(",[]"):
             raise InputError(f"`prior_path` must have no comma and no bracket, got {path!r}")
-        return f"lmdp:prior={path},exploration={self.exploration:g},floor={_floor_text(self)}"
+        options = "" if self.policy == "lmdp" else f",{_values_text(self)}"
+        return f"{self.policy}:prior={path}{options}"
 
 
 @dataclass(frozen=True)
@@ -165,13 +154,13 @@ class TuningResult:
         return f"test users of split{'s' * (len(self.splits) > 1)} {splits} are excluded"
 
     def _table(self, max_rows: int) -> Iterator[str]:
-        scales = len(self.distances) - 1
         ranked = sorted(self.candidates, key=lambda one: -one.score)
         ranked.sort(key=lambda one: one is not self.candidates[0])  # it wins ties
         # The defaults are always shown: they are what you have without tuning.
-        defaults = [one for one in ranked[max_rows:] if one.settings == LearnerSettings()]
-        rows = [_table_row(one, scales) for one in [*ranked[:max_rows], *defaults]]
-        head = [*_COLUMNS, *(["scales"] if scales else []), ""]
+        default = LearnerSettings(self.settings.policy)
+        defaults = [one for one in ranked[max_rows:] if one.settings == default]
+        rows = [_table_row(one) for one in [*ranked[:max_rows], *defaults]]
+        head = [*_COLUMNS, ""]
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
         for row in [head, *rows]:
             cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
@@ -214,7 +203,7 @@ class TuningResult:
     def _from_json(cls, content: Mapping[str, Any]) -> "TuningResult":
         candidates = [
             Candidate(
-                LearnerSettings(**one["settings"]),
+                _settings_of(one["settings"]),
                 dict(one["relative"]),
                 tuple(one["violations"]),
                 float(one["penalty"]),
@@ -222,7 +211,7 @@ class TuningResult:
             for one in content["candidates"]
         ]
         return cls(
-            LearnerSettings(**content["settings"]),
+            _settings_of(content["settings"]),
             tuple(candidates),
             dict(content["users"]),
             tuple(content["splits"]),
@@ -231,24 +220,23 @@ class TuningResult:
         )
 
 
-def _table_row(one: Candidate, scales: int) -> list[str]:
+def _table_row(one: Candidate) -> list[str]:
     settings = one.settings
-    weights = [1.0, *settings.scales, *[1.0] * (scales - len(settings.scales))]
     return [
         f"{one.score:.3f}",
         f"{one.objective:.3f}",
         f"{one.penalty:.3f}",
-        f"{settings.exploration:g}",
-        _floor_text(settings),
-        f"{settings.noise_factor:g}",
-        f"{settings.beta_variance:g}",
-        *([":".join(f"{weight:g}" for weight in weights)] if scales else []),
-        "the defaults" if settings == LearnerSettings() else "",
+        _values_text(settings),
+        "the defaults" if settings == LearnerSettings(settings.policy) else "",
     ]
 
 
-def _floor_text(settings: LearnerSettings) -> str:
-    return "[" + ",".join(f"{number:g}" for number in settings.floor) + "]"
+def _values_text(settings: LearnerSettings) -> str:
+    return ",".join(f"{name}={value:g}" for name, value in settings.values.items())
+
+
+def _settings_of(content: Mapping[str, Any]) -> LearnerSettings:
+    return LearnerSettings(content["policy"], **content["values"])
 
 
 def _count(number: int, noun: str) -> str:

@@ -35,6 +35,7 @@ from variegate.policies.uniform import Uniform
 __all__ = [
     "C2UCB",
     "DC2B",
+    "EASE",
     "LMDH",
     "LMDP",
     "LMDT",
@@ -45,7 +46,6 @@ __all__ = [
     "CombLinTS",
     "CombLinUCB",
     "Dial",
-    "EASE",
     "EpsilonGreedy",
     "Explanation",
     "LinUCB",

@@ -69,11 +69,15 @@ class ItemLMDP(LMDP):
         Policy.__init__(self, catalogue, normaliser=normaliser)
         check_positive(forgetting=forgetting)
         check_fraction(forgetting=forgetting)
-        for name, value, only in (("exploration", exploration, 0.0), ("shortlist", shortlist, None)):
+        for name, value, only in (
+            ("exploration", exploration, 0.0),
+            ("shortlist", shortlist, None),
+        ):
             if value != only:
                 raise InputError(f"`{name}` must be {only} with a prior of items, got {value!r}")
         found = read_prior(prior)
-        assert isinstance(found, ItemPrior)  # `LMDP` makes this class only with one
+        if not isinstance(found, ItemPrior):
+            raise InputError(f"`prior` must be a prior of items, got {found}")
         found.check(catalogue)
         self.prior: ItemPrior = found
         least = float(np.maximum(found.beta, 0.0).sum()) if floor == "auto" else floor

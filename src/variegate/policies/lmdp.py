@@ -79,8 +79,9 @@ class LMDP(LMDH):
     @classmethod
     def _class_for(cls, options: Mapping[str, Any]) -> type[Self]:
         prior = options.get("prior")
-        is_given = isinstance(prior, (PriorFile, str, Path))
-        if cls is LMDP and is_given and isinstance(read_prior(prior), ItemPrior):
+        if cls is not LMDP or not isinstance(prior, (PriorFile, str, Path)):
+            return cls
+        if isinstance(read_prior(prior), ItemPrior):
             from variegate.policies.item_lmdp import ItemLMDP  # it imports this module
 
             return ItemLMDP  # type: ignore[return-value]

@@ -27,6 +27,8 @@ BETA: Final = 0.3
 BETA_VARIANCE: Final = 0.05
 #: Bytes of covariance rows that are kept, at most.
 CACHE_BYTES: Final = 2**28
+#: Neither every user alike (0) nor every like alike (1); see docs/beyond.md.
+ACTIVITY_WEIGHT: Final = 0.5
 MIN_NOISE, MAX_NOISE = 1e-6, 1e6
 
 
@@ -57,8 +59,8 @@ class ItemPrior(PriorFile):
     """A Gaussian prior of how relevant each item is to a user, from the likes of other users.
 
     The mean of an item is the share of users who like it. The covariance of two items is that of
-    the likes, where a user with n likes has a weight proportional to 1 / sqrt(n): the few users
-    who like very much would dominate it otherwise. The covariance is computed from the likes, row
+    the likes, where a user with n likes has a weight proportional to 1 / sqrt(n), because the few
+    users who like very much would dominate it otherwise. It is computed from the likes, row
     by row as items are shown, so all of it is used at any number of items.
 
     A user's posterior is this Gaussian conditioned on the rewards of the items shown to them;
@@ -87,9 +89,12 @@ class ItemPrior(PriorFile):
     distances: tuple[str, ...]
     beta: FloatArray
     beta_variance: FloatArray
+    #: A user with n likes has a weight of n^-activity_weight in the covariance
+    activity_weight: float = ACTIVITY_WEIGHT
 
     def __post_init__(self) -> None:
         check_range("noise", self.noise, MIN_NOISE, MAX_NOISE)
+        check_range("activity_weight", self.activity_weight, 0.0, 1.0)
         put = object.__setattr__
         put(self, "item_ids", tuple(map(str, self.item_ids)))
         put(self, "distances", tuple(map(str, self.distances)))
@@ -194,11 +199,18 @@ class ItemPrior(PriorFile):
             spread - cross.T @ weights[:, 1:],
         )
 
-    def with_likes(self, likes: Iterable[ArrayLike]) -> "ItemPrior":
-        """Return the prior fitted also to the likes of more users."""
-        more = liked_rows(likes, len(self.item_ids))
-        rows = [*self.likes, *more]
-        return replace(self, liked=np.concatenate(rows), ends=np.cumsum([len(r) for r in rows]))
+    def with_likes(
+        self, likes: Iterable[ArrayLike], item_ids: Sequence[str] | None = None
+    ) -> "ItemPrior":
+        """Return the prior fitted also to the likes of more users.
+
+        `item_ids` are all items if there are new ones, which come after those of the prior.
+        """
+        ids = self.item_ids if item_ids is None else tuple(item_ids)
+        rows = [*self.likes, *liked_rows(likes, len(ids))]
+        return replace(
+            self, item_ids=ids, liked=np.concatenate(rows), ends=np.cumsum([len(r) for r in rows])
+        )
 
     def describe(self, catalogue: Catalogue | None = None) -> tuple[str, ...]:
         """Return a description in text, one line per fact; titles are those of `catalogue`."""
@@ -211,15 +223,18 @@ class ItemPrior(PriorFile):
             f"most users like: {_examples(shares, titles)}",
             f"users differ most in: {_examples(deviations, titles)}",
         ]
-        for name, mean, variance in zip(
-            self.distances, self.beta, self.beta_variance, strict=True
-        ):
+        for name, mean, variance in zip(self.distances, self.beta, self.beta_variance, strict=True):
             lines.append(f"diversity: beta of {name} {mean:.2f} ± {np.sqrt(variance):.2f}")
         lines.append(f"residual standard deviation {np.sqrt(self.noise):.2f}")
         return tuple(lines)
 
     def _header(self) -> Mapping[str, Any]:
-        return {"noise": self.noise, "item_ids": self.item_ids, "distances": self.distances}
+        return {
+            "noise": self.noise,
+            "item_ids": self.item_ids,
+            "distances": self.distances,
+            "activity_weight": self.activity_weight,
+        }
 
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
         return {
@@ -239,6 +254,7 @@ class ItemPrior(PriorFile):
             tuple(header["distances"]),
             arrays["beta"],
             arrays["beta_variance"],
+            header["activity_weight"],
         )
 
     @cached_property
@@ -246,13 +262,11 @@ class ItemPrior(PriorFile):
         items, starts = len(self.item_ids), np.append(0, self.ends)
         counts = np.diff(starts)
         table = csr_array((np.ones(len(self.liked)), self.liked, starts), (self.users, items))
-        weights = counts**-0.5
+        weights = counts.astype(np.float64) ** -self.activity_weight
         # As many weighted likes as likes: the noise has the same meaning on any data.
         weights *= counts.sum() / (weights @ counts) / self.users
-        weighted = csr_array(
-            (np.repeat(weights, counts), self.liked, starts), (self.users, items)
-        )
-        sums = np.asarray(weighted.sum(axis=0))
+        weighted = csr_array((np.repeat(weights, counts), self.liked, starts), (self.users, items))
+        sums = np.asarray(weighted.sum(axis=0), dtype=np.float64)
         return _Moments(
             np.bincount(self.liked, minlength=items) / self.users,
             csr_array(table.T),
@@ -302,6 +316,7 @@ def fit_prior(
     noise: float = NOISE,
     beta: ArrayLike | None = None,
     beta_variance: ArrayLike = BETA_VARIANCE,
+    activity_weight: float = ACTIVITY_WEIGHT,
 ) -> ItemPrior:
     """Return the prior of a catalogue's items from the likes of training users.
 
@@ -317,6 +332,9 @@ def fit_prior(
         Mean and variance of the weight of diversity, about which likes without lists say nothing:
         one number for all distances or one for each. By default the distances share a mean of
         0.3.
+    activity_weight
+        A user with n likes has a weight of n^-activity_weight in the covariance. 0 weights all
+        users alike, so that the most active users dominate it.
 
     Examples
     --------
@@ -335,6 +353,7 @@ def fit_prior(
         tuple(h.name for h in catalogue.distances),
         np.asarray(BETA / max(catalogue.m, 1) if beta is None else beta),
         np.asarray(beta_variance),
+        activity_weight,
     )
 
 
@@ -359,7 +378,9 @@ def _checked_integers(name: str, values: Any, low: int, high: int) -> IndexArray
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
         raise InputError(f"`{name}` must be a list of whole numbers, got {values!r}")
     if len(array) and not (low <= array.min() and array.max() <= high):
-        raise InputError(f"`{name}` must lie from {low} to {high}, got {array.min()} to {array.max()}")
+        raise InputError(
+            f"`{name}` must lie from {low} to {high}, got {array.min()} to {array.max()}"
+        )
     found = array.astype(np.intp)
     found.flags.writeable = False
     return found
