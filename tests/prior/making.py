@@ -7,7 +7,7 @@ import numpy as np
 from variegate import Catalogue
 from variegate.arrays import FloatArray, IndexArray
 from variegate.prior import Prior
-from variegate.prior.fit import Population
+from variegate.prior.refit import Population
 
 
 def population(size: int, *, seed: int = 0) -> Population:

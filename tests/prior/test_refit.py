@@ -11,15 +11,18 @@ from scipy.stats import multivariate_normal
 
 from tests.prior.making import (
     drawn_users,
-    made_catalogue,
-    made_likes,
     plain_prior,
     population,
 )
 from variegate.errors import InputError
 from variegate.prior import Prior, UserSums, fit_prior_from_sums, marginal_likelihood
-from variegate.prior.fit import Population, like_sums
-from variegate.prior.refit import BATCH_USERS, expected_moments, refit_population
+from variegate.prior.refit import (
+    BATCH_USERS,
+    Moments,
+    Population,
+    Shrinkage,
+    refit_population,
+)
 
 
 def test_a_known_population_is_found_again() -> None:
@@ -88,24 +91,6 @@ def test_the_rewards_are_likelier_afterwards() -> None:
     after = fit_prior_from_sums(before, sums)
 
     assert marginal_likelihood(after, sums) > marginal_likelihood(before, sums) + 1
-
-
-def test_likes_of_all_items_say_the_same_as_each_users_own_sums() -> None:
-    catalogue = made_catalogue()
-    likes, gram = made_likes(catalogue, 30), catalogue.features.T @ catalogue.features
-    likes = [liked for liked in likes if len(liked)]
-    belief = Population(np.full(4, 0.1), 0.3 * np.eye(4) + 0.05, 0.2)
-    own = [
-        (gram, catalogue.features[liked].sum(axis=0), float(len(catalogue)), float(len(liked)))
-        for liked in likes
-    ]
-
-    together = like_sums(catalogue.features, likes).moments(belief)
-    apart = expected_moments(UserSums(4, own), belief)
-
-    for name in together._fields:
-        one, other = getattr(together, name), getattr(apart, name)
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9, err_msg=name)
 
 
 def test_the_noise_stays_where_squares_are_not_known_of_all() -> None:
@@ -218,3 +203,31 @@ def test_the_marginal_likelihood_asks_for_squares_and_users() -> None:
         marginal_likelihood(plain_prior(2), [(GRAM, RESPONSE, 1.0)])
     with pytest.raises(InputError, match="at least one user with a reward, got none"):
         marginal_likelihood(plain_prior(2), [])
+
+
+def test_a_step_is_the_mean_over_users_and_pseudo_users() -> None:
+    rng = np.random.default_rng(0)
+    users, posterior = rng.normal(size=(7, 3)), 0.1 * np.eye(3)
+    old, target = Population(*population(3)), Population(*population(3, seed=1))
+    apart = users - old.mean
+    moments = Moments(
+        0.0, 7, apart.sum(axis=0), apart.T @ apart + 7 * posterior, residual=5.0, rewards=40.0
+    )
+
+    new = Shrinkage(target, of_mean=2.0, of_covariance=3.0, of_noise=10.0).updated(old, moments)
+
+    mean = (users.sum(axis=0) + 2 * target.mean) / 9
+    centred, pulled = users - mean, target.mean - mean
+    scatter = centred.T @ centred + 7 * posterior + 2 * np.outer(pulled, pulled)
+    np.testing.assert_allclose(new.mean, mean, rtol=1e-12)
+    np.testing.assert_allclose(
+        new.covariance, (scatter + 3 * target.covariance) / 10, rtol=1e-12, atol=1e-14
+    )
+    assert new.noise == pytest.approx((5.0 + 10 * target.noise) / 50, rel=1e-12)
+
+
+def test_without_rewards_or_pseudo_rewards_the_noise_stays() -> None:
+    belief = Population(np.zeros(1), np.eye(1), 0.3)
+    moments = Moments(0.0, 2, np.ones(1), np.eye(1), residual=0.0, rewards=0.0)
+
+    assert Shrinkage(belief, 1.0, 1.0, of_noise=0.0).updated(belief, moments).noise == 0.3

@@ -1,0 +1,231 @@
+"""The prior of items: against dense formulas, its file, its limits."""
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.prior.making import made_catalogue, made_likes
+from variegate import Catalogue
+from variegate.arrays import FloatArray
+from variegate.errors import DataError, InputError
+from variegate.prior import ItemPrior, Observations, Prior, PriorFile, default_prior, fit_prior
+from variegate.prior import item_prior as module
+
+ITEMS = 12
+
+
+def made_prior(users: int = 40, **options: Any) -> ItemPrior:
+    catalogue = made_catalogue(ITEMS, 3)
+    return fit_prior(catalogue, made_likes(catalogue, users), **options)
+
+
+def dense_covariance(prior: ItemPrior) -> FloatArray:
+    """Return the weighted covariance of the likes by its definition."""
+    likes = np.zeros((prior.users, len(prior.item_ids)))
+    for user, rows in enumerate(prior.likes):
+        likes[user, rows] = 1.0
+    counts = likes.sum(axis=1)
+    weights = counts**-prior.activity_weight
+    weights *= counts.sum() / (weights @ counts)
+    apart = likes - np.average(likes, axis=0, weights=weights)
+    return np.asarray((apart * weights[:, None]).T @ apart / prior.users)
+
+
+def observed(prior: ItemPrior, n: int, seed: int = 0) -> Observations:
+    rng = np.random.default_rng(seed)
+    scales = rng.uniform(0.3, 1.0, n)
+    gains = scales[:, None] * rng.uniform(0.0, 1.0, (n, prior.m))
+    rewards = scales * rng.integers(0, 2, n)
+    return Observations(rng.integers(0, ITEMS, n), scales, gains, rewards)
+
+
+def test_mean_is_the_share_of_users_who_like_an_item() -> None:
+    shop = Catalogue(["tea", "rum", "ale"], np.eye(3), "cosine")
+
+    prior = fit_prior(shop, [[0, 1], [0], [], [0, 2]])
+
+    assert prior.users == 3  # one likes nothing
+    assert prior.mean(3).tolist() == pytest.approx([1.0, 1 / 3, 1 / 3])
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
+def test_covariance_is_that_of_the_weighted_likes(weight: float) -> None:
+    prior = made_prior(activity_weight=weight)
+
+    found = prior.covariance(np.arange(ITEMS), ITEMS)
+
+    np.testing.assert_allclose(found, dense_covariance(prior), atol=1e-6)
+    np.testing.assert_allclose(prior.deviations() ** 2, np.diag(dense_covariance(prior)), atol=1e-9)
+
+
+@given(n=st.integers(1, 30), seed=st.integers(0, 1000), noise=st.sampled_from([0.05, 0.2, 1.0]))
+@settings(max_examples=30, deadline=None)
+def test_posterior_is_the_conditioned_gaussian(n: int, seed: int, noise: float) -> None:
+    prior = made_prior(noise=noise, beta_variance=0.1)
+    seen = observed(prior, n, seed)
+    # Of (relevance of the items, beta), with one row of A per observation.
+    covariance = np.zeros((ITEMS + 1, ITEMS + 1))
+    covariance[:ITEMS, :ITEMS] = dense_covariance(prior)
+    covariance[ITEMS, ITEMS] = 0.1
+    mean = np.append(prior.mean(ITEMS), prior.beta)
+    A = np.zeros((n, ITEMS + 1))
+    A[np.arange(n), seen.items] = seen.scales
+    A[:, ITEMS:] = seen.gains
+    gain = covariance @ A.T @ np.linalg.inv(A @ covariance @ A.T + noise * np.eye(n))
+    expected = mean + gain @ (seen.rewards - A @ mean)
+
+    found = prior.posterior(seen, ITEMS)
+
+    np.testing.assert_allclose(np.append(found.relevance, found.beta), expected, atol=1e-5)
+    left = covariance - gain @ A @ covariance
+    np.testing.assert_allclose(found.beta_covariance, left[ITEMS:, ITEMS:], atol=1e-6)
+
+
+def test_a_liked_item_raises_what_the_same_users_like() -> None:
+    shop = Catalogue(["tea", "mate", "rum", "ale"], np.eye(4), "cosine")
+    prior = fit_prior(shop, [[0, 1]] * 10 + [[2, 3]] * 10)
+    seen = Observations(np.array([0]), np.ones(1), np.zeros((1, 1)), np.ones(1))
+
+    tea, mate, rum, ale = prior.posterior(seen, 4).relevance.tolist()
+
+    assert tea == pytest.approx(mate)
+    assert mate > 0.5 > rum
+    assert rum == pytest.approx(ale)
+
+
+def test_rows_are_computed_again_when_the_cache_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    prior = made_prior()
+    monkeypatch.setattr(module, "CACHE_BYTES", 4 * ITEMS * 3)  # three rows
+    everything = dense_covariance(prior)
+
+    for rows in ([0, 1], [2, 3], [0, 4], [5, 6, 7]):
+        found = prior.covariance(np.array(rows), ITEMS)
+        np.testing.assert_allclose(found, everything[rows], atol=1e-6)
+        assert len(prior._rows) <= 4
+
+
+def test_new_items_have_the_mean_of_all_and_no_covariance() -> None:
+    prior = made_prior()
+    seen = Observations(np.array([ITEMS, 0]), np.ones(2), np.zeros((2, 1)), np.ones(2))
+
+    found = prior.posterior(seen, ITEMS + 2).relevance
+
+    assert prior.mean(ITEMS + 2)[-2:].tolist() == [prior.mean(ITEMS).mean()] * 2
+    np.testing.assert_allclose(found[ITEMS:], prior.mean(ITEMS).mean())
+    assert found[0] > prior.mean(ITEMS)[0]
+
+
+def test_likes_of_more_users_are_added() -> None:
+    catalogue = made_catalogue(ITEMS, 3)
+    likes = made_likes(catalogue, 60)
+
+    grown = fit_prior(catalogue, likes[:20]).with_likes(likes[20:])
+    whole = fit_prior(catalogue, likes)
+
+    rows = np.arange(ITEMS)
+    np.testing.assert_array_equal(grown.covariance(rows, ITEMS), whole.covariance(rows, ITEMS))
+    wider = whole.with_likes([[ITEMS]], [*catalogue.ids, "new"])
+    assert len(wider.item_ids) == ITEMS + 1
+    assert wider.mean(ITEMS + 1)[-1] == pytest.approx(1 / (whole.users + 1))
+
+
+def test_order_of_users_does_not_matter() -> None:
+    catalogue = made_catalogue(ITEMS, 3)
+    likes, rows = made_likes(catalogue, 30), np.arange(ITEMS)
+
+    one, other = fit_prior(catalogue, likes), fit_prior(catalogue, likes[::-1])
+
+    np.testing.assert_allclose(one.covariance(rows, ITEMS), other.covariance(rows, ITEMS))
+
+
+def test_file_gives_the_prior_back(tmp_path: Path) -> None:
+    prior = made_prior(noise=0.3, beta=[0.4], beta_variance=0.02, activity_weight=0.25)
+
+    prior.save(tmp_path / "prior.npz")
+    loaded = PriorFile.load(tmp_path / "prior.npz")
+
+    for other in (loaded, pickle.loads(pickle.dumps(prior))):  # noqa: S301 - made here
+        assert isinstance(other, ItemPrior)
+        assert (other.noise, other.activity_weight) == (0.3, 0.25)
+        assert (other.beta.tolist(), other.beta_variance.tolist()) == ([0.4], [0.02])
+        assert other.item_ids == prior.item_ids
+        np.testing.assert_array_equal(other.liked, prior.liked)
+
+
+def test_pickle_leaves_the_cached_rows_out() -> None:
+    prior = made_prior()
+    before = len(pickle.dumps(prior))
+    prior.covariance(np.arange(ITEMS), ITEMS)
+
+    assert len(pickle.dumps(prior)) == before
+
+
+def test_each_kind_of_prior_is_told_from_the_other(tmp_path: Path) -> None:
+    made_prior().save(tmp_path / "items.npz")
+    default_prior(made_catalogue(ITEMS, 3)).save(tmp_path / "features.npz")
+
+    with pytest.raises(DataError, match=r"items.npz: a prior of items, not of features"):
+        Prior.load(tmp_path / "items.npz")
+    with pytest.raises(DataError, match=r"features.npz: a prior of features, not of items"):
+        ItemPrior.load(tmp_path / "features.npz")
+
+
+def test_prior_is_for_its_catalogue_or_one_that_has_grown() -> None:
+    prior, catalogue = made_prior(), made_catalogue(ITEMS, 3)
+    prior.check(catalogue)
+    prior.check(made_catalogue(ITEMS + 3, 3))
+
+    other = Catalogue(range(1, ITEMS + 1), catalogue.features, "cosine")
+    with pytest.raises(InputError, match=r"'0' in row 0, which is '1'"):
+        prior.check(other)
+    with pytest.raises(InputError, match=r"'5' in row 5, which is no item"):
+        prior.check(Catalogue(range(5), catalogue.features[:5], "cosine"))
+    with pytest.raises(InputError, match=r"the distances \['euclidean'\]"):
+        prior.check(Catalogue(range(ITEMS), catalogue.features, "euclidean"))
+
+
+@pytest.mark.parametrize(
+    ("likes", "options", "words"),
+    [
+        ("tea", {}, "`likes` must hold the rows that each user likes"),
+        ([[], []], {}, "at least one user who likes an item"),
+        ([[99]], {}, f"`likes` must hold rows from 0 to {ITEMS - 1}, got 99"),
+        ([[0]], {"noise": 0.0}, "`noise` must"),
+        ([[0]], {"noise": float("nan")}, "`noise` must"),
+        ([[0]], {"beta": [0.1, 0.2]}, "`beta` must be a number, or one for each of 1 distances"),
+        ([[0]], {"beta_variance": 0.0}, "`beta_variance` must be a number greater than 0"),
+        ([[0]], {"activity_weight": 2.0}, "`activity_weight` must"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(likes: Any, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        fit_prior(made_catalogue(ITEMS, 3), likes, **options)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"liked": np.array([0, ITEMS])}, "`liked` must lie from 0 to 11"),
+        ({"liked": np.array([0.5])}, "`liked` must be a list of whole numbers"),
+        ({"ends": np.array([2, 1])}, "`ends` must"),
+        ({"ends": np.array([], dtype=int)}, "`ends` must"),
+    ],
+)
+def test_likes_that_do_not_fit_together_are_refused(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        replace(made_prior(), **change)
+
+
+def test_description_names_items_by_their_titles() -> None:
+    shop = Catalogue(["a", "b", "c"], np.eye(3), "cosine", titles=["Tea", "Rum", "Ale"])
+
+    lines = fit_prior(shop, [[0], [0, 1], [0, 2]], beta=0.3).describe(shop)
+
+    assert lines[:2] == ("fitted to 3 users", "most users like: Tea, Rum, Ale")
+    assert "diversity: beta of cosine 0.30 ± 0.22" in lines
