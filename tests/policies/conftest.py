@@ -4,20 +4,20 @@ from functools import partial
 
 import pytest
 
-from tests.policies.making import Make, catalogue_of
-from variegate import POLICIES, Catalogue, make_policy
+from tests.policies.making import NAMES, Make, catalogue_of, make_named
+from variegate import Catalogue
 
 
-@pytest.fixture(params=list(POLICIES))
+@pytest.fixture(params=NAMES)
 def name(request: pytest.FixtureRequest) -> str:
-    """Each name in the registry."""
+    """Each name in the registry, and LMDP with a prior of items."""
     return str(request.param)
 
 
 @pytest.fixture
 def make(name: str) -> Make:
     """What makes a new policy of that name."""
-    return partial(make_policy, name)
+    return partial(make_named, name)
 
 
 @pytest.fixture

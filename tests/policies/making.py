@@ -1,16 +1,22 @@
 """Small catalogues, and users to play rounds with, for the contracts."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from variegate import Catalogue, Policy, Slate
+from variegate import POLICIES, Catalogue, ItemPrior, Policy, Slate, fit_prior, make_policy
 from variegate.arrays import FloatArray
 from variegate.model.distances import Distance, difference, hamming, jaccard
 
 #: Makes a new policy over a catalogue.
 Make: TypeAlias = Callable[..., Policy]
+
+#: LMDP with a prior of items, which is another class.
+LMDP_ITEMS = "lmdp with items"
+#: Every policy of the registry, and LMDP with a prior of items.
+NAMES = [*POLICIES, LMDP_ITEMS]
 
 GENRES = ({"drama"}, {"drama", "war"}, {"comedy"}, set[str](), {"war", "comedy", "sport"})
 COUNTRIES = ("fr", "jp", "us")
@@ -24,6 +30,23 @@ def catalogue_of(m: int = 1, *, items: int = 12, d: int = 4, called: str = "item
     distances: list[str | Distance] = ["cosine", *own.values()]
     ids = [f"{called} {number}" for number in range(items)]
     return Catalogue(ids, features, distances[:m])
+
+
+def make_named(name: str, catalogue: Catalogue, **options: Any) -> Policy:
+    """Return a policy of the registry, with a prior of items where it needs one."""
+    if name == LMDP_ITEMS:
+        return make_policy("lmdp", catalogue, prior=item_prior(catalogue), **options)
+    if name == "ease":
+        options = {"prior": item_prior(catalogue), **options}
+    return make_policy(name, catalogue, **options)
+
+
+def item_prior(catalogue: Catalogue) -> ItemPrior:
+    """Return a prior of the first items: the same one for a catalogue that has grown."""
+    known = min(len(catalogue), 10)
+    rng = np.random.default_rng(4)
+    likes = [np.flatnonzero(rng.random(10)[:known] < 0.5) for _ in range(20)]
+    return replace(fit_prior(catalogue, likes), item_ids=catalogue.ids[:known])
 
 
 def labelled_distances(numbers: range) -> Mapping[str, Distance]:

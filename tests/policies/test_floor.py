@@ -1,19 +1,13 @@
 """The least variety that an operator promises."""
 
-import pickle
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from variegate import LMDH, LMDP, LMDT, Catalogue, Dial, default_prior
+from variegate import LMDH, LMDP, Catalogue, Dial, fit_prior
 from variegate.errors import InputError
-from variegate.policies.floor import Floor, checked_floor
-from variegate.policies.lmdp import DEFAULT_PRIOR_FLOOR, FLOOR
-
-ANY = st.floats(0.0, 5.0)
+from variegate.policies.lmdp import DEFAULT_PRIOR_FLOOR
 
 
 def items(distances: Any = "cosine") -> Catalogue:
@@ -29,69 +23,17 @@ def disliking(floor: Any, distances: Any = "cosine") -> LMDH:
     return policy
 
 
-@pytest.mark.parametrize(("seen", "expected"), [(0, 0.2), (50, 0.5), (150, 0.65), (1e12, 0.8)])
-def test_a_floor_rises_by_half_in_half(seen: float, expected: float) -> None:
-    assert Floor(0.2, 0.8, 50).at(seen) == pytest.approx(expected)
-
-
-@settings(deadline=None)
-@given(ANY, ANY, st.floats(1e-3, 1e6), st.floats(0.0, 1e9))
-def test_a_floor_stays_between_its_ends(
-    opening: float, full: float, half: float, seen: float
-) -> None:
-    at = Floor(opening, full, half).at(seen)
-
-    assert min(opening, full) - 1e-12 <= at <= max(opening, full) + 1e-12
-
-
-@pytest.mark.parametrize(
-    ("option", "expected"),
-    [
-        (None, None),
-        (0.4, Floor(0.4, 0.4)),
-        (1, Floor(1.0, 1.0)),
-        ([0.2, 0.8], Floor(0.2, 0.8, 50.0)),
-        ((0.2, 0.8, 30), Floor(0.2, 0.8, 30)),
-        (Floor(0.1, 0.2), Floor(0.1, 0.2)),
-    ],
-)
-def test_what_an_option_can_say(option: Any, expected: Floor | None) -> None:
-    assert checked_floor(option) == expected
-
-
-@pytest.mark.parametrize(
-    ("option", "words"),
-    [
-        (True, r"`floor` must be a number, \[opening, full\] or .*, got True"),
-        ("much", r"`floor` must be a number, .*, got 'much'"),
-        ([0.2], r"`floor` must be a number, .*, got \[0\.2\]"),
-        ([1, 2, 3, 4], r"`floor` must be a number, .*, got \[1, 2, 3, 4\]"),
-        (-0.1, r"`opening` must be a number of at least 0, got -0\.1"),
-        (float("nan"), r"`opening` must be a number of at least 0, got nan"),
-        ([0.1, float("inf")], r"`full` must be a number of at least 0, got inf"),
-        ([0.1, "x"], r"`full` must be a number of at least 0, got 'x'"),
-        ([0.1, 0.2, 0], r"`half` must be a number greater than 0, got 0"),
-    ],
-)
-def test_a_floor_that_makes_no_sense(option: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
+@pytest.mark.parametrize("option", [True, "much", [0.2], -0.1, float("nan"), float("inf")])
+def test_floor_that_is_no_weight_is_refused(option: Any) -> None:
+    with pytest.raises(InputError, match=r"`floor` must be a number of at least 0, got"):
         LMDH(items(), floor=option)
 
 
-@pytest.mark.parametrize("policy", [LMDP, LMDT])
-def test_a_given_floor_is_kept_whichever_object_it_is(policy: type[LMDP]) -> None:
-    # It was compared by identity: the constant itself meant "not given", an equal tuple did not.
-    same = pickle.loads(pickle.dumps(FLOOR))  # noqa: S301 - made on this line
+def test_automatic_floor_depends_on_the_prior() -> None:
+    fitted = LMDP(items(), prior=fit_prior(items(), [[0, 1], [2]], beta=0.6))
 
-    assert policy(items(), floor=FLOOR).floor == Floor(*FLOOR)
-    assert policy(items(), floor=same).floor == Floor(*FLOOR)
-
-
-def test_the_automatic_floor_depends_on_the_prior() -> None:
-    without, fitted = LMDP(items()), LMDP(items(), prior=default_prior(items()))
-
-    assert without.floor == LMDP(items(), floor="auto").floor == Floor(*DEFAULT_PRIOR_FLOOR)
-    assert fitted.floor == Floor(*FLOOR)
+    assert LMDP(items()).floor == LMDP(items(), floor="auto").floor == DEFAULT_PRIOR_FLOOR
+    assert fitted.floor == 0.6
     assert LMDP(items(), floor=None).floor is None
 
 
@@ -136,16 +78,6 @@ def test_a_floor_is_shared_by_the_distances() -> None:
 
     assert policy.preferences.diversity.max() < 0.3
     np.testing.assert_allclose(weights, 0.3)
-
-
-def test_a_floor_rises_with_the_positions_seen() -> None:
-    policy = LMDH(items(), exploration=0.0, floor=[0.2, 0.8, 4])
-    slate = policy.recommend(4)
-    policy.update(slate, [0, 0, 0, 0])
-
-    found = policy.explain(slate).diversity[:, 0] / np.where(slate.diversity[:, 0], 1, np.nan)
-
-    np.testing.assert_allclose(found[1:] / slate.diversity[1:, 0], 0.5)
 
 
 def test_without_distances_there_is_nothing_to_hold_up() -> None:

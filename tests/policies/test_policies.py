@@ -6,7 +6,7 @@ from copy import copy
 import numpy as np
 import pytest
 
-from tests.policies.making import Make, catalogue_of, played, shown
+from tests.policies.making import LMDP_ITEMS, Make, catalogue_of, item_prior, played, shown
 from variegate import POLICIES, Catalogue, Dial, make_policy
 from variegate.model.gains import Normaliser, normalising_factor
 from variegate.model.search import SEARCHES, Scorer
@@ -14,7 +14,7 @@ from variegate.model.search import SEARCHES, Scorer
 #: Policies that draw; the others give one list whatever the seed.
 DRAWING = {"lmdt", "epsilon-greedy", "dc2b", "comblints", "uniform"}
 #: Policies that learn weights of distances, and take a dial.
-WITH_DIAL = {"lmdp", "lmdt", "lmdh", "lmdh-greedy"}
+WITH_DIAL = {LMDP_ITEMS, "lmdp", "lmdt", "lmdh", "lmdh-greedy"}
 
 SIZES = pytest.mark.parametrize("m", [0, 4])
 
@@ -115,6 +115,8 @@ def test_its_repr_shows_the_catalogue_and_the_options_given(
 ) -> None:
     policy = make(catalogue, normaliser="none")
     preset = "exploration=0.0, " if name == "lmdh-greedy" else ""
+    if name in ("ease", LMDP_ITEMS):
+        preset = f"prior={item_prior(catalogue)!r}, "
 
     expected = f"{type(policy).__name__}({catalogue!r}, {preset}normaliser='none')"
     pickled = pickle.loads(pickle.dumps(policy))  # noqa: S301 - made on this line

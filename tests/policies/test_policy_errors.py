@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.policies.making import Make, catalogue_of, grown, played
+from tests.policies.making import LMDP_ITEMS, Make, catalogue_of, grown, played
 from variegate import POLICIES, Catalogue, Dial, Policy, make_policy
 from variegate.errors import InputError, NotFoundError
 
-WITH_DIAL = {"lmdp", "lmdt", "lmdh", "lmdh-greedy"}
+WITH_DIAL = {LMDP_ITEMS, "lmdp", "lmdt", "lmdh", "lmdh-greedy"}
 #: One that learns by ridge regression, one that learns otherwise, one that does not learn. The
 #: checks are the base class's; that an error changes nothing is tested for every policy below.
 each_kind = pytest.mark.parametrize("name", ["lmdp", "linucb", "mmr"])
@@ -193,7 +193,8 @@ def test_an_unknown_policy_names_the_nearest(catalogue: Catalogue) -> None:
 
 
 def test_an_unknown_option_names_the_nearest(make: Make, catalogue: Catalogue, name: str) -> None:
-    with pytest.raises(NotFoundError, match=rf"`option of {name}` .* mean 'normaliser'\?"):
+    words = rf"`option of {name.split()[0]}` .* mean 'normaliser'\?"
+    with pytest.raises(NotFoundError, match=words):
         make(catalogue, normalizer="none")
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.policies.making import catalogue_of, played, shown
+from tests.policies.making import NAMES, catalogue_of, make_named, played, shown
 from variegate import LMDH, POLICIES, Catalogue, Dial, Policy, make_policy
 from variegate.errors import InputError
 from variegate.model.distances import custom
@@ -16,12 +16,12 @@ from variegate.model.shortlist import Shortlist
 from variegate.policies import explore_slate, slate_propensities
 from variegate.policies.propensities import GreedyPath
 
-STEADY = [name for name in POLICIES if not make_policy(name, catalogue_of(1)).is_stochastic]
+STEADY = [name for name in NAMES if not make_named(name, catalogue_of(1)).is_stochastic]
 each_steady = pytest.mark.parametrize("name", STEADY)
 
 
 def taught(name: str, catalogue: Catalogue) -> Policy:
-    return played(make_policy(name, catalogue), k=2)
+    return played(make_named(name, catalogue), k=2)
 
 
 def chance_of(policy: Policy, items: tuple[int, ...], chance: float) -> float:
@@ -40,7 +40,7 @@ def chance_of(policy: Policy, items: tuple[int, ...], chance: float) -> float:
 
 @each_steady
 def test_without_chance_it_is_the_plain_list_for_sure(name: str) -> None:
-    policy = played(make_policy(name, catalogue_of(4)))
+    policy = played(make_named(name, catalogue_of(4)))
 
     slate, propensities = explore_slate(policy, 5, 0.0, rng=3)
 
@@ -50,7 +50,7 @@ def test_without_chance_it_is_the_plain_list_for_sure(name: str) -> None:
 
 @each_steady
 def test_by_chance_alone_every_item_left_is_as_likely(name: str) -> None:
-    policy = played(make_policy(name, catalogue_of(4)))
+    policy = played(make_named(name, catalogue_of(4)))
 
     slate, propensities = explore_slate(policy, 5, 1.0, exclude=[0, 1], rng=3)
 
@@ -99,7 +99,7 @@ def test_lists_come_as_often_as_their_propensities_say(name: str) -> None:
 @each_steady
 @pytest.mark.parametrize("m", [0, 4])
 def test_the_slate_is_made_as_the_policy_makes_its_own(name: str, m: int) -> None:
-    policy = played(make_policy(name, catalogue_of(m)))
+    policy = played(make_named(name, catalogue_of(m)))
     slate, _ = explore_slate(policy, 5, 1.0, rng=1)
     alone = policy.recommend(5, candidates=slate.items)
     parts = policy.explain(slate)
@@ -213,7 +213,7 @@ def test_a_policy_that_draws(name: str) -> None:
     with pytest.raises(
         InputError, match=rf"`policy` must choose .* got {name}, which is stochastic"
     ):
-        explore_slate(make_policy(name, catalogue_of(1)), 3, 0.1)
+        explore_slate(make_named(name, catalogue_of(1)), 3, 0.1)
 
 
 @pytest.mark.parametrize("search", ["non-oblivious", "local", "exhaustive"])
@@ -250,7 +250,7 @@ def test_a_dial_for_a_policy_that_takes_none() -> None:
 @each_steady
 @pytest.mark.parametrize("m", [0, 4])
 def test_a_mixed_list_has_its_own_propensities(name: str, m: int) -> None:
-    policy = played(make_policy(name, catalogue_of(m)))
+    policy = played(make_named(name, catalogue_of(m)))
     drawn = [explore_slate(policy, 4, 0.5, exclude=[1, 5], rng=seed) for seed in range(20)]
 
     found = [slate_propensities(policy, slate.items, 0.5, exclude=[1, 5])[0] for slate, _ in drawn]
@@ -260,7 +260,7 @@ def test_a_mixed_list_has_its_own_propensities(name: str, m: int) -> None:
 
 @each_steady
 def test_the_propensities_of_all_lists_add_up_to_one(name: str) -> None:
-    policy = played(make_policy(name, catalogue_of(2, items=5)), k=2)
+    policy = played(make_named(name, catalogue_of(2, items=5)), k=2)
 
     total = sum(
         slate_propensities(policy, items, 0.3, [0, 1, 2, 4])[0].prod()
@@ -272,7 +272,7 @@ def test_the_propensities_of_all_lists_add_up_to_one(name: str) -> None:
 
 @each_steady
 def test_choices_along_the_policys_own_list_are_that_list(name: str) -> None:
-    policy = played(make_policy(name, catalogue_of(4)))
+    policy = played(make_named(name, catalogue_of(4)))
     own = policy.recommend(5).items
 
     chances, choices = slate_propensities(policy, own, 0.0)
@@ -313,7 +313,7 @@ def test_items_beyond_a_shortlist_are_as_likely_as_chance_makes_them() -> None:
 def test_what_has_no_chances_is_refused(
     name: str, items: list[int], chance: float, message: str
 ) -> None:
-    policy = make_policy(name, catalogue_of(1))
+    policy = make_named(name, catalogue_of(1))
 
     with pytest.raises(InputError, match=message):
         slate_propensities(policy, items, chance, candidates=[0, 1])

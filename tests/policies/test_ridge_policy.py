@@ -215,14 +215,14 @@ def test_a_line_of_text_can_name_a_prior_and_a_floor(tmp_path: Path) -> None:
     catalogue, place = items(), tmp_path / "people.npz"
     prior = drawn_prior(catalogue)
     prior.save(place)
-    line = f"lmdh:prior={place},floor=[0.35,0.8,50]"
+    line = f"lmdh:prior={place},floor=0.8"
 
     spec = parse_policy(line)
 
-    assert spec.options == {"prior": str(place), "floor": [0.35, 0.8, 50]}
+    assert spec.options == {"prior": str(place), "floor": 0.8}
     assert parse_policy(str(spec)) == spec
     by_text = taught(spec(catalogue))
-    by_hand = taught(make_policy("lmdh", catalogue, prior=prior, floor=(0.35, 0.8, 50)))
+    by_hand = taught(make_policy("lmdh", catalogue, prior=prior, floor=0.8))
     assert by_text.recommend(6).ids == by_hand.recommend(6).ids
     assert by_text.state() == by_hand.state()
 

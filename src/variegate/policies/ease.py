@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_not_negative, check_positive
-from variegate.errors import InputError, StateError
+from variegate.errors import InputError
 from variegate.kernels import lmdh_list
 from variegate.kernels.layout import Layout
 from variegate.model.catalogue import Catalogue
@@ -18,6 +18,7 @@ from variegate.model.slate import Slate, slate_with_gains
 from variegate.model.utility import UtilityScorer
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.ridge_policy import PriorLike, read_prior
+from variegate.policies.state import check_interval, check_item_rows
 from variegate.prior import ItemPrior
 
 #: Weight of popularity beside the clicks: it decides the first list.
@@ -34,7 +35,8 @@ class EASE(Policy):
     Parameters
     ----------
     prior
-        The likes of the training users: what `fit_prior` returned, or the path of it.
+        The likes of the training users: what `fit_prior` returned, or the path of it. There is no
+        list without it.
     l2
         Strength of the regularisation.
     diversity
@@ -56,22 +58,27 @@ class EASE(Policy):
         check_positive(l2=l2)
         check_not_negative(diversity=diversity)
         found = None if prior is None else read_prior(prior)
-        if not isinstance(found, ItemPrior):
-            raise InputError(
-                f"`prior` must be what `fit_prior` returned, or its path, got {prior!r}: EASE "
-                "needs the likes of training users (prior=fit in replay, compare and sweep)"
-            )
-        found.check(catalogue)
+        if not isinstance(found, ItemPrior | None):
+            raise InputError(f"`prior` must be a prior of items, got {found}")
+        if found is not None:
+            found.check(catalogue)
         self.prior, self.l2, self.diversity = found, float(l2), float(diversity)
         self._beta = np.full(catalogue.m, self.diversity / max(catalogue.m, 1))
-        self._clicked = np.zeros(len(catalogue))
+        #: Rewards by row
+        self._clicked: dict[int, float] = {}
 
     def _relevance(self) -> FloatArray:
-        size, known = len(self.catalogue), len(self.prior.item_ids)
-        scores = POPULARITY * self.prior.mean(size)
-        clicked = np.flatnonzero(self._clicked[:known])
-        weights = item_weights(self.prior, self.l2)
-        scores[:known] += self._clicked[clicked] @ weights[clicked]
+        prior = self.prior
+        if prior is None:
+            raise InputError(
+                "`prior` must be what `fit_prior` returned, or its path, got None: EASE needs the "
+                "likes of training users (prior=fit in replay, compare and sweep)"
+            )
+        known = len(prior.item_ids)
+        scores = POPULARITY * prior.mean(len(self.catalogue))
+        rows = [row for row in self._clicked if row < known]
+        rewards = np.array([self._clicked[row] for row in rows])
+        scores[:known] += rewards @ item_weights(prior, self.l2)[rows]
         return scores
 
     def _compiled_slate(
@@ -91,8 +98,9 @@ class EASE(Policy):
         return UtilityScorer(self._relevance()[rows], self._beta, gains)
 
     def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:
-        items = slate.items[seen]
-        self._clicked[items] = np.maximum(self._clicked[items], rewards[seen])
+        for row, reward in zip(slate.items[seen].tolist(), rewards[seen].tolist(), strict=True):
+            if reward > self._clicked.get(row, 0.0):
+                self._clicked[row] = reward
 
     def _explain(self, slate: Slate) -> Explanation:
         names = tuple(h.name for h in self.catalogue.distances)
@@ -100,15 +108,18 @@ class EASE(Policy):
         return Explanation(relevance, slate.diversity * self._beta, np.zeros(len(slate)), names)
 
     def _arrays(self) -> Mapping[str, FloatArray]:
-        return {"clicked": self._clicked}
+        return {"clicked": np.array(list(self._clicked.items()), dtype=np.float64).reshape(-1, 2)}
+
+    def _shapes(self, arrays: Mapping[str, FloatArray]) -> dict[str, tuple[int, ...]]:
+        return {"clicked": (len(arrays.get("clicked", ())), 2)}
 
     def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
-        clicked = arrays["clicked"]
-        if not ((clicked >= 0.0) & (clicked <= 1.0)).all():
-            raise StateError("`clicked` must have rewards from 0 to 1, got others")
+        check_item_rows("clicked", arrays["clicked"][:, 0], len(self.catalogue))
+        check_interval("clicked", arrays["clicked"][:, 1])
 
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
-        self._clicked = np.array(arrays["clicked"])
+        rows, rewards = arrays["clicked"].T
+        self._clicked = dict(zip(rows.astype(int).tolist(), rewards.tolist(), strict=True))
 
 
 # One matrix for all users; it can take gigabytes, so only the latest is kept.

@@ -13,7 +13,7 @@ from variegate.arrays import (
     check_fraction,
     check_positive,
 )
-from variegate.errors import InputError, StateError
+from variegate.errors import InputError
 from variegate.kernels import lmdh_list
 from variegate.kernels.layout import Layout
 from variegate.model.catalogue import Catalogue
@@ -25,6 +25,7 @@ from variegate.policies.attention import AttentionLike, checked_attention
 from variegate.policies.base import Explanation, Policy
 from variegate.policies.lmdp import LMDP
 from variegate.policies.ridge_policy import NORMAL_95, PriorLike, read_prior
+from variegate.policies.state import check_interval, check_item_rows
 from variegate.prior import ItemPrior, Observations, Posterior
 
 #: A user's latest observations that are kept: the cost of a list grows with their number.
@@ -165,17 +166,10 @@ class ItemLMDP(LMDP):
 
     def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
         items, scales, gains, rewards = _columns(arrays["log"])
-        is_row = (items == np.floor(items)) & (items >= 0) & (items < len(self.catalogue))
-        if not is_row.all():
-            raise StateError(f"`log` must have rows of {self.catalogue}, got {items[~is_row][0]:g}")
-        largest = self.feature_norm(MAX_OBSERVATIONS) * (1 + 1e-9)
-        for name, values, high in (
-            ("scales", scales, 1.0),
-            ("rewards", rewards, 1.0),
-            ("gains", gains, largest),
-        ):
-            if not ((values >= 0.0) & (values <= high)).all():
-                raise StateError(f"`log` must have {name} from 0 to {high:g}, got others")
+        check_item_rows("log", items, len(self.catalogue))
+        check_interval("log", scales)
+        check_interval("log", rewards)
+        check_interval("log", gains, self.feature_norm(MAX_OBSERVATIONS) * (1 + 1e-9))
 
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
         items, scales, gains, rewards = (np.array(part) for part in _columns(arrays["log"]))

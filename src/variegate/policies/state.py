@@ -114,3 +114,18 @@ def _read_array(data: bytes, at: int) -> tuple[FloatArray, int]:
     count = prod(shape)
     array = np.frombuffer(data, dtype="<f8", count=count, offset=at).reshape(shape)
     return array.astype(np.float64), at + 8 * count
+
+
+def check_item_rows(name: str, rows: FloatArray, items: int) -> None:
+    """Raise StateError unless an array of a state holds rows of a catalogue."""
+    is_row = (rows == np.floor(rows)) & (rows >= 0) & (rows < items)
+    if not is_row.all():
+        raise StateError(f"`{name}` must have rows from 0 to {items - 1}, got {rows[~is_row][0]:g}")
+
+
+def check_interval(name: str, values: FloatArray, high: float = 1.0) -> None:
+    """Raise StateError unless the values of a state lie from 0 to `high`."""
+    is_inside = (values >= 0.0) & (values <= high)
+    if not is_inside.all():
+        outside = values[~is_inside][0]
+        raise StateError(f"`{name}` must have numbers from 0 to {high:g}, got {outside:g}")
