@@ -39,8 +39,8 @@ def test_names_are_in_order(module: object) -> None:
 def test_the_contract_names_are_public() -> None:
     contract = """
         Catalogue Slate Utility Preferences Confidence distances diversify SEARCHES Shortlist
-        Recommender Policy POLICIES make_policy Dial Explanation Floor State
-        Prior fit_prior default_prior add_popularity_feature add_svd_features
+        Recommender Policy POLICIES make_policy Dial Explanation State EASE
+        Prior ItemPrior fit_prior default_prior add_popularity_feature
         load_movielens_100k load_movielens_1m load_anime load_table fit_bpr evaluate Simulation
         VariegateError __version__
     """

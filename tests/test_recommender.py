@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.policies.making import catalogue_of, grown, shown
-from variegate import LMDP, POLICIES, Catalogue, Dial, Floor, Recommender, default_prior
+from variegate import LMDP, POLICIES, Catalogue, Dial, Recommender, default_prior
 from variegate.errors import DataError, InputError, NotFoundError, StateError
 from variegate.policies import make_policy
 from variegate.policies.attention import Cascade
@@ -69,7 +69,7 @@ def test_options_reach_the_policies() -> None:
     found = policy.policy("anna")
 
     assert isinstance(found, LMDP)
-    assert (found.exploration, found.floor) == (0.5, Floor(0.7, 0.7))
+    assert (found.exploration, found.floor) == (0.5, 0.7)
     options = "exploration=0.5, floor=0.7"
     assert repr(policy) == f"Recommender({CATALOGUE!r}, 'lmdp', {options}, users: 1)"
 

@@ -25,7 +25,7 @@ from variegate.demo import (
     learnt_total_diversity,
 )
 from variegate.model.distances import difference
-from variegate.prior import Prior, add_svd_features, default_prior
+from variegate.prior import Prior, default_prior
 
 
 def sure(name: str, weight: float) -> WeightEstimate:
@@ -263,7 +263,9 @@ def test_the_probabilities_are_those_of_the_feedback_without_the_prior() -> None
 
 
 def test_features_without_a_name_are_described_by_titles() -> None:
-    items = add_svd_features(boxes(), [[0, 1], [0, 1, 2], [3, 4], [3, 4, 5]], n_components=1)
+    items = boxes()
+    side = np.where(np.arange(len(items)) < len(items) / 2, 1.0, -1.0)
+    items = items.with_features({f"feature {items.d + 1}": side})
     session = Session(LMDH(items, ridge=0.1), k=3)
     session.answer([0])
 
@@ -271,4 +273,4 @@ def test_features_without_a_name_are_described_by_titles() -> None:
 
     names = " ".join(weight.name for weight in (*taste.likes, *taste.avoids, *taste.leans))
     assert "items like red" in names or "items like blue" in names
-    assert "taste" not in names
+    assert "feature" not in names

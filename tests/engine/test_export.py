@@ -259,7 +259,7 @@ def grown_shop(store: Store) -> Shop:
 
 def keep_prior(shop: Shop, policy: str, noise: float = 0.2) -> None:
     prior = full_prior(shop.experiment.new_policy(policy, shop.items))
-    assert prior is not None
+    assert isinstance(prior, Prior)
     names = prior.feature_names, prior.distances
     fitted = Prior(prior.mean, prior.covariance, noise, *names, users=120)
     with shop.store.batch() as batch:

@@ -10,6 +10,7 @@ from tests.policies.making import catalogue_of, item_prior, played
 from variegate import EASE, LMDH, LMDP, LMDT, Catalogue, Dial, fit_prior, parse_policy
 from variegate.errors import InputError, StateError
 from variegate.policies import item_lmdp
+from variegate.policies.beliefs import describe_taste, learnt_taste
 from variegate.policies.ease import item_weights
 from variegate.policies.item_lmdp import ItemLMDP
 from variegate.policies.state import State
@@ -205,3 +206,27 @@ def test_ease_adds_the_weights_of_what_was_clicked() -> None:
 def test_ease_without_likes_says_what_it_needs() -> None:
     with pytest.raises(InputError, match="EASE needs the likes of training users"):
         EASE(SHOP).recommend(2)
+
+
+def test_examples_of_taste_are_items_that_rose() -> None:
+    policy = LMDP(SHOP, prior=fit_prior(SHOP, LIKES, noise=0.01))
+    assert learnt_taste(policy).is_empty
+    for _ in range(4):
+        policy.update(policy.as_slate(np.array([2]), np.zeros(1)), [1])
+
+    taste = learnt_taste(policy)
+
+    assert {weight.name for weight in (*taste.likes, *taste.leans)} == {"rum", "ale"}
+    assert "like rum and ale" in describe_taste(taste)
+
+
+def test_total_of_beta_has_the_interval_of_the_sum() -> None:
+    policy = made(catalogue_of(3))
+    played(policy, 8)
+    wants, covariance = policy.preferences, policy.posterior().beta_covariance
+
+    low, high = wants.total_diversity_interval
+
+    assert wants.total_diversity == pytest.approx(wants.diversity.sum())
+    assert high - low == pytest.approx(2 * 1.959964 * np.sqrt(covariance.sum()))
+    assert policy.prior_preferences.diversity.tolist() == policy.prior.beta.tolist()

@@ -85,6 +85,8 @@ def test_posterior_is_the_conditioned_gaussian(n: int, seed: int, noise: float) 
     np.testing.assert_allclose(np.append(found.relevance, found.beta), expected, atol=1e-5)
     left = covariance - gain @ A @ covariance
     np.testing.assert_allclose(found.beta_covariance, left[ITEMS:, ITEMS:], atol=1e-6)
+    deviations = prior.posterior_deviations(seen, np.arange(ITEMS), ITEMS)
+    np.testing.assert_allclose(deviations**2, np.diag(left)[:ITEMS], atol=1e-5)
 
 
 def test_a_liked_item_raises_what_the_same_users_like() -> None:

@@ -73,7 +73,7 @@ def test_films_that_most_like_are_reported_first(fitted: Fitted) -> None:
 
 def test_five_likes_foretell_others(fitted: Fitted) -> None:
     films, prior, likes = fitted
-    rng, learnt, popular = np.random.default_rng(0), [], []
+    rng, learnt, popular = np.random.default_rng(0), list[float](), list[float]()
     for liked in [liked for liked in likes if len(liked) >= 20]:
         shown = rng.permutation(liked)[:5]
         seen = Observations(shown, np.ones(5), np.zeros((5, 1)), np.ones(5))
@@ -83,6 +83,6 @@ def test_five_likes_foretell_others(fitted: Fitted) -> None:
             (popular, prior.mean(len(films))),
         ):
             scores[shown] = -np.inf
-            found.append(np.isin(left, first_ten(scores)).mean())
+            found.append(float(np.isin(left, first_ten(scores)).mean()))
 
     assert np.mean(learnt) > 1.15 * np.mean(popular)

@@ -40,7 +40,7 @@ from variegate.model.fingerprint import Fingerprint, fingerprint_of
 #: Squares of larger numbers, summed, overflow.
 LARGEST_FEATURE: Final = 1e100
 #: Names of embedding and SVD features, which mean nothing to a reader.
-UNNAMED_FEATURE: Final = re.compile(r"(feature|taste) \d+")
+UNNAMED_FEATURE: Final = re.compile(r"feature \d+")
 #: Titles that describe such a feature.
 N_EXAMPLES: Final = 3
 

@@ -12,6 +12,7 @@ import numpy as np
 from variegate.arrays import FloatArray
 from variegate.model.utility import Preferences
 from variegate.policies import Policy
+from variegate.policies.item_lmdp import ItemLMDP
 from variegate.policies.ridge_policy import NORMAL_95
 
 #: Minimum strength of an uncertain weight to be shown: low, so that the first picks show.
@@ -78,7 +79,13 @@ class Taste:
 
 
 def learnt_taste(policy: Policy, *, max_weights: int = 5) -> Taste:
-    """Return the strongest weights of features that a policy has learnt, per group."""
+    """Return the strongest weights of features that a policy has learnt, per group.
+
+    LMDP with a prior of items has no weights of features: the items whose relevance rose most
+    are examples of what the user likes.
+    """
+    if isinstance(policy, ItemLMDP):
+        return _likely_items(policy)
     wants, before = policy.preferences, policy.prior_preferences.relevance
     labels = policy.catalogue.feature_labels
     weights = _estimates(labels, wants.relevance, wants.relevance_interval, before)
@@ -90,6 +97,18 @@ def learnt_taste(policy: Policy, *, max_weights: int = 5) -> Taste:
     return Taste(
         tuple(likes[:max_weights]), tuple(avoids[:max_weights]), tuple(leans[:max_weights])
     )
+
+
+def _likely_items(policy: ItemLMDP) -> Taste:
+    rows, rises, deviations = policy.likely_items()
+    titles, half = policy.catalogue.titles, NORMAL_95 * deviations
+    columns = ([titles[row] for row in rows], rises, rises - half, rises + half)
+    weights = [
+        WeightEstimate(title, float(rise), float(low), float(high))
+        for title, rise, low, high in zip(*columns, strict=True)
+    ]
+    sure = tuple(weight for weight in weights if weight.is_sure)
+    return Taste(sure, (), tuple(weight for weight in weights if not weight.is_sure))
 
 
 def learnt_diversity(policy: Policy) -> tuple[WeightEstimate, ...]:

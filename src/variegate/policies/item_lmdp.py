@@ -97,10 +97,20 @@ class ItemLMDP(LMDP):
     @property
     def preferences(self) -> Preferences:
         """Estimates of beta with their intervals; theta is 0: features are not used."""
-        theta, posterior = np.zeros(self.catalogue.d), self.posterior()
-        half = NORMAL_95 * np.sqrt(np.diag(posterior.beta_covariance))
-        interval = np.stack([posterior.beta - half, posterior.beta + half])
-        return Preferences(theta, posterior.beta, np.stack([theta, theta]), interval)
+        return self._preferences_of(self.posterior())
+
+    @property
+    def prior_preferences(self) -> Preferences:
+        nothing = _no_observations(self.catalogue.m)
+        return self._preferences_of(self.prior.posterior(nothing, len(self.catalogue)))
+
+    def likely_items(self, n: int = 3) -> tuple[IndexArray, FloatArray, FloatArray]:
+        """Return the items whose relevance rose most by what was learnt: rows, rise, deviation."""
+        rise = self.posterior().relevance - self.prior.mean(len(self.catalogue))
+        rows = np.argsort(-rise, kind="stable")[:n]
+        rows = rows[rise[rows] > 0.0]
+        size = len(self.catalogue)
+        return rows, rise[rows], self.prior.posterior_deviations(self._seen, rows, size)
 
     @property
     def observations(self) -> Observations:
@@ -112,6 +122,18 @@ class ItemLMDP(LMDP):
         if self._known is None:
             self._known = self.prior.posterior(self._seen, len(self.catalogue))
         return self._known
+
+    def _preferences_of(self, posterior: Posterior) -> Preferences:
+        theta, covariance = np.zeros(self.catalogue.d), posterior.beta_covariance
+        half = NORMAL_95 * np.sqrt(np.diag(covariance))
+        total_half = NORMAL_95 * np.sqrt(max(float(covariance.sum()), 0.0))
+        return Preferences(
+            theta,
+            posterior.beta,
+            np.stack([theta, theta]),
+            np.stack([posterior.beta - half, posterior.beta + half]),
+            posterior.beta.sum() + np.array([-total_half, total_half]),
+        )
 
     def width(self, k: int) -> float:  # noqa: ARG002
         """Return 0: it does not explore."""

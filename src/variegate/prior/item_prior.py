@@ -184,13 +184,8 @@ class ItemPrior(PriorFile):
         mean, spread = self.mean(size), np.diag(self.beta_variance)
         if not len(seen.items):
             return Posterior(mean, self.beta, spread)
-        rows = self.covariance(seen.items, size) * seen.scales[:, None].astype(np.float32)
-        K = (rows[:, seen.items] * seen.scales).astype(np.float64)
-        cross = seen.gains * self.beta_variance
-        K += cross @ seen.gains.T
-        K[np.diag_indices_from(K)] += self.noise
+        rows, cross, factor = self._rewards_before(seen, size)
         surprise = seen.rewards - seen.scales * mean[seen.items] - seen.gains @ self.beta
-        factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
         weights = cho_solve(factor, np.column_stack([surprise, cross]), check_finite=False)
         first = weights[:, 0]
         return Posterior(
@@ -198,6 +193,28 @@ class ItemPrior(PriorFile):
             self.beta + cross.T @ first,
             spread - cross.T @ weights[:, 1:],
         )
+
+    def posterior_deviations(self, seen: Observations, items: IndexArray, size: int) -> FloatArray:
+        """Return the standard deviation of the relevance of some items after observations."""
+        known = items < len(self.item_ids)
+        variances = np.zeros(len(items))
+        variances[known] = self.deviations()[items[known]] ** 2
+        if len(seen.items):
+            rows, _cross, factor = self._rewards_before(seen, size)
+            shown = rows[:, items].astype(np.float64)
+            variances -= np.sum(shown * cho_solve(factor, shown, check_finite=False), axis=0)
+        return np.sqrt(np.maximum(variances, 0.0))
+
+    def _rewards_before(
+        self, seen: Observations, size: int
+    ) -> tuple[NDArray[np.float32], FloatArray, tuple[FloatArray, bool]]:
+        """Return the covariances of the rewards with the items and with beta, and K's factor."""
+        rows = self.covariance(seen.items, size) * seen.scales[:, None].astype(np.float32)
+        K = (rows[:, seen.items] * seen.scales).astype(np.float64)
+        cross = seen.gains * self.beta_variance
+        K += cross @ seen.gains.T
+        K[np.diag_indices_from(K)] += self.noise
+        return rows, cross, cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
 
     def with_likes(
         self, likes: Iterable[ArrayLike], item_ids: Sequence[str] | None = None
