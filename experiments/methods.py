@@ -133,7 +133,7 @@ METHOD_TITLES: Final[Mapping[str, str]] = {method.key: method.title for method i
 
 #: Weights of the mean distance to the items above.
 _DIVERSITIES: Final = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 2.0, 8.0)
-_L2: Final = (200.0, 500.0)
+_L2: Final = (100.0, 500.0)
 
 
 def _sweep(name: str, option: str, values: Sequence[float], **others: Any) -> tuple[Method, ...]:

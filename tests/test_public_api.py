@@ -75,6 +75,7 @@ def test_the_registry_holds_the_paper_and_its_relatives() -> None:
         "lmdh",
         "lmdh-greedy",
         "logrank",
+        "ease",
         "mmr",
         "epsilon-greedy",
         "c2ucb",

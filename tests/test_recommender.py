@@ -202,7 +202,7 @@ def test_a_recommender_without_users_can_be_saved(tmp_path: Path) -> None:
 
 def test_a_prior_and_arrays_are_saved_with_it(tmp_path: Path) -> None:
     prior = default_prior(CATALOGUE, variance=0.5, beta=2.0)
-    with_prior = Recommender(CATALOGUE, prior=prior, floor=(0.1, 0.2))
+    with_prior = Recommender(CATALOGUE, prior=prior, floor=0.1)
     with_array = Recommender(CATALOGUE, "mmr", mean_user=np.array([1.0, 0.0, 0.0, -1.0]))
     for recommender in (with_prior, with_array):
         expected = recommender.recommend("a", 4)

@@ -13,6 +13,7 @@ from tests.client.asking import Asking
 from variegate.client import AsyncClient, Client, Diversity, Slate, WeightEstimate, Words, routes
 from variegate.client.transport import Call
 from variegate.errors import ConflictError, DataError, InputError, NotFoundError
+from variegate.policies.lmdp import DEFAULT_PRIOR_FLOOR
 
 #: One call of every function that makes them.
 CALLS: dict[str, Callable[[], Call[Any]]] = {
@@ -177,8 +178,8 @@ def test_what_was_learnt_comes_in_words_and_numbers(ask: Asking, user: str) -> N
     weights = {belief.name: belief for belief in found.learnt.relevance}
     assert weights["Japan"].low < 0 < weights["Japan"].weight < weights["Japan"].high
     assert [belief.name for belief in found.learnt.diversity][1] == "genres"
-    # The floor of lmdp, shared by four distances, has begun to rise.
-    assert 0.35 / 4 < found.learnt.floor < 0.8 / 4
+    # The floor of lmdp, shared by four distances.
+    assert found.learnt.floor == pytest.approx(DEFAULT_PRIOR_FLOOR / 4)
 
 
 def test_history_goes_over_pages_newest_first(

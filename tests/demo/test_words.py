@@ -263,9 +263,8 @@ def test_the_probabilities_are_those_of_the_feedback_without_the_prior() -> None
 
 
 def test_features_without_a_name_are_described_by_titles() -> None:
-    items = boxes()
-    side = np.where(np.arange(len(items)) < len(items) / 2, 1.0, -1.0)
-    items = items.with_features({f"feature {items.d + 1}": side})
+    side = np.where(np.arange(6) < 3, 1.0, -1.0)
+    items = Catalogue(boxes().ids, side[:, None], "euclidean", titles=boxes().titles)
     session = Session(LMDH(items, ridge=0.1), k=3)
     session.answer([0])
 

@@ -38,7 +38,7 @@ def test_features_that_have_only_a_number_are_labelled_by_example_titles() -> No
         ids=range(4),
         features=[[0.1, 0.0, 1.0], [0.9, 1.0, 0.0], [0.5, 0.0, 0.0], [0.7, 0.0, 0.0]],
         titles=["Heat", "Alien", "Up", "Aliens"],
-        feature_names=["taste 7", "Horror", "feature 2"],
+        feature_names=["feature 7", "Horror", "feature 2"],
     )
 
     labels = catalogue.feature_labels

@@ -203,9 +203,10 @@ def test_ease_adds_the_weights_of_what_was_clicked() -> None:
     np.testing.assert_allclose(policy.recommend(4).scores, np.sort(scores)[::-1], rtol=1e-9)
 
 
-def test_ease_without_likes_says_what_it_needs() -> None:
-    with pytest.raises(InputError, match="EASE needs the likes of training users"):
-        EASE(SHOP).recommend(2)
+def test_ease_without_likes_goes_by_diversity_alone() -> None:
+    slate = EASE(SHOP, diversity=0.5).recommend(3)
+
+    np.testing.assert_allclose(slate.scores, 0.5 * slate.diversity[:, 0])
 
 
 def test_examples_of_taste_are_items_that_rose() -> None:

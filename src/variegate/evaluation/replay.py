@@ -22,7 +22,7 @@ from variegate.data.embeddings import Embeddings
 from variegate.data.splits import split_users
 from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
-from variegate.policies import Policy, PolicySpec, parse_policy
+from variegate.policies import EASE, Policy, PolicySpec, parse_policy
 from variegate.prior import ItemPrior, fit_prior
 
 #: Makes a new policy for one user.
@@ -82,9 +82,12 @@ class FittedPolicy:
 
     @classmethod
     def parse(cls, text: str) -> "PolicySpec | FittedPolicy":
-        """Return the policy that `text` names, which may have ``prior=fit``."""
+        """Return the policy that `text` names, which may have ``prior=fit``.
+
+        EASE is nothing without a prior, so its prior is fitted if the text has none.
+        """
         spec = parse_policy(text)
-        if spec.options.get("prior") != "fit":
+        if spec.options.get("prior", "fit" if spec.name == EASE.name else None) != "fit":
             return spec
         others = {name: value for name, value in spec.options.items() if name != "prior"}
         return cls(PolicySpec(spec.name, others))

@@ -12,6 +12,7 @@ from variegate.errors import DataError, InputError
 from variegate.evaluation.replay import FittedPolicy
 from variegate.files import atomic_write
 from variegate.policies import PolicySpec
+from variegate.policies.ease import DIVERSITY, L2
 from variegate.prior.item_prior import BETA, NOISE
 
 FORMAT: Final = "variegate tuned settings"
@@ -27,7 +28,7 @@ _COLUMNS: Final = ("score", "F1/LMDH", "penalty", "settings")
 DEFAULTS: Final[Mapping[str, Mapping[str, float]]] = MappingProxyType(
     {
         "lmdp": {"diversity": BETA, "noise": NOISE},
-        "ease": {"diversity": 0.2, "l2": 500.0},
+        "ease": {"diversity": DIVERSITY, "l2": L2},
     }
 )
 
@@ -44,7 +45,7 @@ class LearnerSettings:
     >>> settings.policy_spec("prior.npz")
     'lmdp:prior=prior.npz'
     >>> LearnerSettings("ease").policy_spec("prior.npz")
-    'ease:prior=prior.npz,diversity=0.2,l2=500'
+    'ease:prior=prior.npz,diversity=0.1,l2=100'
     """
 
     #: ``lmdp`` or ``ease``

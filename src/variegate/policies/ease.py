@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -22,7 +22,10 @@ from variegate.policies.state import check_interval, check_item_rows
 from variegate.prior import ItemPrior
 
 #: Weight of popularity beside the clicks: it decides the first list.
-POPULARITY = 0.3
+POPULARITY: Final = 0.3
+#: Chosen on training users only, by `variegate tune --policy ease`; see docs/beyond.md.
+L2: Final = 100.0
+DIVERSITY: Final = 0.1
 
 
 class EASE(Policy):
@@ -35,8 +38,8 @@ class EASE(Policy):
     Parameters
     ----------
     prior
-        The likes of the training users: what `fit_prior` returned, or the path of it. There is no
-        list without it.
+        The likes of the training users: what `fit_prior` returned, or the path of it. Without it
+        no item is known to go with another, and lists are chosen by diversity alone.
     l2
         Strength of the regularisation.
     diversity
@@ -50,8 +53,8 @@ class EASE(Policy):
         catalogue: Catalogue,
         *,
         prior: PriorLike | None = None,
-        l2: float = 500.0,
-        diversity: float = 0.2,
+        l2: float = L2,
+        diversity: float = DIVERSITY,
         normaliser: Normaliser = "mean",
     ) -> None:
         super().__init__(catalogue, normaliser=normaliser)
@@ -70,10 +73,7 @@ class EASE(Policy):
     def _relevance(self) -> FloatArray:
         prior = self.prior
         if prior is None:
-            raise InputError(
-                "`prior` must be what `fit_prior` returned, or its path, got None: EASE needs the "
-                "likes of training users (prior=fit in replay, compare and sweep)"
-            )
+            return np.zeros(len(self.catalogue))
         known = len(prior.item_ids)
         scores = POPULARITY * prior.mean(len(self.catalogue))
         rows = [row for row in self._clicked if row < known]

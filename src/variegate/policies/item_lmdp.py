@@ -97,12 +97,12 @@ class ItemLMDP(LMDP):
     @property
     def preferences(self) -> Preferences:
         """Estimates of beta with their intervals; theta is 0: features are not used."""
-        return self._preferences_of(self.posterior())
+        return self._beta_preferences(self.posterior())
 
     @property
     def prior_preferences(self) -> Preferences:
         nothing = _no_observations(self.catalogue.m)
-        return self._preferences_of(self.prior.posterior(nothing, len(self.catalogue)))
+        return self._beta_preferences(self.prior.posterior(nothing, len(self.catalogue)))
 
     def likely_items(self, n: int = 3) -> tuple[IndexArray, FloatArray, FloatArray]:
         """Return the items whose relevance rose most by what was learnt: rows, rise, deviation."""
@@ -123,7 +123,7 @@ class ItemLMDP(LMDP):
             self._known = self.prior.posterior(self._seen, len(self.catalogue))
         return self._known
 
-    def _preferences_of(self, posterior: Posterior) -> Preferences:
+    def _beta_preferences(self, posterior: Posterior) -> Preferences:
         theta, covariance = np.zeros(self.catalogue.d), posterior.beta_covariance
         half = NORMAL_95 * np.sqrt(np.diag(covariance))
         total_half = NORMAL_95 * np.sqrt(max(float(covariance.sum()), 0.0))
