@@ -167,13 +167,11 @@ class ItemPrior(PriorFile):
 
         A new item, which is not in the prior, has a covariance of 0 with all others.
         """
-        known = len(self.item_ids)
-        found = np.zeros((len(rows), size), dtype=np.float32)
-        wanted = [(place, row) for place, row in enumerate(rows.tolist()) if row < known]
-        kept = self._rows_for({row for _, row in wanted})
-        for place, row in wanted:
-            found[place, :known] = kept[row]
-        return found
+        known, wanted = len(self.item_ids), rows.tolist()
+        kept = self._rows_for({row for row in wanted if row < known})
+        new = np.zeros(known, dtype=np.float32)
+        found = np.array([kept.get(row, new) for row in wanted]).reshape(-1, known)
+        return found if size == known else np.pad(found, ((0, 0), (0, size - known)))
 
     def posterior(self, seen: Observations, size: int) -> Posterior:
         """Return what is known of a user with these observations, for the first `size` items.
@@ -189,7 +187,7 @@ class ItemPrior(PriorFile):
         weights = cho_solve(factor, np.column_stack([surprise, cross]), check_finite=False)
         first = weights[:, 0]
         return Posterior(
-            mean + first.astype(np.float32) @ rows,
+            mean + (first * seen.scales).astype(np.float32) @ rows,
             self.beta + cross.T @ first,
             spread - cross.T @ weights[:, 1:],
         )
@@ -201,16 +199,16 @@ class ItemPrior(PriorFile):
         variances[known] = self.deviations()[items[known]] ** 2
         if len(seen.items):
             rows, _cross, factor = self._rewards_before(seen, size)
-            shown = rows[:, items].astype(np.float64)
+            shown = rows[:, items] * seen.scales[:, None]
             variances -= np.sum(shown * cho_solve(factor, shown, check_finite=False), axis=0)
         return np.sqrt(np.maximum(variances, 0.0))
 
     def _rewards_before(
         self, seen: Observations, size: int
     ) -> tuple[NDArray[np.float32], FloatArray, tuple[FloatArray, bool]]:
-        """Return the covariances of the rewards with the items and with beta, and K's factor."""
-        rows = self.covariance(seen.items, size) * seen.scales[:, None].astype(np.float32)
-        K = (rows[:, seen.items] * seen.scales).astype(np.float64)
+        """Return the covariances of the items shown with all, and of the rewards with beta; K."""
+        rows = self.covariance(seen.items, size)
+        K = rows[:, seen.items] * np.outer(seen.scales, seen.scales)
         cross = seen.gains * self.beta_variance
         K += cross @ seen.gains.T
         K[np.diag_indices_from(K)] += self.noise
