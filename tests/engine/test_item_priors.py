@@ -89,9 +89,7 @@ def test_too_few_users_with_a_like_are_refused(shop: Shop) -> None:
         shop.engine.priors.fit("lmdp")
 
 
-def test_export_and_import_keep_the_fitted_prior_and_the_states(
-    shop: Shop, store: Store, tmp_path: Path
-) -> None:
+def test_export_and_import_keep_the_fitted_prior_and_the_states(shop: Shop) -> None:
     for number in range(45):
         click_group(shop, f"user {number}", number % 2, lists=1)
     shop.engine.priors.fit("lmdp")
