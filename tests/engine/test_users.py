@@ -11,7 +11,6 @@ from variegate.engine import Feedback
 from variegate.engine.codecs import unpack_slate
 from variegate.errors import NotFoundError
 from variegate.policies import State
-from variegate.prior import add_svd_features
 from variegate.store import Store
 from variegate.store.schema import TABLES
 
@@ -46,16 +45,16 @@ class TestView:
         assert words["likes"] == "What you like is not clear yet."
         assert words["variety"] == "How varied you like it is not clear yet."
 
-    def test_features_from_likes_are_shown_by_titles(self, store: Store) -> None:
-        items = add_svd_features(catalogue(), [[0, 1], [0, 1, 2], [3, 4], [3, 4, 5]])
+    def test_features_without_a_name_are_shown_by_titles(self, store: Store) -> None:
+        items = catalogue().with_features({"feature 5": np.linspace(-1.0, 1.0, 24)})
         shop = Shop(store, {"lmdp": "lmdp"}, items=items)
         shop.click()
         learnt, prior = shop.engine.user("ann")["learnt"], shop.engine.priors.view("lmdp")
         for weights in (learnt["relevance"], prior["relevance"]):
             labels = {one["name"]: one["label"] for one in weights}
             assert labels["sad"] == "sad"
-            assert labels["taste 1"].startswith("items like Film ")
-        assert "taste" not in f"{learnt['words']} {prior['words']}"
+            assert labels["feature 5"].startswith("items like Film ")
+        assert "feature 5" not in f"{learnt['words']} {prior['words']}"
 
     def test_nobody_is_not_found(self, shop: Shop) -> None:
         with pytest.raises(NotFoundError, match="no user 'ann'"):
