@@ -132,7 +132,7 @@ DEFAULT_SETTING: Final = f"diversity {BETA:g}"
 METHOD_TITLES: Final[Mapping[str, str]] = {method.key: method.title for method in METHODS}
 
 #: Weights of the mean distance to the items above.
-_DIVERSITIES: Final = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 2.0, 8.0)
+_DIVERSITIES: Final = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 8.0)
 _L2: Final = (100.0, 500.0)
 
 
@@ -158,7 +158,8 @@ SWEEPS: Final[Mapping[str, tuple[Method, ...]]] = MappingProxyType(
             ),
             _ours(title=DEFAULT_SETTING),
         ),
-        EASE: tuple(_ease(weight, l2) for l2 in _L2 for weight in (0.0, *_DIVERSITIES)),
+        # At t = 1 the same lists as ours: EASE has 0.3 times the popularity.
+        EASE: tuple(_ease(0.3 * weight, l2) for l2 in _L2 for weight in (0.0, *_DIVERSITIES, BETA)),
         LMDH: (
             Method(LMDH, "no floor", PolicySpec(LMDH)),
             *_sweep(LMDH, "floor", (0.2, 0.35, 0.5, 0.8, 1.2, 2.0, 4.0)),

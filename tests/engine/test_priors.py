@@ -168,7 +168,7 @@ class TestFit:
         shop = kiosk_shop(store, {"it": line})
         for ask in (shop.engine.priors.view, shop.engine.priors.fit, shop.engine.priors.drop):
             with pytest.raises(
-                ConflictError, match=r"policy 'it' .* has no prior of all its weights"
+                ConflictError, match=r"policy 'it' .* has no prior that can be fitted to users"
             ):
                 ask("it")
 
