@@ -353,5 +353,6 @@ def print_next(console: "Console", catalogue: str | Path, line: str) -> None:
     """Print the command that serves it."""
     from variegate.cli.output import say
 
-    words = ["variegate", "serve", "--catalogue", str(catalogue), "--policy", f"lmdp={line}"]
+    name = line.partition(":")[0]
+    words = ["variegate", "serve", "--catalogue", str(catalogue), "--policy", f"{name}={line}"]
     say(console, f"Next: {shlex.join(words)}")
