@@ -20,7 +20,7 @@ def ranked_task(*likes: Sequence[int], items: int = 7) -> ReplayTask:
 
 
 def drawn_task(*, users: int = 20, items: int = 60) -> ReplayTask:
-    """Return a task of users, nine of them for training, who like a tenth to a third of the items."""
+    """Return a task whose users, and nine training users, like a tenth to a third of the items."""
     rng = np.random.default_rng([users, items])
     catalogue = Catalogue(
         range(items),
