@@ -114,6 +114,10 @@ def test_sweep_starts_without_diversity(task: ReplayTask) -> None:
 def test_every_baseline_ease_and_lmdh_are_swept() -> None:
     assert {*ALL_BASELINES, OURS, LMDH, EASE} == set(SWEEPS)
     assert [m.title for m in SWEEPS[OURS] if m.key == OURS] == [DEFAULT_SETTING]
+    # The default of EASE is replayed once.
+    assert [m.settings(REPLAY) for m in SWEEPS[EASE] if m.key == EASE] == [
+        method_of(EASE).settings(REPLAY)
+    ]
     assert all(sweep_title(family) != "" for family in SWEEPS)
 
 

@@ -128,6 +128,7 @@ def policies_of(texts: Iterable[str]) -> "dict[str, PolicySpec | FittedPolicy]":
     """
     import numpy as np
 
+    from variegate.errors import InputError
     from variegate.evaluation.replay import FittedPolicy, ReplayTask
     from variegate.model.catalogue import Catalogue
 
@@ -135,8 +136,13 @@ def policies_of(texts: Iterable[str]) -> "dict[str, PolicySpec | FittedPolicy]":
     items, likes = Catalogue(["a", "b"], np.eye(2), "cosine"), (np.arange(2),)
     trial = ReplayTask("trial", items, likes, training_likes=likes)
     found = {text: FittedPolicy.parse(text) for text in texts}
-    for policy in found.values():
+    for text, policy in found.items():
         make = policy.for_task(trial) if isinstance(policy, FittedPolicy) else policy
+        if ":" not in make.name and isinstance(make.options.get("prior"), str):
+            raise InputError(
+                f"`prior` must be fit in {text!r}: no file suits the items and the embeddings of "
+                "every split"
+            )
         # A custom class, or a list of numbers per item, may not fit a catalogue of two items.
         if ":" not in make.name and not any(isinstance(v, list) for v in make.options.values()):
             make(items)
