@@ -24,10 +24,10 @@ def test_each_rival_has_a_table_of_rounds_by_measures(likes: Path) -> None:
 
 
 def test_fitted_priors_can_be_compared(likes: Path) -> None:
-    output = run("compare", likes, "lmdp:prior=fit", "ease:prior=fit", "lmdp", *SHORT)
+    output = run("compare", likes, "lmdp:prior=fit", "ease", "lmdp", *SHORT)
 
     assert re.findall(r"^lmdp:prior=fit minus (.+)$", output, re.MULTILINE) == [
-        "ease:prior=fit",
+        "ease",
         "lmdp",
     ]
 

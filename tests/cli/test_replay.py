@@ -287,7 +287,7 @@ def test_movielens_100k_is_replayed(likes: Path) -> None:  # noqa: ARG001
 
 
 def test_prior_is_fitted_to_the_training_users_of_each_split(likes: Path) -> None:
-    texts = ("lmdp:prior=fit", "ease:prior=fit")
+    texts = ("lmdp:prior=fit", "ease")
     words = [word for text in texts for word in ("--policy", text)]
     short = ("--rounds", 3, "--k", 4, "--splits", 2, "--json")
 
@@ -304,7 +304,7 @@ def test_prior_is_fitted_to_the_training_users_of_each_split(likes: Path) -> Non
     [
         ("lmdh:prior=fit", "it is a prior of items, which only lmdp and ease start from"),
         ("lmdp:prior=prior.npz", "no file suits the items and the embeddings of every split"),
-        ("ease", "EASE needs the likes of training users (prior=fit in replay, compare and sweep)"),
+        ("ease:prior=prior.npz", "no file suits the items and the embeddings of every split"),
     ],
 )
 def test_prior_that_cannot_be_fitted_is_one_line(likes: Path, policy: str, message: str) -> None:

@@ -107,9 +107,7 @@ def test_reasons_add_up_to_the_score(shop: str) -> None:
     assert [sum(row[:-1]) for row in parts] == pytest.approx([row[-1] for row in parts], abs=0.03)
 
 
-@pytest.mark.parametrize(
-    "name", [*(name for name in POLICIES if name != "ease"), "ease:prior=FILE", "lmdp:prior=FILE"]
-)
+@pytest.mark.parametrize("name", [*POLICIES, "ease:prior=FILE", "lmdp:prior=FILE"])
 def test_any_policy_plays(shop: str, name: str, tmp_path: Path) -> None:
     file = tmp_path / "prior.npz"
     fit_prior(Catalogue.load(shop), [[0, 1], [2]]).save(file)

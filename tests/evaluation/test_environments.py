@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from variegate import LMDH, POLICIES, Catalogue, Policy, Utility, fit_prior, make_policy
+from variegate import LMDH, POLICIES, Catalogue, Utility
 from variegate.errors import InputError, NotFoundError, StateError
 from variegate.evaluation.environments import (
     REPLAY,
@@ -58,11 +58,7 @@ def test_gymnasium_finds_nothing_wrong_with_a_user_of_ones_own(utility: Utility)
 
 @pytest.mark.parametrize("policy", list(POLICIES))
 def test_every_policy_plays(env: Env, policy: str) -> None:
-    def make(items: Catalogue) -> Policy:
-        options = {"prior": fit_prior(items, [[0, 1], [2]])} if policy == "ease" else {}
-        return make_policy(policy, items, **options)
-
-    rewards = play(env, make, 4, seed=1)
+    rewards = play(env, policy, 4, seed=1)
 
     assert rewards.shape == (4,)
     assert ((rewards >= 0) & (rewards <= 3) & (rewards == np.round(rewards))).all()

@@ -29,8 +29,6 @@ from variegate.policies import LMDP, PolicySpec, Popular
 from variegate.prior import fit_prior
 
 IN_ORDER = PolicySpec("popular")
-#: Their prior is fitted to the training users of the task.
-FITTED = ("lmdp:prior=fit", "ease:prior=fit")
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +36,7 @@ def drawn() -> ReplayTask:
     return drawn_task(users=6, items=30)
 
 
-@pytest.fixture(scope="module", params=[*sorted({*POLICIES} - {"ease"}), *FITTED])
+@pytest.fixture(scope="module", params=[*POLICIES, "lmdp:prior=fit"])
 def trace(request: pytest.FixtureRequest, drawn: ReplayTask) -> Trace:
     """Six rounds of seven out of thirty items: the fifth list has two, the sixth none."""
     return replay(FittedPolicy.parse(request.param), drawn, rounds=6, k=7)
@@ -193,7 +191,12 @@ def test_policies_of_a_task_share_one_prior_and_other_options_have_another(
 def test_text_without_a_prior_to_fit_is_the_plain_policy() -> None:
     assert FittedPolicy.parse("lmdh:ridge=2") == PolicySpec("lmdh", {"ridge": 2})
     assert FittedPolicy.parse("lmdp:prior=mine.npz") == PolicySpec("lmdp", {"prior": "mine.npz"})
-    assert FittedPolicy.parse("ease:l2=9,prior=fit") == FittedPolicy(PolicySpec("ease", {"l2": 9}))
+    assert FittedPolicy.parse("ease:prior=mine.npz") == PolicySpec("ease", {"prior": "mine.npz"})
+
+
+@pytest.mark.parametrize("text", ["ease:l2=9,prior=fit", "ease:l2=9"])
+def test_prior_of_ease_is_fitted_unless_it_is_given(text: str) -> None:
+    assert FittedPolicy.parse(text) == FittedPolicy(PolicySpec("ease", {"l2": 9}))
 
 
 def test_prior_of_items_is_refused_where_a_policy_takes_none() -> None:

@@ -18,8 +18,7 @@ from variegate.prior import fit_prior
 
 #: Every policy, and options that draw or that search otherwise
 POLICY_TEXTS = (
-    *(name for name in POLICIES if name != "ease"),
-    "ease:prior=fit",
+    *POLICIES,
     "lmdp:prior=fit",
     "epsilon-greedy:epsilon=0.5",
     "dc2b:intercept=true",
