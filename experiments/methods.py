@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from variegate.evaluation.replay import FittedPolicy, PolicyFactory
+from variegate.evaluation.tuning_result import DEFAULTS
 from variegate.policies import PolicySpec, parse_policy, policy_options
 from variegate.prior import fit_prior
 from variegate.prior.item_prior import BETA, NOISE
@@ -113,15 +114,16 @@ ABLATIONS: Final = (
 
 
 def _ease(diversity: float, l2: float) -> Method:
-    policy = PolicySpec(EASE, {"diversity": diversity, "l2": l2})
-    return Method(f"{EASE}, {diversity:g}, {l2:g}", f"λ {l2:g}, weight {diversity:g}", policy, {})
+    options = {"diversity": diversity, "l2": l2}
+    key = EASE if options == DEFAULTS[EASE] else f"{EASE}, {diversity:g}, {l2:g}"
+    return Method(key, f"λ {l2:g}, weight {diversity:g}", PolicySpec(EASE, options), {})
 
 
 #: Everything that is replayed on every split beyond the paper.
 METHODS: Final = (
     _ours(),
     *ABLATIONS,
-    Method(EASE, method_title(EASE), PolicySpec(EASE), {}),
+    Method(EASE, method_title(EASE), PolicySpec(EASE, DEFAULTS[EASE]), {}),
     *(
         Method(text, method_title(text), parse_policy(text))
         for text in (LMDH, LMDH_GREEDY, *ALL_BASELINES)

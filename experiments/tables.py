@@ -295,8 +295,9 @@ def distances_table(found: SeveralDistances) -> Table:
         "Two distances on MovieLens-100K, after the last list",
         heads,
         tuple(rows),
-        f"β is the estimate, mean ± standard deviation over users; its prior is {mean:.2f} ± "
-        f"{deviation:.2f}, divided over the distances. The floor is not included.",
+        "β is the estimate, mean ± standard deviation over users. Its prior has a mean of "
+        f"{mean:.2f}, divided by the number of distances, and a standard deviation of "
+        f"{deviation:.2f}. The floor is not included.",
     )
 
 

@@ -23,6 +23,15 @@ def test_each_rival_has_a_table_of_rounds_by_measures(likes: Path) -> None:
     assert starts == ["t = 1", "t = 5", "t = 6", "all rounds"] * 2
 
 
+def test_fitted_priors_can_be_compared(likes: Path) -> None:
+    output = run("compare", likes, "lmdp:prior=fit", "ease", "lmdp", *SHORT)
+
+    assert re.findall(r"^lmdp:prior=fit minus (.+)$", output, re.MULTILINE) == [
+        "ease",
+        "lmdp",
+    ]
+
+
 def test_tables_fit_80_columns_and_cut_no_number(likes: Path) -> None:
     output = run("compare", likes, "lmdh:normaliser=growing,exploration=1.0", "mmr", *SHORT)
 

@@ -10,7 +10,7 @@ from tests.cli.running import fail, run
 from variegate.evaluation.tuning_result import LearnerSettings, TuningResult
 from variegate.model.catalogue import Catalogue
 from variegate.policies import parse_policy
-from variegate.prior import Prior
+from variegate.prior import ItemPrior
 
 pytest.importorskip("cornac", reason="cornac is not installed")
 
@@ -30,18 +30,17 @@ def policy_of(output: str) -> tuple[str, str]:
     assert words[:4] == ["Next:", "variegate", "serve", "--catalogue"]
     assert words[5] == "--policy"
     name, _, line = words[6].partition("=")
-    assert name == "lmdp"
+    assert line.startswith(f"{name}:")
     return words[4], line
 
 
 def test_prior_and_its_catalogue_are_written_and_reported(here: Path) -> None:
     output = run("fit-prior", here, *SMALL, "--out", "prior.npz")
-    prior, catalogue = Prior.load("prior.npz"), Catalogue.load("prior-catalogue.npz")
+    prior, catalogue = ItemPrior.load("prior.npz"), Catalogue.load("prior-catalogue.npz")
 
     assert prior.users == 50
-    assert prior.feature_names == catalogue.feature_names
-    assert catalogue.features[:, catalogue.feature_names.index("popularity")].max() == 1.0
-    assert f"prior.npz: a prior over {prior.d} features, distances: cosine" in output
+    assert prior.item_ids == catalogue.ids
+    assert f"prior.npz: {prior} (" in output
     for line in prior.describe(catalogue):
         assert f"  {line}\n" in output
 
@@ -56,36 +55,29 @@ def test_next_command_makes_a_policy(here: Path) -> None:
     assert len(policy.recommend(3)) == 3
 
 
-def test_distances_of_a_saved_catalogue_know_nothing_of_popularity(here: Path) -> None:
-    run("build", "ratings", "--table", here, *SMALL, "--out", "plain.npz")
-    run("fit-prior", here, *SMALL, "--out", "prior.npz")
-    plain, popular = Catalogue.load("plain.npz"), Catalogue.load("prior-catalogue.npz")
+def test_catalogue_is_that_of_build(here: Path) -> None:
+    run("build", "ratings", "--table", here, *SMALL, "--out", "built.npz")
+    run("fit-prior", here, *SMALL, "--out", "prior.npz", "--catalogue-out", "fitted.npz")
+    built, fitted = Catalogue.load("built.npz"), Catalogue.load("fitted.npz")
 
-    np.testing.assert_allclose(popular.distances[0].matrix(), plain.distances[0].matrix())
-
-
-def test_prior_of_a_catalogue_keeps_its_features(here: Path) -> None:
-    run("build", "ratings", "--table", here, *SMALL, "--most-popular", 20, "--out", "shop.npz")
-
-    output = run("fit-prior", "--catalogue", "shop.npz", "--likes", here, "--out", "prior.npz")
-    shop, after = Catalogue.load("shop.npz"), Catalogue.load("prior-catalogue.npz")
-
-    assert "likes are of the 20 items of shop.npz, by 40 users" in output
-    assert after.ids == shop.ids
-    assert "popularity" in after.feature_names[shop.d :]
-    np.testing.assert_array_equal(after.features[:, : shop.d], shop.features)
-    Prior.load("prior.npz").check(after)
+    assert not Path("prior-catalogue.npz").exists()
+    assert fitted.ids == built.ids
+    np.testing.assert_array_equal(fitted.features, built.features)
 
 
-def test_prior_can_be_fitted_again_to_the_catalogue_that_it_came_with(here: Path) -> None:
-    run("fit-prior", here, *SMALL, "--out", "prior.npz")
+def test_prior_of_an_existing_catalogue_leaves_it_as_it_is(here: Path) -> None:
+    # Its name is the one that a new catalogue would have.
+    shop = Path("prior-catalogue.npz")
+    run("build", "ratings", "--table", here, *SMALL, "--most-popular", 20, "--out", shop)
+    before = shop.read_bytes()
 
-    words = ("--catalogue", "prior-catalogue.npz", "--likes", here, "--out", "again.npz")
-    run("fit-prior", *words, "--catalogue-out", "same.npz")
-    first, again = Prior.load("prior.npz"), Prior.load("again.npz")
+    output = run("fit-prior", "--catalogue", shop, "--likes", here, "--out", "prior.npz")
+    file, _ = policy_of(output)
 
-    assert Catalogue.load("same.npz").feature_names == first.feature_names
-    np.testing.assert_allclose(again.mean, first.mean)
+    assert f"likes are of the 20 items of {shop}, by 40 users" in output
+    assert file == str(shop)
+    assert shop.read_bytes() == before
+    ItemPrior.load("prior.npz").check(Catalogue.load(shop))
 
 
 @pytest.mark.parametrize("with_catalogue", [False, True])
@@ -98,38 +90,60 @@ def test_settings_are_chosen_kept_and_used(here: Path, with_catalogue: bool) -> 
     more = ("--tune", "--users", 4, "--workers", 1)
     output = run("fit-prior", *words, *more, "--out", "prior.npz")
     chosen, (_, line) = TuningResult.load("prior-tuned.json"), policy_of(output)
+    prior = ItemPrior.load("prior.npz")
 
     assert chosen.users == {"likes": 4}
-    assert line == chosen.settings.policy_spec("prior.npz")
-    assert Prior.load("prior.npz").mean[-1] == pytest.approx(chosen.settings.opening)
+    assert line == "lmdp:prior=prior.npz"
+    assert {"diversity": prior.beta.sum(), "noise": prior.noise} == chosen.settings.values
+
+
+def save_tuned(settings: LearnerSettings) -> None:
+    TuningResult(settings, (), {}, (), ("cosine",), 1, 30, 10, 0).save("tuned.json")
 
 
 def test_settings_that_were_chosen_before_are_used(here: Path) -> None:
-    usual = LearnerSettings().noise_factor
-    settings = LearnerSettings(0.7, 0.2, 0.9, 40.0, noise_factor=3 * usual, beta_variance=0.09)
-    TuningResult(settings, (), {}, (), ("cosine",), 1, 30, 10, 0).save("tuned.json")
+    save_tuned(LearnerSettings("lmdp", diversity=0.7, noise=0.09))
 
-    run("fit-prior", here, *SMALL, "--out", "plain.npz")
+    run("fit-prior", here, *SMALL, "--settings", "tuned.json", "--out", "prior.npz")
+    prior = ItemPrior.load("prior.npz")
+
+    assert prior.noise == 0.09
+    assert prior.beta.tolist() == [0.7]
+
+
+def test_settings_of_ease_are_those_of_its_policy(here: Path) -> None:
+    save_tuned(LearnerSettings("ease", diversity=0.5, l2=20.0))
+
     words = ("--settings", "tuned.json", "--out", "prior.npz")
-    _, line = policy_of(run("fit-prior", here, *SMALL, *words))
-    plain, prior = Prior.load("plain.npz"), Prior.load("prior.npz")
+    file, line = policy_of(run("fit-prior", here, *SMALL, *words))
 
-    assert line == "lmdp:prior=prior.npz,exploration=0.7,floor=[0.2,0.9,40]"
-    assert prior.noise == pytest.approx(3 * plain.noise)
-    assert prior.mean[-1] == pytest.approx(0.2)
-    assert prior.covariance[-1, -1] == pytest.approx(0.09)
+    assert line == "ease:prior=prior.npz,diversity=0.5,l2=20"
+    assert len(parse_policy(line)(Catalogue.load(file)).recommend(3)) == 3
 
 
 def test_inspect_tells_a_prior_in_words(here: Path) -> None:
-    run("fit-prior", here, *SMALL, "--out", "prior.npz")
+    ids = [f"item {number}" for number in range(40)]
+    titles = [f"Film {number}" for number in range(40)]
+    Catalogue(ids, np.eye(40), "cosine", titles=titles).save("shop.npz")
+    run("fit-prior", "--catalogue", "shop.npz", "--likes", here, "--out", "prior.npz")
 
     alone = run("inspect", "prior.npz")
-    beside = run("inspect", "prior.npz", "--catalogue", "prior-catalogue.npz")
+    beside = run("inspect", "prior.npz", "--catalogue", "shop.npz")
 
-    assert alone.startswith("prior.npz: a prior over ")
-    assert "unnamed features: pass a catalogue for examples" in alone
-    assert "users differ most between: item" in beside
+    assert alone.startswith("prior.npz: ItemPrior(40 items, 1 distances, fitted to 40 users) (")
+    assert "  most users like: item " in alone
+    assert "  most users like: Film " in beside
+    assert "  diversity: beta of cosine 0.30 ± 0.22\n" in beside
     assert fail("inspect", "prior.npz", "--catalogue", "none.npz") == "no catalogue at none.npz"
+
+
+def test_inspect_with_another_catalogue_is_one_line(here: Path) -> None:
+    run("fit-prior", here, *SMALL, "--out", "prior.npz")
+    Catalogue(["none", "of these"], np.eye(2), "cosine").save("other.npz")
+
+    line = fail("inspect", "prior.npz", "--catalogue", "other.npz")
+
+    assert line.startswith("`prior` must be for the items of Catalogue(2 items")
 
 
 @pytest.mark.parametrize(
@@ -142,6 +156,10 @@ def test_inspect_tells_a_prior_in_words(here: Path) -> None:
         (("--catalogue", "shop.npz", "--likes", "LIKES"), "no catalogue at shop.npz"),
         (("LIKES", "--settings", "none.json"), "no tuned settings at none.json"),
         (("LIKES", "--catalogue-out", "p.npz"), "it would overwrite its source"),
+        (
+            ("--catalogue", "s.npz", "--likes", "LIKES", "--catalogue-out", "c.npz"),
+            "--catalogue excludes --catalogue-out: it is used as it is",
+        ),
         (("LIKES", "--tune", "--settings", "x"), "--settings excludes --tune"),
         (("ml-100",), "got 'ml-100': did you mean 'ml-100k'?"),
     ],

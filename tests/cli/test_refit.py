@@ -48,7 +48,11 @@ def test_states_are_still_what_the_log_says(flags: list[str]) -> None:
         ({"a": "lmdp", "b": "lmdt"}, [], "`--policy` must be one of a, b"),
         ({"a": "mmr"}, [], "`--policy` must be a policy with a prior: the service has none"),
         ({"a": "lmdp"}, ["--policy", "b"], "no policy 'b': there are a"),
-        ({"a": "mmr"}, ["--policy", "a"], "policy 'a' (mmr) has no prior of all its weights"),
+        (
+            {"a": "mmr"},
+            ["--policy", "a"],
+            "policy 'a' (mmr) has no prior that can be fitted to users",
+        ),
         ({"a": "lmdp"}, [], "at least 40 users with feedback, so that no single user is revealed"),
         ({"a": "lmdp"}, ["ml-100k"], "--store excludes DATA, --likes, --tune and --settings"),
     ],

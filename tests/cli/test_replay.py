@@ -10,6 +10,7 @@ import pytest
 from tests.cli.running import archive, fail, in_a_process, run
 from variegate.cli.replay import DEFAULT_POLICIES
 from variegate.data.tables import load_table
+from variegate.evaluation import evaluate
 from variegate.evaluation.bootstrap import MEASURES
 from variegate.evaluation.replay import replay_task
 
@@ -283,3 +284,28 @@ def test_movielens_100k_is_replayed(likes: Path) -> None:  # noqa: ARG001
     # 0.44 and 0.39 for all test users; chance finds 0.07
     assert 0.2 < found["lmdh"]["recall"]["mean"][-1] < 0.7
     assert found["lmdh"]["users"] == [12]
+
+
+def test_prior_is_fitted_to_the_training_users_of_each_split(likes: Path) -> None:
+    texts = ("lmdp:prior=fit", "ease")
+    words = [word for text in texts for word in ("--policy", text)]
+    short = ("--rounds", 3, "--k", 4, "--splits", 2, "--json")
+
+    alone, shared = (run("replay", likes, *words, *short, "--workers", n) for n in (1, 2))
+    expected = evaluate(texts, load_table(likes), rounds=3, k=4, splits=2)
+
+    assert alone == shared
+    for text, found in json.loads(alone).items():
+        assert found["recall"]["mean"] == expected.interval(text, "recall").mean.tolist()
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ("lmdh:prior=fit", "it is a prior of items, which only lmdp and ease start from"),
+        ("lmdp:prior=prior.npz", "no file suits the items and the embeddings of every split"),
+        ("ease:prior=prior.npz", "no file suits the items and the embeddings of every split"),
+    ],
+)
+def test_prior_that_cannot_be_fitted_is_one_line(likes: Path, policy: str, message: str) -> None:
+    assert fail("replay", likes, "--policy", policy).endswith(message)

@@ -73,6 +73,19 @@ def test_options_that_were_set_stay(likes: Path) -> None:
     assert found["policy"] == "lmdh:normaliser=none,ridge=1"
 
 
+def test_policy_with_a_fitted_prior_can_be_varied(likes: Path) -> None:
+    words = ("--policy", "lmdp:prior=fit", "--vary", "floor=0,9", "--json")
+
+    found = json.loads(run("sweep", likes, *SHORT, *words))
+
+    assert [one["policy"] for one in found] == [
+        "lmdp:prior=fit,floor=0",
+        "lmdp:prior=fit,floor=9",
+    ]
+    little, much = (one["diversity"]["mean"][0] for one in found)
+    assert little < much
+
+
 def test_k_alone_can_be_varied(likes: Path) -> None:
     found = json.loads(
         run("sweep", likes, *SHORT, "--policy", "mmr", "--vary", "k=3,1,3", "--json")

@@ -35,7 +35,7 @@ def test_all_that_was_tried_is_saved(likes: Path, tmp_path: Path) -> None:
     assert "test users of splits 0, 1 are excluded" in output
     assert found.splits == (0, 1)
     assert found.settings.policy_spec("prior.npz") in output
-    assert len(found.candidates) > 10
+    assert len({one.settings for one in found.candidates}) == len(found.candidates) >= 10
     assert output.endswith(
         f"\nNext: variegate fit-prior {likes} --settings {target} --out prior.npz\n"
     )
@@ -55,10 +55,22 @@ def test_json_is_what_is_saved(likes: Path, tmp_path: Path) -> None:
 
 
 def test_data_sets_at_hand_are_taken_if_none_is_named(movielens: Path) -> None:  # noqa: ARG001
-    output = run("tune", *SHORT, "--distance", "cosine", "--distance", "euclidean")
+    found = json.loads(
+        run("tune", *SHORT, "--distance", "cosine", "--distance", "euclidean", "--json")
+    )
 
-    assert "users: ml-100k 4;" in output
-    assert "scales" in output
+    assert found["users"] == {"ml-100k": 4}
+    assert found["distances"] == ["cosine", "euclidean"]
+
+
+def test_ease_can_be_tuned(likes: Path, tmp_path: Path) -> None:
+    target = tmp_path / "tuned.json"
+
+    output = run("tune", likes, *SHORT, "--policy", "ease", "--out", target)
+    found = TuningResult.load(target)
+
+    assert {one.settings.policy for one in found.candidates} == {"ease"}
+    assert f"\n{found.settings.policy_spec('prior.npz')}\n" in output
 
 
 @pytest.mark.parametrize(
@@ -68,6 +80,10 @@ def test_data_sets_at_hand_are_taken_if_none_is_named(movielens: Path) -> None: 
         (("--workers", 0), "`workers` must be from 1 to 10000 (the most that make sense), got 0"),
         (("--out", "nowhere/tuned.json"), "there is no folder nowhere"),
         (("--distance", "cosin"), "got 'cosin': did you mean 'cosine'?"),
+        (
+            ("--policy", "lmdh"),
+            "`policy` must be one of lmdp, ease, got 'lmdh': did you mean 'lmdp'?",
+        ),
     ],
 )
 def test_what_will_not_do_is_one_line(likes: Path, words: tuple[object, ...], message: str) -> None:

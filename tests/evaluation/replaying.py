@@ -20,7 +20,7 @@ def ranked_task(*likes: Sequence[int], items: int = 7) -> ReplayTask:
 
 
 def drawn_task(*, users: int = 20, items: int = 60) -> ReplayTask:
-    """Return a task of users who like a random tenth to a third of the items."""
+    """Return a task whose users, and nine training users, like a tenth to a third of the items."""
     rng = np.random.default_rng([users, items])
     catalogue = Catalogue(
         range(items),
@@ -29,12 +29,20 @@ def drawn_task(*, users: int = 20, items: int = 60) -> ReplayTask:
         attributes={"popularity": rng.permutation(items).tolist()},
         mean_user=rng.uniform(-1.0, 1.0, 4),
     )
-    likes = tuple(
+    likes = [
         np.sort(rng.choice(items, size=int(rng.integers(items // 10, items // 3)), replace=False))
-        for _ in range(users)
+        for _ in range(users + 9)
+    ]
+    training = tuple(likes[users:])
+    popularity = np.bincount(np.concatenate(training), minlength=items).astype(np.float64)
+    return ReplayTask(
+        "drawn",
+        catalogue,
+        tuple(likes[:users]),
+        popularity=popularity,
+        training_users=9,
+        training_likes=training,
     )
-    popularity = rng.integers(0, 9, items).astype(np.float64)
-    return ReplayTask("drawn", catalogue, likes, popularity=popularity, training_users=9)
 
 
 def made_dataset(

@@ -13,10 +13,11 @@ from tests.evaluation.replaying import drawn_task, made_dataset, ranked_task, ta
 from variegate import POLICIES, Catalogue
 from variegate.data.dataset import Dataset
 from variegate.data.splits import split_users
-from variegate.errors import InputError
+from variegate.errors import InputError, NotFoundError
 from variegate.evaluation.metrics import recall
 from variegate.evaluation.replay import (
     PROTOCOLS,
+    FittedPolicy,
     Protocol,
     ReplayTask,
     Trace,
@@ -24,7 +25,8 @@ from variegate.evaluation.replay import (
     replay_task,
     replay_user,
 )
-from variegate.policies import PolicySpec, Popular
+from variegate.policies import LMDP, PolicySpec, Popular
+from variegate.prior import fit_prior
 
 IN_ORDER = PolicySpec("popular")
 
@@ -34,10 +36,10 @@ def drawn() -> ReplayTask:
     return drawn_task(users=6, items=30)
 
 
-@pytest.fixture(scope="module", params=list(POLICIES))
+@pytest.fixture(scope="module", params=[*POLICIES, "lmdp:prior=fit"])
 def trace(request: pytest.FixtureRequest, drawn: ReplayTask) -> Trace:
     """Six rounds of seven out of thirty items: the fifth list has two, the sixth none."""
-    return replay(PolicySpec(request.param), drawn, rounds=6, k=7)
+    return replay(FittedPolicy.parse(request.param), drawn, rounds=6, k=7)
 
 
 def test_items_are_shown_in_the_policys_order_and_liked_ones_are_clicked() -> None:
@@ -158,6 +160,58 @@ def test_likes_are_counted() -> None:
 def test_no_rounds_or_no_items_are_refused(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         replay(IN_ORDER, ranked_task([1]), **settings)
+
+
+def test_prior_is_fitted_to_the_training_users_of_the_task(drawn: ReplayTask) -> None:
+    prior = fit_prior(drawn.catalogue, drawn.training_likes)
+
+    found = replay(FittedPolicy.parse("lmdp:prior=fit,floor=0.5"), drawn, rounds=3, k=4)
+    direct = replay(lambda items: LMDP(items, prior=prior, floor=0.5), drawn, rounds=3, k=4)
+
+    np.testing.assert_array_equal(found.lists, direct.lists)
+    np.testing.assert_array_equal(found.clicks, direct.clicks)
+    assert found.label == "LMDP"
+
+
+def test_policies_of_a_task_share_one_prior_and_other_options_have_another(
+    drawn: ReplayTask,
+) -> None:
+    # A list as an option was once an error: it cannot be hashed.
+    both: dict[str, Any] = {"noise": 0.4, "beta": [0.1, 0.2]}
+    first, again = (
+        FittedPolicy(PolicySpec(name), both).for_task(drawn) for name in ("lmdp", "ease")
+    )
+
+    assert first.options["prior"] is again.options["prior"]
+    assert first.options["prior"].beta.tolist() == [0.1, 0.2]
+    assert drawn.fit_prior(noise=0.4).beta.tolist() == [0.15, 0.15]
+    assert drawn.fit_prior(noise=0.1).noise == 0.1
+
+
+def test_text_without_a_prior_to_fit_is_the_plain_policy() -> None:
+    assert FittedPolicy.parse("lmdh:ridge=2") == PolicySpec("lmdh", {"ridge": 2})
+    assert FittedPolicy.parse("lmdp:prior=mine.npz") == PolicySpec("lmdp", {"prior": "mine.npz"})
+    assert FittedPolicy.parse("ease:prior=mine.npz") == PolicySpec("ease", {"prior": "mine.npz"})
+
+
+@pytest.mark.parametrize("text", ["ease:l2=9,prior=fit", "ease:l2=9"])
+def test_prior_of_ease_is_fitted_unless_it_is_given(text: str) -> None:
+    assert FittedPolicy.parse(text) == FittedPolicy(PolicySpec("ease", {"l2": 9}))
+
+
+def test_prior_of_items_is_refused_where_a_policy_takes_none() -> None:
+    with pytest.raises(
+        InputError,
+        match=r"`prior` must not be fit in 'lmdh:prior=fit': .* only lmdp and ease start from",
+    ):
+        FittedPolicy.parse("lmdh:prior=fit")
+    with pytest.raises(NotFoundError, match=r"`option of mmr` must be one of .*, got 'prior'"):
+        FittedPolicy.parse("mmr:prior=fit")
+
+
+def test_prior_cannot_be_fitted_without_training_users() -> None:
+    with pytest.raises(InputError, match=r"`task` must have training users, got 'ranked' without"):
+        replay(FittedPolicy.parse("lmdp:prior=fit"), ranked_task([1]))
 
 
 SMALL = Protocol(d=3)

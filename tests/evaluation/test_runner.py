@@ -1,5 +1,7 @@
 """Policies x splits x workers: the same scores at any number of workers, in any chunks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,10 +14,12 @@ from variegate.evaluation.metrics import Scores, scores_of
 from variegate.evaluation.replay import Protocol, ReplayTask, replay, replay_task
 from variegate.evaluation.runner import PolicyLike
 from variegate.policies import PolicySpec, parse_policy
+from variegate.prior import fit_prior
 
 #: Every policy, and options that draw or that search otherwise
 POLICY_TEXTS = (
     *POLICIES,
+    "lmdp:prior=fit",
     "epsilon-greedy:epsilon=0.5",
     "dc2b:intercept=true",
     "lmdh:search=local,normaliser=none",
@@ -91,6 +95,21 @@ def test_data_set_is_split_and_learnt_as_the_protocol_says() -> None:
         np.testing.assert_array_equal(scores.recall, expected.recall)
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_prior_is_fitted_to_each_split(task: ReplayTask, workers: int) -> None:
+    # The same items and test users, other training users.
+    other = replace(task, training_likes=tuple(59 - rows[::-1] for rows in task.training_likes))
+
+    found = evaluate(["lmdp:prior=fit"], [task, other], rounds=2, k=3, workers=workers)
+
+    for scores, one in zip(found["lmdp:prior=fit"], (task, other), strict=True):
+        spec = PolicySpec("lmdp", {"prior": fit_prior(one.catalogue, one.training_likes)})
+        expected = scores_of(replay(spec, one, rounds=2, k=3), one)
+        np.testing.assert_array_equal(scores.recall, expected.recall)
+    first, second = found["lmdp:prior=fit"]
+    assert (first.recall != second.recall).any()
+
+
 def test_policies_may_be_texts_specs_classes_and_functions(task: ReplayTask) -> None:
     def mine(catalogue: Catalogue) -> Policy:
         return LMDH(catalogue, ridge=2.0)
@@ -153,6 +172,8 @@ def test_wrong_policies_are_refused_before_anything_is_learnt() -> None:
 
     with pytest.raises(NotFoundError, match=r"got 'lmhd': did you mean 'lmdh'\?"):
         evaluate(["lmhd"], (never() for _ in range(1)))  # type: ignore[misc]
+    with pytest.raises(InputError, match=r"must not be fit in 'c2ucb:prior=fit'"):
+        evaluate(["c2ucb:prior=fit"], (never() for _ in range(1)))  # type: ignore[misc]
     with pytest.raises(InputError, match=r"`policies` must have at least one policy, got none"):
         evaluate({}, drawn_task())
 

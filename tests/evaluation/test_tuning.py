@@ -14,9 +14,9 @@ from variegate.data.bpr import fit_bpr
 from variegate.data.dataset import Dataset
 from variegate.data.movielens import load_movielens_100k
 from variegate.data.splits import split_users
-from variegate.errors import InputError
+from variegate.errors import InputError, VariegateError
 from variegate.evaluation.metrics import scores_of
-from variegate.evaluation.replay import Protocol, Trace, replay
+from variegate.evaluation.replay import Protocol, Trace, replay, replay_task
 from variegate.evaluation.tuning import (
     MIN_GAIN,
     PENALTY,
@@ -25,13 +25,15 @@ from variegate.evaluation.tuning import (
     Measures,
     check_comparable,
     coordinate_descent,
+    fold_seed,
     training_part,
     tune,
 )
 from variegate.evaluation.tuning_result import Candidate, LearnerSettings, TuningResult
-from variegate.policies import parse_policy
+from variegate.policies import PolicySpec, parse_policy
+from variegate.prior import fit_prior
 
-SMALL: Mapping[str, Sequence[float]] = {"full": (0.4, 0.8, 2.0), "exploration": (0.0, 0.25)}
+SMALL: Mapping[str, Sequence[float]] = {"diversity": (0.1, 0.3, 2.0), "noise": (0.2, 0.8)}
 
 
 @pytest.fixture(scope="module")
@@ -91,17 +93,17 @@ def test_the_best_of_all_that_was_tried_is_chosen(dataset: Dataset, cache: Path)
     assert found.settings == found.candidates[0].settings
     assert found.candidates[0].score == max(one.score for one in found.candidates)
     assert LearnerSettings() in [one.settings for one in found.candidates]
-    assert {one.settings.full for one in found.candidates} >= {0.4, 0.8, 2.0}
+    assert {one.settings.values["diversity"] for one in found.candidates} >= {0.1, 0.3, 2.0}
 
 
 def test_the_same_seed_chooses_alike_at_any_number_of_workers(
     dataset: Dataset, cache: Path
 ) -> None:
     alone, shared = (
-        chosen({"made": dataset}, cache, workers=workers, space={"full": (0.4, 0.8)})
+        chosen({"made": dataset}, cache, workers=workers, space={"noise": (0.2, 0.8)})
         for workers in (1, 2)
     )
-    other = chosen({"made": dataset}, cache, seed=1, space={"full": (0.4, 0.8)})
+    other = chosen({"made": dataset}, cache, seed=1, space={"noise": (0.2, 0.8)})
 
     assert alone == shared
     assert other.candidates[0].relative != alone.candidates[0].relative
@@ -130,15 +132,34 @@ def test_broken_promises_are_reported_and_take_off_the_score(dataset: Dataset, c
     assert found.score == pytest.approx(found.objective - PENALTY * short, abs=0.01)
 
 
-def test_scales_are_searched_where_there_are_several_distances(
-    dataset: Dataset, cache: Path
-) -> None:
-    several = Protocol(d=3, distances=("cosine", "euclidean"))
+def test_score_is_that_of_a_replay_with_the_fitted_prior(dataset: Dataset, cache: Path) -> None:
+    two = Protocol(d=3, distances=("cosine", "euclidean"))
 
-    found = chosen({"made": dataset}, cache, protocol=several, space={"scale": (1.0, 3.0)})
+    found = chosen(
+        {"made": dataset}, cache, protocol=two, space={"noise": (0.7,)}, constraints=None
+    )
+    scores = {one.settings: one.score for one in found.candidates}
+    task = replay_task(dataset, two, split=fold_seed(0, 0), cache=cache)
+    prior = fit_prior(task.catalogue, task.training_likes, noise=0.7, beta=[0.15, 0.15])
+    ours, lmdh = (
+        Measures.of(scores_of(replay(spec, task, rounds=4, k=3), task))
+        for spec in (PolicySpec("lmdp", {"prior": prior}), PolicySpec("lmdh"))
+    )
 
+    expected = pytest.approx(ours.relative_to(lmdh), rel=1e-12)
+    assert scores[LearnerSettings("lmdp", noise=0.7)] == expected
     assert found.distances == ("cosine", "euclidean")
-    assert {one.settings.scales for one in found.candidates} == {(), (3.0,)}
+
+
+def test_settings_of_ease_are_tuned_too(dataset: Dataset, cache: Path) -> None:
+    found = chosen({"made": dataset}, cache, policy="ease", space={"l2": (5.0,)})
+
+    assert found.settings.policy == "ease"
+    assert {one.settings for one in found.candidates} == {
+        LearnerSettings("ease", l2=5.0),
+        LearnerSettings("ease"),
+    }
+    assert len({one.score for one in found.candidates}) == 2
 
 
 def test_features_of_a_catalogue_are_taken_as_they_are(dataset: Dataset, cache: Path) -> None:
@@ -158,7 +179,7 @@ def test_progress_tells_what_is_done_and_how_much(dataset: Dataset, tmp_path: Pa
     chosen(
         {"made": dataset},
         tmp_path,
-        space={"full": (0.4,)},
+        space={"noise": (0.4,)},
         progress=lambda *words: result.append(words),
     )
 
@@ -166,7 +187,7 @@ def test_progress_tells_what_is_done_and_how_much(dataset: Dataset, tmp_path: Pa
         "Learning made, fold 1 of 1",
         "Replaying LMDH and LogRank",
         "Trying defaults",
-        "Trying full",
+        "Trying noise",
     ]
     assert all(done <= of for _, done, of in result)
 
@@ -177,13 +198,15 @@ def test_progress_tells_what_is_done_and_how_much(dataset: Dataset, tmp_path: Pa
         ({"datasets": {}}, "`datasets` must have at least one data set, got none"),
         ({"folds": 0}, "`folds` must be from 1 to 1000000 .* got 0"),
         ({"users": 0}, "`users` must be from 1 to 1000000 .* got 0"),
+        ({"policy": "eas"}, "`policy` must be one of lmdp, ease, got 'eas': did you mean 'ease'"),
+        ({"policy": "ease"}, "`space` must be one of diversity, l2, got 'noise'"),
         ({"protocol": Protocol(d=3, distances=())}, "at least one, got none"),
     ],
 )
 def test_what_cannot_be_chosen_from_is_refused(
     dataset: Dataset, cache: Path, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(VariegateError, match=message):
         chosen(**{"datasets": {"made": dataset}, "cache": cache, **options})
 
 
@@ -199,7 +222,7 @@ def test_on_movielens_the_choice_is_ahead_of_lmdh(cache: Path) -> None:
     films = load_movielens_100k(archive("ml-100k.zip"))
 
     found = tune(
-        {"ml-100k": films}, split=0, users=60, space={"full": (0.4, 0.8, 1.0)}, cache=cache
+        {"ml-100k": films}, split=0, users=60, space={"diversity": (0.2, 0.3, 0.4)}, cache=cache
     )
 
     assert found.candidates[0].objective > 1.02
@@ -286,11 +309,15 @@ def test_nothing_can_be_held_against_lists_that_please_nobody() -> None:
 
 
 #: Set out from, whatever the defaults are
-START = LearnerSettings(exploration=0.25, full=0.8)
+START = LearnerSettings("lmdp", noise=0.25, diversity=0.8)
 SEARCHED = (
-    Coordinate("full", (0.4, 0.8, 1.2)),
-    Coordinate("exploration", (0.0, 0.25, 0.5)),
+    Coordinate("diversity", (0.4, 0.8, 1.2)),
+    Coordinate("noise", (0.1, 0.25, 0.5)),
 )
+
+
+def values(settings: LearnerSettings) -> tuple[float, float]:
+    return settings.values["diversity"], settings.values["noise"]
 
 
 class Judge:
@@ -306,29 +333,35 @@ class Judge:
 
 
 def test_the_best_of_each_setting_is_kept_while_the_next_is_searched() -> None:
-    judge = Judge(lambda s: -abs(s.full - 1.2) - abs(s.exploration - 0.5) * s.full)
+    def score(settings: LearnerSettings) -> float:
+        diversity, noise = values(settings)
+        return -abs(diversity - 1.2) - abs(noise - 0.5) * diversity
+
+    judge = Judge(score)
 
     found = coordinate_descent(judge, START, SEARCHED, max_passes=3)
 
-    assert (found[0].settings.full, found[0].settings.exploration) == (1.2, 0.5)
+    assert values(found[0].settings) == (1.2, 0.5)
     assert judge.asked[0] == ("defaults", [START])
-    assert judge.asked[2][0] == "exploration"
-    assert {one.full for one in judge.asked[2][1]} == {1.2}
+    assert judge.asked[2][0] == "noise"
+    assert {values(one)[0] for one in judge.asked[2][1]} == {1.2}
 
 
 def test_a_later_pass_goes_on_where_settings_depend_on_each_other() -> None:
-    # Only with exploration 0.5 is a floor of 1.2 any good.
-    judge = Judge(lambda s: s.exploration + (s.full == 1.2) * (2 * s.exploration - 0.6))
+    # Only with a noise of 0.5 is a diversity of 1.2 any good.
+    def score(settings: LearnerSettings) -> float:
+        diversity, noise = values(settings)
+        return noise + (diversity == 1.2) * (2 * noise - 0.6)
 
-    once = coordinate_descent(judge, START, SEARCHED, max_passes=1)
-    twice = coordinate_descent(judge, START, SEARCHED, max_passes=3)
+    once = coordinate_descent(Judge(score), START, SEARCHED, max_passes=1)
+    twice = coordinate_descent(Judge(score), START, SEARCHED, max_passes=3)
 
-    assert (once[0].settings.full, once[0].settings.exploration) == (0.8, 0.5)
-    assert (twice[0].settings.full, twice[0].settings.exploration) == (1.2, 0.5)
+    assert values(once[0].settings) == (0.8, 0.5)
+    assert values(twice[0].settings) == (1.2, 0.5)
 
 
 def test_nothing_is_tried_twice() -> None:
-    judge = Judge(lambda s: s.full)
+    judge = Judge(lambda s: s.values["diversity"])
 
     found = coordinate_descent(judge, START, SEARCHED, max_passes=5)
     asked = [one for _, batch in judge.asked for one in batch]
@@ -347,12 +380,12 @@ def test_settings_stay_where_others_are_hardly_better(gain: float) -> None:
 
 
 def test_of_values_as_good_the_nearest_and_then_the_lower_wins() -> None:
-    searched = (Coordinate("full", (0.2, 0.4, 0.8, 1.2)),)
-    judge = Judge(lambda s: float(s.full != 0.8))
+    searched = (Coordinate("diversity", (0.2, 0.4, 0.8, 1.2)),)
+    judge = Judge(lambda s: float(s.values["diversity"] != 0.8))
 
     found = coordinate_descent(judge, START, searched, max_passes=3)
 
-    assert found[0].settings.full == 0.4
+    assert found[0].settings.values["diversity"] == 0.4
 
 
 def test_nothing_to_search_leaves_the_defaults() -> None:

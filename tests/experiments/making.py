@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.methods import METHODS
+from experiments.methods import DEFAULT_SETTING, METHODS
 from experiments.plan import Plan
 from experiments.results import BeyondResults, Regret, Results, SeveralDistances, TableRow
 from experiments.simulated.cold_start import ColdStart
@@ -126,9 +126,9 @@ RECALLS: Mapping[str, Any] = {
 }
 #: Recall and diversity of each setting of each method.
 POINTS: Mapping[str, Mapping[str, tuple[float, float]]] = {
-    "lmdp": {"floor 0": (0.8, 0.4), "its own floor, rising": (0.7, 0.7), "floor 2": (0.5, 0.9)},
+    "lmdp": {"diversity 0": (0.8, 0.4), DEFAULT_SETTING: (0.7, 0.7), "diversity 2": (0.5, 0.9)},
+    "ease": {"λ 500, weight 0": (0.7, 0.3)},
     "lmdh": {"no floor": (0.6, 0.6), "floor 2": (0.3, 0.85)},
-    "c2ucb-prior": {"entropy weight 0": (0.7, 0.3)},
     "mmr": {"trade off 1": (0.4, 0.3)},
 }
 

@@ -103,7 +103,7 @@ def test_setting_above_that_is_level_by_its_interval_holds_in_part() -> None:
     luck = 0.05 * np.sin(np.arange(40.0))[:, None]
     level = [
         replace(one, recall=one.recall + luck - luck.mean() + 0.001)
-        for one in frontier["lmdp"]["floor 0"]
+        for one in frontier["lmdp"]["diversity 0"]
     ]
     frontier["mmr"] = {"trade off 1": level}
 
@@ -112,12 +112,25 @@ def test_setting_above_that_is_level_by_its_interval_holds_in_part() -> None:
     assert found.status is Status.IN_PART
 
 
-def test_c2ucb_with_our_prior_is_judged_apart() -> None:
-    frontier = made_frontier(**{"c2ucb-prior": {"entropy weight 0": (0.95, 0.3)}})
+def test_ease_is_judged_apart() -> None:
+    frontier = made_frontier(ease={"λ 500, weight 0": (0.95, 0.3)})
     beyond = made_beyond(frontier={"ml-1m": frontier})
 
     assert verdict("frontier", beyond).status is Status.HOLDS
-    assert verdict("frontier-prior", beyond).status is Status.FAILS
+    found = verdict("frontier-ease", beyond)
+    assert found.status is Status.FAILS
+    assert (
+        "above it: 1 of 1 settings (1 by the paired interval); farthest EASE with MSD (λ 500"
+        in (found.measured)
+    )
+
+
+@pytest.mark.parametrize("claim", ["frontier", "frontier-ease"])
+def test_frontiers_are_compared_at_every_moment(claim: str) -> None:
+    found = verdict(claim, made_beyond(frontier={"ml-1m": made_frontier()}))
+
+    measured = [part.where for part in found.evidence if part.status is not Status.NOT_MEASURED]
+    assert measured == [f"MovieLens-1M, t = {t}" for t in (1, 5, 10, 30)]
 
 
 def test_data_set_that_holds_and_one_that_does_not_hold_in_part() -> None:

@@ -1,4 +1,4 @@
-"""The methods: explicit options, settings that depend on no machine, one prior per fit."""
+"""The methods: settings that depend on no machine, and the priors that they start from."""
 
 import json
 import pickle
@@ -7,25 +7,25 @@ import numpy as np
 import pytest
 
 from experiments.methods import (
+    ABLATIONS,
     ALL_BASELINES,
+    DEFAULT_SETTING,
+    EASE,
     LMDH,
     METHOD_TITLES,
     METHODS,
     OURS,
-    RISING_FLOOR,
     SWEEPS,
     SWEPT_METHODS,
     Method,
-    PriorPolicy,
-    factories,
     sweep_title,
-    with_defaults,
 )
 from experiments.plan import COMPARED
 from tests.evaluation.replaying import drawn_task
 from variegate import policies
-from variegate.evaluation.replay import ReplayTask, replay
-from variegate.prior import fit_prior
+from variegate.evaluation.replay import FittedPolicy, ReplayTask, replay
+from variegate.policies.item_lmdp import ItemLMDP
+from variegate.prior import ItemPrior, fit_prior
 
 REPLAY = {"dataset": "ml-100k", "split": 0, "rounds": 30, "k": 10, "users": None}
 every_method = pytest.mark.parametrize("method", [*METHODS, *SWEPT_METHODS], ids=lambda m: m.key)
@@ -33,28 +33,26 @@ every_method = pytest.mark.parametrize("method", [*METHODS, *SWEPT_METHODS], ids
 
 @pytest.fixture(scope="module")
 def task() -> ReplayTask:
-    plain = drawn_task(users=4)
-    return ReplayTask(
-        plain.name,
-        plain.catalogue,
-        plain.likes,
-        popularity=plain.popularity,
-        training_users=9,
-        training_likes=plain.likes,
-    )
+    return drawn_task(users=4)
+
+
+def method_of(key: str) -> Method:
+    (found,) = [method for method in METHODS if method.key == key]
+    return found
+
+
+def policy_of(method: Method, task: ReplayTask) -> policies.Policy:
+    """Return the policy of one user, made as a worker does."""
+    make = pickle.loads(pickle.dumps(method.factory))  # noqa: S301
+    return (make.for_task(task) if isinstance(make, FittedPolicy) else make)(task.catalogue)
 
 
 @every_method
 def test_method_makes_a_policy_after_pickling(method: Method, task: ReplayTask) -> None:
-    played = task.with_popularity() if method.items == "popularity" else task
-    (make,) = factories([method], played)
+    policy = policy_of(method, task)
 
-    policy = pickle.loads(pickle.dumps(make))(played.catalogue)  # noqa: S301
-
-    assert policy.catalogue.d == 4 + (method.items == "popularity")
-    assert (getattr(policy, "prior", None) is not None) == (
-        method.prior is not None and not method.key.startswith("c2ucb")
-    )
+    assert isinstance(getattr(policy, "prior", None), ItemPrior) == (method.prior is not None)
+    assert isinstance(policy, ItemLMDP) == (method.policy.name == OURS)
 
 
 @every_method
@@ -79,12 +77,10 @@ def test_the_papers_methods_share_the_papers_replays(policy: str) -> None:
     assert method.settings(REPLAY) == {**REPLAY, "policy": policy}
 
 
-def test_settings_of_our_learner_hold_its_defaults() -> None:
-    (ours,) = [method for method in METHODS if method.key == OURS]
-    settings = ours.settings(REPLAY)
+def test_settings_of_our_learner_hold_the_options_of_its_prior() -> None:
+    settings = method_of(OURS).settings(REPLAY)
 
-    assert settings["policy"] == str(with_defaults(OURS))
-    assert {"exploration", "floor"} <= set(ours.policy.options)
+    assert settings["policy"] == OURS
     prior = settings["prior"]
     assert isinstance(prior, dict)
     assert set(prior) == set(fit_prior.__kwdefaults__ or {})
@@ -92,56 +88,36 @@ def test_settings_of_our_learner_hold_its_defaults() -> None:
 
 
 def test_our_learner_is_lmdp_with_the_prior_of_the_training_users(task: ReplayTask) -> None:
-    popular = task.with_popularity()
-    (ours,) = [method for method in METHODS if method.key == OURS]
-    (make,) = factories([ours], popular)
+    prior = fit_prior(task.catalogue, task.training_likes)
 
-    direct = replay(
-        lambda items: policies.LMDP(items, prior=popular.fit_prior()), popular, rounds=3, k=4
-    )
+    found = replay(method_of(OURS).factory, task, rounds=3, k=4)
+    direct = replay(lambda items: policies.LMDP(items, prior=prior), task, rounds=3, k=4)
 
-    np.testing.assert_array_equal(replay(make, popular, rounds=3, k=4).lists, direct.lists)
+    np.testing.assert_array_equal(found.lists, direct.lists)
 
 
-def test_ablations_have_one_part_and_not_the_others() -> None:
-    parts = {method.key: method for method in METHODS}
+@pytest.mark.parametrize("method", ABLATIONS, ids=lambda method: method.key)
+def test_every_ablation_shows_other_lists(method: Method, task: ReplayTask) -> None:
+    ours, other = (replay(one.factory, task, rounds=5, k=6) for one in (method_of(OURS), method))
 
-    assert (parts["prior"].items, parts["prior"].prior) == ("plain", {})
-    assert "floor" not in parts["prior"].policy.options
-    assert (parts["popularity"].items, parts["popularity"].prior) == ("popularity", None)
-    assert (parts["floor"].items, parts["floor"].prior) == ("plain", None)
-    assert parts["floor"].policy.options["floor"] == with_defaults(OURS).options["floor"]
-    assert parts["lmdp-greedy"].policy.options["exploration"] == 0.0
+    assert (ours.lists != other.lists).any()
 
 
-def test_priors_of_the_same_options_are_fitted_once(task: ReplayTask) -> None:
-    popular = task.with_popularity()
-    ours = [
-        method for method in METHODS if method.prior is not None and method.items == "popularity"
+def test_sweep_starts_without_diversity(task: ReplayTask) -> None:
+    for (first, *_others), weight in ((SWEEPS[OURS], "beta"), (SWEEPS[EASE], "diversity")):
+        policy = policy_of(first, task)
+        slate = policy.recommend(4)
+
+        assert (policy.explain(slate).diversity == 0.0).all(), weight
+
+
+def test_every_baseline_ease_and_lmdh_are_swept() -> None:
+    assert {*ALL_BASELINES, OURS, LMDH, EASE} == set(SWEEPS)
+    assert [m.title for m in SWEEPS[OURS] if m.key == OURS] == [DEFAULT_SETTING]
+    # The default of EASE is replayed once.
+    assert [m.settings(REPLAY) for m in SWEEPS[EASE] if m.key == EASE] == [
+        method_of(EASE).settings(REPLAY)
     ]
-
-    made = factories(ours, popular)
-
-    priors = [make.prior for make in made if isinstance(make, PriorPolicy)]
-    assert len(priors) == len(ours)
-    assert len({id(prior) for prior in priors}) == 1
-
-
-def test_sweep_starts_from_a_prior_without_diversity(task: ReplayTask) -> None:
-    (still, *_others) = SWEEPS[OURS]
-    popular = task.with_popularity()
-    (make,) = factories([still], popular)
-
-    policy = make(popular.catalogue)
-
-    assert isinstance(policy, policies.LMDH)
-    assert policy.prior is not None
-    assert policy.prior.mean[-2:].tolist() == [0.0, 0.0]
-
-
-def test_every_baseline_and_lmdh_are_swept() -> None:
-    assert {*ALL_BASELINES, OURS, LMDH} <= set(SWEEPS)
-    assert RISING_FLOOR in [method.title for method in SWEEPS[OURS]]
     assert all(sweep_title(family) != "" for family in SWEEPS)
 
 

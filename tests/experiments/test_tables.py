@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from experiments.methods import ABLATIONS
 from experiments.report.markdown import beyond_tables
 from experiments.results import Results
 from experiments.simulated.cold_start import LEARNERS as STARTS
@@ -120,6 +121,14 @@ def test_f_scores_are_relative_to_lmdh(beyond: dict[str, Table]) -> None:
     assert rows["LMDH"][-1].text.endswith("(+0.0%)")
 
 
+def test_ease_is_a_baseline_and_no_ablation(beyond: dict[str, Table]) -> None:
+    parts = [name for name, _ in beyond["What each part adds"].rows]
+
+    assert parts == ["LMDP", *(method.title for method in ABLATIONS)]
+    assert "EASE with MSD" in dict(beyond["F1"].rows)
+    assert "EASE with MSD, by its diversity" in dict(beyond["Other methods and our frontier"].rows)
+
+
 def test_betas_are_under_the_distances_of_the_learner(beyond: dict[str, Table]) -> None:
     rows = dict(beyond["Two distances on MovieLens-100K, after the last list"].rows)
 
@@ -140,8 +149,7 @@ def test_settings_above_our_frontier_are_listed(beyond: dict[str, Table]) -> Non
 
     (above,) = [table for table in tables if table.title == "Above our frontier"]
     assert [name for name, _ in above.rows] == [
-        "MMR (trade off 1), t = 10",
-        "MMR (trade off 1), t = 30",
+        f"MMR (trade off 1), t = {t}" for t in (1, 5, 10, 30)
     ]
     assert "Above our frontier" not in beyond
     assert "Other methods and our frontier" in beyond

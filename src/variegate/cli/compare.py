@@ -31,6 +31,7 @@ def compare(
     Examples:
         variegate compare ml-100k lmdh c2ucb logrank
         variegate compare ml-1m lmdh lmdh:exploration=0 --users 300 --splits 5
+        variegate compare ml-100k lmdp:prior=fit ease lmdh
     """
     from variegate.evaluation.bootstrap import MEASURES, difference
 

@@ -93,10 +93,12 @@ def fit_prior(
     given = data or likes
     if given is None or (data is None) == (catalogue is None) or (data and likes):
         raise InputError("give DATA, or both --catalogue and --likes")
+    if catalogue and catalogue_out:
+        raise InputError("--catalogue excludes --catalogue-out: it is used as it is")
     place = check_place(out, given, catalogue, options["settings"])
-    beside = check_place(
-        catalogue_out or str(_sibling(place, "-catalogue.npz")), given, catalogue, out
-    )
+    beside = Path(catalogue_out or _sibling(place, "-catalogue.npz"))
+    if data:
+        check_place(str(beside), given, out)
     table = take_table(options)
     how = {name: options.pop(name) for name in ("settings", "tune", "users", "workers")}
     console, training = plain_console(), Training(**options)
@@ -353,5 +355,6 @@ def print_next(console: "Console", catalogue: str | Path, line: str) -> None:
     """Print the command that serves it."""
     from variegate.cli.output import say
 
-    words = ["variegate", "serve", "--catalogue", str(catalogue), "--policy", f"lmdp={line}"]
+    name = line.partition(":")[0]
+    words = ["variegate", "serve", "--catalogue", str(catalogue), "--policy", f"{name}={line}"]
     say(console, f"Next: {shlex.join(words)}")

@@ -41,11 +41,14 @@ def replay(
     DATA is ml-100k, ml-1m or anime, or a table of your own (CSV, TSV, Parquet). Users are split
     80/20; embeddings are fitted to the 80%, and each of the other users is shown a sequence of
     lists. An item is shown at most once, and an item that the user does not like gets reward 0.
+    With prior=fit, lmdp starts from a prior that is fitted to the 80%, as by
+    `variegate fit-prior`; ease always does.
 
     \b
     Examples:
         variegate replay ml-100k
         variegate replay ml-100k --policy lmdh --policy lmdh:normaliser=none --splits 5
+        variegate replay ml-100k --policy lmdp:prior=fit --policy ease
         variegate replay clicks.csv --user uid --item sku --policy lmdh --policy mine:MyPolicy
     """
     scores, extent = replay_policies(data, policies or DEFAULT_POLICIES, options)

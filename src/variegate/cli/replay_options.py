@@ -12,6 +12,7 @@ from variegate.cli.output import all_of, import_from_working_directory
 if TYPE_CHECKING:
     from variegate.data.dataset import Dataset
     from variegate.evaluation.metrics import Scores
+    from variegate.evaluation.replay import FittedPolicy, PolicyFactory
     from variegate.policies import PolicySpec
 
 #: Longer lists make no sense.
@@ -102,7 +103,7 @@ def replay_policies(
 
 
 def replayed(
-    dataset: "Dataset", policies: Mapping[str, "PolicySpec"], extent: Extent
+    dataset: "Dataset", policies: Mapping[str, "PolicyFactory"], extent: Extent
 ) -> Mapping[str, Sequence["Scores"]]:
     """Replay each policy on each split, with a progress bar; return scores by policy."""
     from variegate.data.bpr import cache_folder
@@ -120,19 +121,29 @@ def replayed(
     ).scores
 
 
-def policies_of(texts: Iterable[str]) -> dict[str, "PolicySpec"]:
-    """Return policy specs by their text, or raise InputError for one that is invalid.
+def policies_of(texts: Iterable[str]) -> "dict[str, PolicySpec | FittedPolicy]":
+    """Return policies by their text, or raise InputError for one that is invalid.
 
     This is checked before embeddings are fitted, which can take minutes.
     """
+    import numpy as np
+
+    from variegate.errors import InputError
+    from variegate.evaluation.replay import FittedPolicy, ReplayTask
     from variegate.model.catalogue import Catalogue
-    from variegate.policies import parse_policy
 
     import_from_working_directory()
-    trial = Catalogue(["a", "b"], [[1.0, 0.0], [0.0, 1.0]], "cosine")
-    found = {text: parse_policy(text) for text in texts}
-    for spec in found.values():
+    items, likes = Catalogue(["a", "b"], np.eye(2), "cosine"), (np.arange(2),)
+    trial = ReplayTask("trial", items, likes, training_likes=likes)
+    found = {text: FittedPolicy.parse(text) for text in texts}
+    for text, policy in found.items():
+        make = policy.for_task(trial) if isinstance(policy, FittedPolicy) else policy
+        if ":" not in make.name and isinstance(make.options.get("prior"), str):
+            raise InputError(
+                f"`prior` must be fit in {text!r}: no file suits the items and the embeddings of "
+                "every split"
+            )
         # A custom class, or a list of numbers per item, may not fit a catalogue of two items.
-        if ":" not in spec.name and not any(isinstance(v, list) for v in spec.options.values()):
-            spec(trial)
+        if ":" not in make.name and not any(isinstance(v, list) for v in make.options.values()):
+            make(items)
     return found

@@ -43,6 +43,7 @@ def sweep(
     Examples:
         variegate sweep ml-100k --vary ridge=0.1,1,50 --vary exploration=0,1,2
         variegate sweep ml-100k --policy lmdh --vary normaliser=none,fixed,growing --vary k=5,10
+        variegate sweep ml-100k --policy lmdp:prior=fit --vary floor=0,0.3,1
     """
     table, extent = take_table(options), extent_of(options)
     values = dict(_parsed(text) for text in varied)

@@ -25,6 +25,9 @@ from variegate.model.catalogue import Catalogue
 from variegate.policies import EASE, Policy, PolicySpec, parse_policy
 from variegate.prior import ItemPrior, fit_prior
 
+#: The policies of the package that start from a prior of items.
+FITTED_POLICIES: Final = ("lmdp", "ease")
+
 #: Makes a new policy for one user.
 PolicyMaker: TypeAlias = Callable[[Catalogue], Policy]
 
@@ -62,13 +65,16 @@ class ReplayTask:
         """Return the prior fitted to the training users; `options` as for `fit_prior`."""
         if not self.training_likes:
             raise InputError(f"`task` must have training users, got {self.name!r} without")
-        key = tuple(sorted(options.items()))
+        # As text, because an option may be a list or an array.
+        key = str({name: np.asarray(options[name]).tolist() for name in sorted(options)})
         if key not in self._priors:
+            # Only the latest is kept: it caches its covariance, and policies are replayed in turn.
+            self._priors.clear()
             self._priors[key] = fit_prior(self.catalogue, self.training_likes, **options)
         return self._priors[key]
 
     @cached_property
-    def _priors(self) -> dict[tuple[tuple[str, Any], ...], ItemPrior]:
+    def _priors(self) -> dict[str, ItemPrior]:
         return {}
 
 
@@ -89,10 +95,15 @@ class FittedPolicy:
         spec = parse_policy(text)
         if spec.options.get("prior", "fit" if spec.name == EASE.name else None) != "fit":
             return spec
+        if ":" not in spec.name and spec.name not in FITTED_POLICIES:
+            raise InputError(
+                f"`prior` must not be fit in {text!r}: it is a prior of items, which only "
+                f"{' and '.join(FITTED_POLICIES)} start from"
+            )
         others = {name: value for name, value in spec.options.items() if name != "prior"}
         return cls(PolicySpec(spec.name, others))
 
-    def for_task(self, task: ReplayTask) -> PolicyMaker:
+    def for_task(self, task: ReplayTask) -> PolicySpec:
         """Return the policies of a task, which share one prior."""
         options = {**self.policy.options, "prior": task.fit_prior(**self.prior)}
         return PolicySpec(self.policy.name, options)

@@ -185,6 +185,7 @@ def tune(
         check_count(number, 10**6, name=name, of="the most that make sense")
     if not datasets:
         raise InputError("`datasets` must have at least one data set, got none")
+    start, searched = LearnerSettings(policy), coordinates(policy, space)
     splits, seeds = _splits(split), range(fold_seed(seed, 0), fold_seed(seed, folds))
     with show_progress(progress) as show:
         learn = partial(_folds, splits=splits, seeds=seeds, users=users, cache=cache, progress=show)
@@ -197,7 +198,6 @@ def tune(
         objective = Objective(
             parts, constraints, show, rounds=rounds, k=k, seed=seed, workers=workers
         )
-        start, searched = LearnerSettings(policy), coordinates(policy, space)
         candidates = coordinate_descent(objective, start, searched)
     best, counts = candidates[0].settings, dict.fromkeys(datasets, 0)
     for fold in parts:
