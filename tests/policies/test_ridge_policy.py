@@ -13,7 +13,7 @@ from variegate.model.theory import Confidence
 from variegate.policies import parse_policy
 from variegate.prior import Prior, default_prior
 
-LINEAR = ("lmdh", "lmdp", "c2ucb", "comblinucb", "comblints")
+LINEAR = ("lmdh", "lmdp", "lmdt")
 each_policy = pytest.mark.parametrize("name", LINEAR)
 
 
@@ -52,9 +52,7 @@ def test_a_user_begins_at_the_mean(name: str, m: int) -> None:
     found = make_policy(name, catalogue, prior=prior).preferences
 
     np.testing.assert_allclose(found.relevance, prior.mean[:3])
-    # C2UCB and the CombLin policies have no weights for distances.
-    beta = prior.mean[3:] if name.startswith("lmd") else np.zeros(m)
-    np.testing.assert_allclose(found.diversity, beta)
+    np.testing.assert_allclose(found.diversity, prior.mean[3:])
 
 
 @each_policy
@@ -186,7 +184,7 @@ def test_a_prior_of_other_distances_is_refused(name: str, tmp_path: Path) -> Non
         make_policy(name, items(1), prior=tmp_path / "three.npz")
 
 
-@pytest.mark.parametrize("name", ["lmdh", "c2ucb"])
+@pytest.mark.parametrize("name", ["lmdh", "lmdt"])
 @pytest.mark.parametrize("exploration", ["theory", Confidence()])
 def test_theory_says_nothing_of_priors(name: str, exploration: Any) -> None:
     with pytest.raises(InputError, match="`exploration` must be a number if there is a `prior`"):

@@ -126,17 +126,6 @@ def test_a_belief_in_beta_that_cannot_be_is_refused(mean: Any, variance: Any, wo
         two_distances().with_beta(mean, variance)
 
 
-def test_relevance_alone_is_the_marginal_of_theta() -> None:
-    prior = two_distances()
-
-    alone = prior.of_relevance()
-
-    assert (alone.d, alone.m, alone.distances) == (2, 0, ())
-    assert np.array_equal(alone.mean, prior.mean[:2])
-    assert np.array_equal(alone.covariance, prior.covariance[:2, :2])
-    assert alone.with_beta(0.3, 0.1).m == 0
-
-
 def test_a_prior_fits_the_catalogue_it_is_of() -> None:
     catalogue = made_catalogue(d=3)
 
@@ -166,9 +155,9 @@ def test_a_prior_of_other_names_does_not_fit() -> None:
         elsewhere.check(catalogue)
 
 
-def sample() -> Prior:
-    truth = population(4)
-    return Prior(truth.mean, truth.covariance, 0.1, ("π", "popularity"), ("cosine", "年"), 754)
+def sample(m: int = 2) -> Prior:
+    truth, distances = population(2 + m), ("cosine", "年")[:m]
+    return Prior(truth.mean, truth.covariance, 0.1, ("π", "popularity"), distances, 754)
 
 
 def same(one: Prior, other: Prior) -> bool:
@@ -180,7 +169,7 @@ def same(one: Prior, other: Prior) -> bool:
     )
 
 
-@pytest.mark.parametrize("prior", [sample(), sample().of_relevance()], ids=["whole", "m = 0"])
+@pytest.mark.parametrize("prior", [sample(), sample(m=0)], ids=["whole", "m = 0"])
 def test_what_is_loaded_is_what_was_saved(tmp_path: Path, prior: Prior) -> None:
     prior.save(tmp_path / "a.prior")
 

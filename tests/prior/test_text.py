@@ -47,20 +47,14 @@ def test_features_without_names_are_reported_by_examples() -> None:
 
     lines = prior.describe(catalogue)
 
-    assert lines[1] == "most users like: Up, Left; rather than: Down, Right"
-    assert lines[2].startswith("users differ most between: Left, Up; and: Right, Down (9")
+    assert lines[1] == "most users like: items like Up / Left / Right"
+    assert lines[2] == (
+        "users differ most in: items like Left / Up / Down, items like Up / Left / Right"
+    )
 
 
 def names(catalogue: Catalogue) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return catalogue.feature_names, tuple(h.name for h in catalogue.distances)
-
-
-def test_without_names_or_a_catalogue_little_is_reported() -> None:
-    assert plain_prior(3, 0, noise=0.25).describe() == (
-        "not fitted",
-        "unnamed features: pass a catalogue for examples",
-        "residual standard deviation 0.50",
-    )
 
 
 def test_a_belief_without_a_direction_tells_none() -> None:

@@ -23,7 +23,7 @@ from variegate.model.search import Scorer
 from variegate.model.slate import Slate
 from variegate.model.theory import Confidence, check_exploration
 from variegate.policies.base import Explanation
-from variegate.policies.ridge_policy import PriorLike, RidgePolicy, relevance_prior
+from variegate.policies.ridge_policy import RidgePolicy
 
 #: Rewards in [0, 1] are sub-Gaussian with this deviation (Hoeffding's lemma).
 SUB_GAUSSIAN: Final = 0.5
@@ -49,8 +49,6 @@ class C2UCB(RidgePolicy):
         The variance of u in the entropy.
     condition_on_history
         Whether the entropy is that of ratings given all items seen so far.
-    prior
-        Replaces `ridge`: a `Prior` of this catalogue, or the path of one.
     """
 
     name = "c2ucb"
@@ -66,15 +64,13 @@ class C2UCB(RidgePolicy):
         prior_variance: float = 1.0,
         condition_on_history: bool = False,
         normaliser: Normaliser = "growing",
-        prior: PriorLike | None = None,
     ) -> None:
         check_positive(ridge=ridge, noise_deviation=noise_deviation, prior_variance=prior_variance)
         check_not_negative(entropy_weight=entropy_weight)
         self.exploration = check_exploration(exploration)
         self.entropy_weight, self.noise_deviation = entropy_weight, noise_deviation
         self.prior_variance, self.condition_on_history = prior_variance, condition_on_history
-        start = relevance_prior(prior, catalogue, exploration)
-        super().__init__(catalogue, Ridge(catalogue.d, ridge, start), normaliser=normaliser)
+        super().__init__(catalogue, Ridge(catalogue.d, ridge), normaliser=normaliser)
 
     def width(self) -> float:
         """Return alpha: as set, or R sqrt(ln(det V / (lambda^d delta^2))) + sqrt(lambda) S."""

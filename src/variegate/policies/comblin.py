@@ -24,7 +24,7 @@ from variegate.model.ridge import Ridge
 from variegate.model.search import FixedScores, Scorer
 from variegate.model.slate import Slate
 from variegate.policies.base import Explanation, linear_scores
-from variegate.policies.ridge_policy import PriorLike, RidgePolicy, relevance_prior
+from variegate.policies.ridge_policy import RidgePolicy
 
 
 class CombLinUCB(RidgePolicy):
@@ -38,8 +38,6 @@ class CombLinUCB(RidgePolicy):
         sigma: the standard deviation of a reward.
     exploration
         c: standard deviations added to an item's estimated reward.
-    prior
-        Replaces the first two: a `Prior` of this catalogue, or the path of one.
     """
 
     name = "comblinucb"
@@ -52,15 +50,13 @@ class CombLinUCB(RidgePolicy):
         noise_deviation: float = 1.0,
         exploration: float = 1.0,
         normaliser: Normaliser = "growing",
-        prior: PriorLike | None = None,
     ) -> None:
         check_positive(prior_deviation=prior_deviation, noise_deviation=noise_deviation)
         check_not_negative(exploration=exploration)
-        start = relevance_prior(prior, catalogue)
-        regression = Ridge(catalogue.d, (noise_deviation / prior_deviation) ** 2, start)
+        regression = Ridge(catalogue.d, (noise_deviation / prior_deviation) ** 2)
         super().__init__(catalogue, regression, normaliser=normaliser)
         self.exploration = exploration
-        self.noise_deviation = noise_deviation if start is None else regression.deviation
+        self.noise_deviation = noise_deviation
 
     @property
     def _width(self) -> float:

@@ -116,12 +116,6 @@ def checked_prior(prior: Any, catalogue: Catalogue, exploration: object = 0.0) -
     return found
 
 
-def relevance_prior(prior: Any, catalogue: Catalogue, exploration: object = 0.0) -> Prior | None:
-    """Return the part of `checked_prior` about theta, for policies without distances."""
-    found = checked_prior(prior, catalogue, exploration)
-    return None if found is None else _without_beta(found)
-
-
 def read_prior(prior: PriorFile | str | Path) -> PriorFile:
     """Return a prior that is given itself or by the path of its file."""
     if isinstance(prior, PriorFile):
@@ -138,8 +132,3 @@ def read_prior(prior: PriorFile | str | Path) -> PriorFile:
 def _load_once(path: Path, modified: int) -> PriorFile:  # noqa: ARG001
     # The policies of all users share one copy.
     return PriorFile.load(path)
-
-
-@lru_cache(maxsize=16)
-def _without_beta(prior: Prior) -> Prior:
-    return prior.of_relevance()

@@ -5,7 +5,7 @@ from variegate.prior.features import add_popularity_feature
 from variegate.prior.files import PriorFile
 from variegate.prior.item_prior import ItemPrior, Observations, Posterior, fit_prior
 from variegate.prior.prior import Prior
-from variegate.prior.refit import UserSums, fit_prior_from_sums, marginal_likelihood
+from variegate.prior.refit import UserSums, fit_prior_from_sums
 
 __all__ = [
     "ItemPrior",
@@ -18,5 +18,4 @@ __all__ = [
     "default_prior",
     "fit_prior",
     "fit_prior_from_sums",
-    "marginal_likelihood",
 ]

@@ -121,11 +121,6 @@ class Prior(PriorFile):
             self, mean=np.append(self.mean[: self.d], means), covariance=set_read_only(covariance)
         )
 
-    def of_relevance(self) -> "Prior":
-        """Return the distribution of theta only, for policies without distances."""
-        d = self.d
-        return replace(self, mean=self.mean[:d], covariance=self.covariance[:d, :d], distances=())
-
     def describe(self, catalogue: Catalogue | None = None) -> tuple[str, ...]:
         """Return a description in text, one line per fact.
 

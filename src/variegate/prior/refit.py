@@ -1,7 +1,7 @@
 """A prior of features' weights, fitted by EM to what the policies of a service have learnt."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -20,8 +20,8 @@ from variegate.errors import InputError
 from variegate.model.ridge import upper_indices
 from variegate.prior.prior import Prior
 
-#: EM ends when a step raises the evidence by less than this per user.
-MIN_GAIN: Final = 1e-6
+#: EM ends when a step moves no mean by more than this share of its deviation.
+TOLERANCE: Final = 1e-4
 #: Aggregates of fewer users than this are not released.
 MIN_USERS: Final = 50
 #: One user's sum of zeta zeta', sum of w zeta, number of rewards and, if stored, sum of w w.
@@ -39,81 +39,6 @@ class Population(NamedTuple):
     mean: FloatArray
     covariance: FloatArray
     noise: float
-
-
-class Moments(NamedTuple):
-    """Expected sufficient statistics of the users' data under a population, summed over users."""
-
-    #: The log of the data's marginal likelihood
-    evidence: float
-    users: int
-    #: Of the users' weights minus the population's mean, (p,), and of their squares, (p, p)
-    first: FloatArray
-    second: FloatArray
-    #: Squared errors of the rewards, and the number of rewards
-    residual: float
-    rewards: float
-
-
-class Fit(NamedTuple):
-    """The result of EM, and the penalised evidence before each step and at the end."""
-
-    population: Population
-    evidence: tuple[float, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Shrinkage:
-    """Regularisation towards a target by pseudo-users, as by a conjugate prior."""
-
-    target: Population
-    #: Number of pseudo-users for the target's mean and for its covariance, and number of
-    #: pseudo-rewards for its noise
-    of_mean: float
-    of_covariance: float
-    of_noise: float
-
-    def updated(self, population: Population, moments: Moments) -> Population:
-        """Return the population that maximises the penalised expected log likelihood."""
-        apart = self.target.mean - population.mean
-        shift = (moments.first + self.of_mean * apart) / (moments.users + self.of_mean)
-        cross = np.outer(moments.first, shift)
-        scatter = moments.second - cross - cross.T + moments.users * np.outer(shift, shift)
-        pulled = self.of_mean * np.outer(apart - shift, apart - shift)
-        held = self.of_covariance * self.target.covariance
-        covariance = (scatter + pulled + held) / (moments.users + self.of_covariance)
-        errors = moments.residual + self.of_noise * self.target.noise
-        counted = moments.rewards + self.of_noise
-        noise = errors / counted if counted > 0 else population.noise
-        return Population(population.mean + shift, (covariance + covariance.T) / 2, float(noise))
-
-    def penalty(self, population: Population) -> float:
-        """Return the log density of a population under the pseudo-users, up to a constant."""
-        _, volume = np.linalg.slogdet(population.covariance)
-        apart = population.mean - self.target.mean
-        spread = self.of_covariance * self.target.covariance + self.of_mean * np.outer(apart, apart)
-        far = float(np.trace(np.linalg.solve(population.covariance, spread)))
-        noisy = np.log(population.noise) + self.target.noise / population.noise
-        return -0.5 * float(self.of_covariance * volume + far + self.of_noise * noisy)
-
-
-def maximise_evidence(
-    start: Population,
-    expectation: Callable[[Population], Moments],
-    shrinkage: Shrinkage,
-    *,
-    max_iterations: int,
-) -> Fit:
-    """Return the population that EM reaches from `start`: each step raises the evidence."""
-    population, history = start, list[float]()
-    for _ in range(max_iterations):
-        moments = expectation(population)
-        history.append(moments.evidence + shrinkage.penalty(population))
-        if len(history) > 1 and history[-1] - history[-2] < MIN_GAIN * moments.users:
-            return Fit(population, tuple(history))
-        population = shrinkage.updated(population, moments)
-    history.append(expectation(population).evidence + shrinkage.penalty(population))
-    return Fit(population, tuple(history))
 
 
 class Batch(NamedTuple):
@@ -203,77 +128,54 @@ def fit_prior_from_sums(
             f"`sums` must be of at least {min_users} users with a reward, so that no individual "
             f"can be inferred, got {len(users)}"
         )
-    fit = refit_population(prior, users, shrinkage=shrinkage, max_iterations=max_iterations)
+    target = now = Population(prior.mean, prior.covariance, prior.noise)
+    for _ in range(max_iterations):
+        before, now = now, em_step(users, now, target, shrinkage)
+        if (np.abs(now.mean - before.mean) < TOLERANCE * np.sqrt(np.diag(now.covariance))).all():
+            break
     return replace(
         prior,
-        mean=set_read_only(fit.population.mean),
-        covariance=set_read_only(fit.population.covariance),
-        noise=fit.population.noise,
+        mean=set_read_only(now.mean),
+        covariance=set_read_only(now.covariance),
+        noise=now.noise,
         users=len(users),
     )
 
 
-def marginal_likelihood(prior: Prior, sums: UserSums | Iterable[OneUser]) -> float:
-    """Return the log marginal likelihood of the rewards, as the mean over users.
-
-    The squares of every user's rewards must be known.
-    """
-    users = _user_sums(prior, sums)
-    if not len(users):
-        raise InputError("`sums` must be of at least one user with a reward, got none")
-    if not users.has_squares:
-        raise InputError("`sums` must hold the squares of the rewards of every user")
-    return expected_moments(users, _population(prior)).evidence / len(users)
-
-
-def refit_population(
-    prior: Prior, users: UserSums, *, shrinkage: float, max_iterations: int
-) -> Fit:
-    """Return the distribution of eta fitted to the users' sums."""
-    start = _population(prior)
-    of_noise = shrinkage * users.rewards / len(users) if users.has_squares else 0.0
-    held = Shrinkage(start, shrinkage, shrinkage, of_noise)
-    return maximise_evidence(
-        start, lambda now: expected_moments(users, now), held, max_iterations=max_iterations
-    )
+def em_step(
+    users: UserSums, now: Population, target: Population, pseudo_users: float
+) -> Population:
+    """Return the population after one step of EM; it is pulled to `target` by pseudo-users."""
+    moments = [_moments(batch, now) for batch in users.batches]
+    first, second, residual = (sum(part) for part in zip(*moments, strict=True))
+    n, apart = len(users), target.mean - now.mean
+    shift = (first + pseudo_users * apart) / (n + pseudo_users)
+    cross = np.outer(first, shift)
+    scatter = second - cross - cross.T + n * np.outer(shift, shift)
+    pulled = target.covariance + np.outer(apart - shift, apart - shift)
+    covariance = (scatter + pseudo_users * pulled) / (n + pseudo_users)
+    noise = now.noise
+    if users.has_squares:
+        # Each pseudo-user has as many rewards as the mean user.
+        errors = residual + pseudo_users * users.rewards / n * target.noise
+        noise = float(errors / (users.rewards * (1 + pseudo_users / n)))
+    return Population(now.mean + shift, (covariance + covariance.T) / 2, noise)
 
 
-def expected_moments(users: UserSums, population: Population) -> Moments:
-    """Return the expected moments under a population; without squares none of the noise."""
-    parts = [_moments_of(batch, population) for batch in users.batches]
-    return Moments(
-        sum(part.evidence for part in parts),
-        len(users),
-        np.sum([part.first for part in parts], axis=0),
-        np.sum([part.second for part in parts], axis=0),
-        sum(part.residual for part in parts) if users.has_squares else 0.0,
-        users.rewards if users.has_squares else 0.0,
-    )
-
-
-def _moments_of(batch: Batch, population: Population) -> Moments:
-    mean, covariance, noise = population
+def _moments(batch: Batch, now: Population) -> tuple[FloatArray, FloatArray, float]:
+    """Return expected sums over users: of weights minus the mean, of their squares, of errors."""
+    mean, covariance, noise = now
     grams = batch.grams()
     errors = batch.responses - grams @ mean
     posteriors = np.linalg.inv(grams / noise + np.linalg.inv(covariance))
     apart = (posteriors @ errors[:, :, None])[:, :, 0] / noise
     explained = np.sum(apart * errors, axis=1)
-    # Unknown squares shift the evidence equally under every population with the same noise.
     before = np.nan_to_num(batch.squares) - (batch.responses + errors) @ mean
     after = np.sum(apart * (grams @ apart[:, :, None])[:, :, 0], axis=1)
     uncertain = np.sum(grams * posteriors, axis=(1, 2))
-    _, volume = np.linalg.slogdet(covariance)
-    _, volumes = np.linalg.slogdet(posteriors)
-    spread = batch.rewards * np.log(2 * np.pi * noise) + volume - volumes
-    return Moments(
-        float(-0.5 * np.sum(spread + (before - explained) / noise)),
-        len(errors),
-        apart.sum(axis=0),
-        apart.T @ apart + posteriors.sum(axis=0),
-        # Rounding can take the residual of a perfect fit below 0.
-        float(np.sum(np.maximum(before - 2 * explained + after, 0.0) + uncertain)),
-        float(batch.rewards.sum()),
-    )
+    # Rounding can take the residual of a perfect fit below 0.
+    residual = np.maximum(before - 2 * explained + after, 0.0) + uncertain
+    return apart.sum(axis=0), apart.T @ apart + posteriors.sum(axis=0), float(residual.sum())
 
 
 def _user_sums(prior: Prior, sums: UserSums | Iterable[OneUser]) -> UserSums:
@@ -282,10 +184,6 @@ def _user_sums(prior: Prior, sums: UserSums | Iterable[OneUser]) -> UserSums:
     if sums.size != len(prior.mean):
         raise InputError(f"`sums` must be of {len(prior.mean)} weights, got {sums.size}")
     return sums
-
-
-def _population(prior: Prior) -> Population:
-    return Population(prior.mean, prior.covariance, prior.noise)
 
 
 def _batches(size: int, users: Iterator[OneUser]) -> Iterator[Batch]:
