@@ -161,7 +161,10 @@ SWEEPS: Final[Mapping[str, tuple[Method, ...]]] = MappingProxyType(
             _ours(title=DEFAULT_SETTING),
         ),
         # At t = 1 the same lists as ours: EASE has 0.3 times the popularity.
-        EASE: tuple(_ease(0.3 * weight, l2) for l2 in _L2 for weight in (0.0, *_DIVERSITIES, BETA)),
+        EASE: (
+            *(_ease(0.3 * weight, l2) for l2 in _L2 for weight in (0.0, *_DIVERSITIES, BETA)),
+            _ease(**DEFAULTS[EASE]),
+        ),
         LMDH: (
             Method(LMDH, "no floor", PolicySpec(LMDH)),
             *_sweep(LMDH, "floor", (0.2, 0.35, 0.5, 0.8, 1.2, 2.0, 4.0)),

@@ -172,8 +172,8 @@ def test_wrong_policies_are_refused_before_anything_is_learnt() -> None:
 
     with pytest.raises(NotFoundError, match=r"got 'lmhd': did you mean 'lmdh'\?"):
         evaluate(["lmhd"], (never() for _ in range(1)))  # type: ignore[misc]
-    with pytest.raises(InputError, match=r"must not be fit in 'c2ucb:prior=fit'"):
-        evaluate(["c2ucb:prior=fit"], (never() for _ in range(1)))  # type: ignore[misc]
+    with pytest.raises(InputError, match=r"must not be fit in 'lmdt:prior=fit'"):
+        evaluate(["lmdt:prior=fit"], (never() for _ in range(1)))  # type: ignore[misc]
     with pytest.raises(InputError, match=r"`policies` must have at least one policy, got none"):
         evaluate({}, drawn_task())
 
