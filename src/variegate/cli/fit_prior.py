@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from variegate.arrays import IndexArray
-    from variegate.cli.build_options import Training
     from variegate.data.dataset import Dataset
     from variegate.engine import Experiment
     from variegate.evaluation.tuning_result import LearnerSettings, TuningResult
@@ -99,19 +98,14 @@ def fit_prior(
     table = take_table(options)
     how = {name: options.pop(name) for name in ("settings", "tune", "users", "workers")}
     console, training = plain_console(), Training(**options)
-    source = _source(console, given, table, catalogue, training)
+    with console.status(f"Reading {given}"):
+        likes_of = dataset_of(given, table)
+    if catalogue is None:
+        source = source_from_likes(console, likes_of, training)
+    else:
+        source = source_from_catalogue(console, catalogue, likes_of)
     settings = _settings(console, source, training if data else None, place, **how)
     _fit_and_print(console, source, settings, place, beside)
-
-
-def _source(
-    console: "Console", given: str, table: dict[str, Any], catalogue: str | None, training: Training
-) -> "Source":
-    with console.status(f"Reading {given}"):
-        data = dataset_of(given, table)
-    if catalogue is None:
-        return source_from_likes(console, data, training)
-    return source_from_catalogue(console, catalogue, data)
 
 
 def _settings(
@@ -153,9 +147,10 @@ def _fit_and_print(
 ) -> None:
     from variegate.cli.build_options import say_saved
     from variegate.evaluation.tuning_result import LearnerSettings
+    from variegate.prior import add_collaborative_features
     from variegate.prior import fit_prior as fit
 
-    catalogue = source.add_collaborative_features()
+    catalogue = add_collaborative_features(source.catalogue, source.likes)
     used = settings or LearnerSettings()
     prior = fit(catalogue, source.likes, **used.prior_options(catalogue.m))
     prior.save(place)
@@ -181,7 +176,7 @@ def checked_workers(workers: int | None) -> int:
 
 def tune_for(
     source: "Source",
-    training: "Training | None",
+    training: Training | None,
     *,
     users: int,
     workers: int | None,
@@ -225,7 +220,7 @@ def refit_store(
     The service can be running.
     """
     from variegate.cli.open_store import served, settings_of
-    from variegate.cli.output import one_line, plain_console, say
+    from variegate.cli.output import plain_console, say
     from variegate.engine.priors import refit
 
     console, settings = plain_console(), settings_of(store, catalogue, config)
@@ -245,9 +240,7 @@ def refit_store(
             )
         with executor.store.reading() as reader:
             prior = live.as_of(reader).priors[name]
-    say(console, f"{name}: version {row.version} of its prior", style="bold")
-    for line in prior.describe(items):
-        say(console, f"  {one_line(line)}")
+    _print_prior(console, f"{name}: version {row.version} of its prior", prior, items)
     if out is not None:
         prior.save(out)
         say(console, f"{out}: the same prior as a file")
@@ -280,14 +273,8 @@ class Source:
     #: Rows that each user likes; users who like no item of the catalogue are left out
     likes: "tuple[IndexArray, ...]"
 
-    def add_collaborative_features(self) -> "Catalogue":
-        """Return the catalogue with popularity and SVD features, which it may have already."""
-        from variegate.prior import add_collaborative_features
 
-        return add_collaborative_features(self.catalogue, self.likes)
-
-
-def source_from_likes(console: "Console", data: "Dataset", training: "Training") -> Source:
+def source_from_likes(console: "Console", data: "Dataset", training: Training) -> Source:
     """Fit embeddings of the items to the likes."""
     from variegate.cli.build_options import catalogue_from_likes
     from variegate.evaluation.replay import likes_as_rows
@@ -345,14 +332,19 @@ def show_prior(
     console: "Console", prior: "Prior", file: str | Path, catalogue: "Catalogue | None" = None
 ) -> None:
     """Print the size and the contents of a prior."""
-    from variegate.cli.output import one_line, say, size_of
+    from variegate.cli.output import size_of
 
-    names = ", ".join(prior.distances) or "none"
-    say(
-        console,
-        f"{file}: a prior over {prior.d} features, distances: {names} ({size_of(Path(file))})",
-        style="bold",
-    )
+    names, size = ", ".join(prior.distances) or "none", size_of(Path(file))
+    title = f"{file}: a prior over {prior.d} features, distances: {names} ({size})"
+    _print_prior(console, title, prior, catalogue)
+
+
+def _print_prior(
+    console: "Console", title: str, prior: "Prior", catalogue: "Catalogue | None"
+) -> None:
+    from variegate.cli.output import one_line, say
+
+    say(console, title, style="bold")
     for line in prior.describe(catalogue):
         say(console, f"  {one_line(line)}")
 

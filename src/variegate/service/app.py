@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import partial
 from importlib.metadata import version
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import APIRouter, FastAPI
@@ -28,7 +28,7 @@ from variegate.engine.settings import Settings
 from variegate.errors import InputError
 from variegate.service.docs import add_docs
 from variegate.service.errors import add_error_handlers
-from variegate.service.keys import KeyCache, KeyStore
+from variegate.service.keys import KeyCache
 from variegate.service.metrics import ERROR_KINDS, Metrics
 from variegate.service.middleware import Guard
 from variegate.service.responses import CoalescingPool, computed_response
@@ -64,12 +64,6 @@ _NO_TELEMETRY: Final[TelemetryConfig] = {
 }
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
-
-
-class ServiceStore(KeyStore, Protocol):
-    """The store as `create_app` uses it."""
-
-    def ping(self) -> None: ...
 
 
 def build_app(settings: Settings) -> FastAPI:
@@ -118,7 +112,7 @@ def check_startable(settings: Settings) -> None:
 def create_app(
     settings: Settings,
     *,
-    store: ServiceStore,
+    store: Store,
     routers: Sequence[APIRouter] = (),
     lifespan: Lifespan | None = None,
     metrics: Metrics | None = None,
