@@ -29,7 +29,7 @@ from variegate.errors import InputError
 from variegate.service.docs import add_docs
 from variegate.service.errors import add_error_handlers
 from variegate.service.keys import KeyCache
-from variegate.service.metrics import ERROR_KINDS, Metrics
+from variegate.service.metrics import Metrics
 from variegate.service.middleware import Guard
 from variegate.service.responses import CoalescingPool, computed_response
 from variegate.service.routes.admin import operator_router
@@ -72,16 +72,15 @@ def build_app(settings: Settings) -> FastAPI:
     The application closes the store when it stops.
     """
     metrics = Metrics()
-    observe = metrics_observer(metrics)
-    store, process = open_store(settings, observe), None
+    store, process = open_store(settings, metrics.observe), None
     try:
         replica = create_replica(settings, store)
         replica.join()
         if uses_engine_process(settings):
-            process = EngineProxy(settings, observe, metrics.count_engine_restart)
+            process = EngineProxy(settings, metrics.observe, metrics.count_engine_restart)
             process.begin()
         catalogue = load_catalogue(settings)
-        executor = create_executor(settings, catalogue, store, observe, replica)
+        executor = create_executor(settings, catalogue, store, metrics.observe, replica)
         engine = Engine(executor, timeout=settings.timeout_seconds, worker=process)
         warm_policies(settings, catalogue)
     except BaseException:
@@ -106,7 +105,7 @@ def check_startable(settings: Settings) -> None:
     """Raise what would keep every worker from starting."""
     catalogue = load_catalogue(settings)
     with Store.open(settings.store) as store, create_replica(settings, store) as replica:
-        Engine(create_executor(settings, catalogue, store, metrics_observer(Metrics()), replica))
+        Engine(create_executor(settings, catalogue, store, Metrics().observe, replica))
 
 
 def create_app(
@@ -187,24 +186,6 @@ def check_roles(routers: Sequence[APIRouter]) -> None:
                 f"`routers` must be made by client_router or admin_router, got the public route "
                 f"{path}"
             )
-
-
-def metrics_observer(metrics: Metrics) -> Callable[[str, float], None]:
-    """Return the function to which the engine reports its observations."""
-    observers = {
-        "recommend": metrics.recommend_seconds.observe,
-        "learn": metrics.learn_seconds.observe,
-        "batch": metrics.batch_size.observe,
-        "slates": metrics.slates.inc,
-        "feedback": metrics.feedback.inc,
-        "new_users": metrics.new_users.inc,
-        **{f"store_error {kind}": _error_counter(metrics, kind) for kind in ERROR_KINDS},
-    }
-    return lambda name, value: observers[name](value)
-
-
-def _error_counter(metrics: Metrics, kind: str) -> Callable[[float], None]:
-    return lambda _: metrics.count_store_error(kind)
 
 
 def _limit_threads(lifespan: Lifespan | None) -> Lifespan:
