@@ -103,4 +103,6 @@ def test_data_set_given_twice_is_one_line(likes: Path) -> None:
 def test_no_data_at_all_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("VARIEGATE_DATA", str(tmp_path))
 
-    assert fail("tune").startswith("no data set found: run `variegate fetch`")
+    message = fail("tune")
+
+    assert message.startswith(f"none of ml-100k, ml-1m, anime is in {tmp_path}: run `variegate")

@@ -262,6 +262,19 @@ def test_the_probabilities_are_those_of_the_feedback_without_the_prior() -> None
     assert found.below_prior == pytest.approx(norm.cdf((0.3 - mean) / deviation))
 
 
+def test_picking_much_is_not_a_wish_for_variety() -> None:
+    films, said = film_catalogue(), []
+    for user in range(20):
+        rng, session = np.random.default_rng(user), Session(LMDP(films))
+        for _ in range(10):
+            session.slate()
+            session.answer(np.flatnonzero(rng.random(10) < 0.5).tolist())
+        total = learnt_total_diversity(session.policy)
+        said.append(total.statement if total.is_sure else None)
+
+    assert said.count(Statement.VARIED) <= 5
+
+
 def test_features_without_a_name_are_described_by_titles() -> None:
     side = np.where(np.arange(6) < 3, 1.0, -1.0)
     items = Catalogue(boxes().ids, side[:, None], "euclidean", titles=boxes().titles)

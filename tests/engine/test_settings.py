@@ -54,12 +54,16 @@ def test_environment_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_environment_speaks_of_tables_and_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VARIEGATE_POLICIES__MINE", "lmdh:ridge=2")
     monkeypatch.setenv("VARIEGATE_SPLIT", '{"mine": 3}')
+    monkeypatch.setenv("VARIEGATE_SPLIT__OTHER", "1")
+    monkeypatch.setenv("VARIEGATE_POLICIES", '{"other": "mmr", "mine": "lsb"}')
+    monkeypatch.setenv("VARIEGATE_STORE", "")
     monkeypatch.setenv("VARIEGATE_CORS_ORIGINS", "https://a.example, https://b.example:8443")
 
     found = load_settings()
 
-    assert found.policies == {"mine": "lmdh:ridge=2"}
-    assert found.split == {"mine": 3.0}
+    assert found.policies == {"other": "mmr", "mine": "lmdh:ridge=2"}
+    assert found.split == {"mine": 3.0, "other": 1.0}
+    assert found.store == "sqlite:///variegate.db"  # an empty variable is not set
     assert found.cors_origins == ("https://a.example", "https://b.example:8443")
 
 
@@ -137,6 +141,7 @@ def test_file_of_other_bytes(tmp_path: Path) -> None:
             "{x",
             r"`policies` must be a JSON object, got '\{x' \(from VARIEGATE_POLICIES\)",
         ),
+        ("SPLIT", "[1]", r"`split` must be a JSON object, got '\[1\]' \(from VARIEGATE_SPLIT\)"),
     ],
 )
 def test_environment_that_will_not_do(

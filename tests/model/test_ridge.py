@@ -57,6 +57,20 @@ def test_the_determinant_ratio_tells_how_much_was_learnt(ridge: float) -> None:
     assert learner.log_determinant_ratio() == pytest.approx(expected, rel=1e-9, abs=1e-15)
 
 
+@pytest.mark.parametrize("ridge", [0.3, 1.0, 50.0])
+@pytest.mark.parametrize("rows", [0, 3, 40])
+def test_a_widened_prior_gives_the_direct_solution(ridge: float, rows: int) -> None:
+    features, rewards = observed(rows, 4)
+    direction = np.array([0.5, -1.0, 0.0, 2.0])
+
+    mean, covariance = taught(features, rewards, ridge).widened(direction, 0.7)
+
+    prior = np.eye(4) / ridge + 0.7 * np.outer(direction, direction)
+    expected = np.linalg.inv(np.linalg.inv(prior) + features.T @ features)
+    np.testing.assert_allclose(covariance, expected, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(mean, expected @ (rewards @ features), rtol=1e-8, atol=1e-12)
+
+
 def test_learning_row_by_row_is_learning_all_at_once() -> None:
     features, rewards = observed(30, 4)
     learner = Ridge(4, 1.0)

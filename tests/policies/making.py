@@ -95,3 +95,20 @@ def earned(policy: Policy, theta: FloatArray, beta: float, *, rounds: int, seed:
         policy.update(slate, rng.random(4) < chances)
         total += float(chances.sum())
     return total
+
+
+def list_probability(policy: Policy, items: tuple[int, ...], chance: float) -> float:
+    """Return the probability of a list by definition: the product over its positions.
+
+    `chance` is the share of random items.
+    """
+    n, k = len(policy.catalogue), len(items)
+    rows, total = np.arange(n), 1.0
+    scorer = policy._scorer(rows, k, None)
+    left = np.ones(n, dtype=bool)
+    for item in items:
+        choice = int(np.argmax(np.where(left, scorer.scores(), -np.inf)))
+        total *= chance / left.sum() + (1.0 - chance) * (item == choice)
+        scorer.take(item)
+        left[item] = False
+    return total

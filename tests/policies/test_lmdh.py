@@ -9,6 +9,7 @@ from variegate import LMDH, Catalogue
 from variegate.arrays import FloatArray
 from variegate.errors import InputError
 from variegate.model.distances import cosine
+from variegate.policies.lmdh import constant_direction
 
 NAMES = ["cosine", "angular", "euclidean"]
 
@@ -110,3 +111,25 @@ def test_zero_vectors_have_a_width_by_theory_too() -> None:
     policy = LMDH(Catalogue(["a", "b"], np.zeros((2, 2)), "cosine"), exploration="theory")
 
     assert np.isfinite(policy.recommend(2).scores).all()
+
+
+def test_the_constant_direction_gives_every_item_the_same_relevance() -> None:
+    shares = np.random.default_rng(0).dirichlet(np.ones(5), 300)
+
+    for scale in (1e-100, 1.0, 1e90):
+        items = Catalogue(range(300), scale * shares, "cosine")
+        found = items.features @ constant_direction(items)
+        np.testing.assert_allclose(found, 1.0, atol=0.05)  # it is shrunk a little towards 0
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-300, 1e-100, 1e90])
+def test_features_of_any_size_leave_the_evidence_about_variety_finite(scale: float) -> None:
+    shares = np.random.default_rng(0).dirichlet(np.ones(5), 30)
+    policy = LMDH(Catalogue(range(30), scale * shares, [cosine(shares)]))
+    assert policy.total_diversity_likelihood() == (0.0, np.inf)
+
+    policy.update(policy.recommend(10), [0, 1] * 5)
+
+    mean, deviation = policy.total_diversity_likelihood()
+    assert np.isfinite(mean)
+    assert deviation > 0.0

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.policies.making import NAMES, catalogue_of, make_named, played, shown
+from tests.policies.making import NAMES, catalogue_of, list_probability, make_named, played, shown
 from variegate import LMDH, POLICIES, Catalogue, Dial, Policy, make_policy
 from variegate.errors import InputError
 from variegate.model.distances import custom
@@ -22,20 +22,6 @@ each_steady = pytest.mark.parametrize("name", STEADY)
 
 def taught(name: str, catalogue: Catalogue) -> Policy:
     return played(make_named(name, catalogue), k=2)
-
-
-def chance_of(policy: Policy, items: tuple[int, ...], chance: float) -> float:
-    """Return how likely a list is, by the definition: the product down its positions."""
-    n, k = len(policy.catalogue), len(items)
-    rows, total = np.arange(n), 1.0
-    scorer = policy._scorer(rows, k, None)
-    left = np.ones(n, dtype=bool)
-    for item in items:
-        choice = int(np.argmax(np.where(left, scorer.scores(), -np.inf)))
-        total *= chance / left.sum() + (1.0 - chance) * (item == choice)
-        scorer.take(item)
-        left[item] = False
-    return total
 
 
 @each_steady
@@ -62,7 +48,7 @@ def test_by_chance_alone_every_item_left_is_as_likely(name: str) -> None:
 def test_the_chances_of_all_lists_add_up_to_one(name: str) -> None:
     policy = taught(name, catalogue_of(4, items=4))
 
-    total = sum(chance_of(policy, items, 0.3) for items in permutations(range(4), 3))
+    total = sum(list_probability(policy, items, 0.3) for items in permutations(range(4), 3))
 
     assert total == pytest.approx(1.0, abs=1e-12)
 
@@ -75,7 +61,7 @@ def test_propensities_are_those_of_the_definition(name: str, m: int) -> None:
     drawn = [explore_slate(policy, 4, 0.4, rng=seed) for seed in range(30)]
 
     found = [propensities.prod() for _, propensities in drawn]
-    expected = [chance_of(policy, tuple(slate.items.tolist()), 0.4) for slate, _ in drawn]
+    expected = [list_probability(policy, tuple(slate.items.tolist()), 0.4) for slate, _ in drawn]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert len({slate.ids for slate, _ in drawn}) > 10
 
@@ -84,7 +70,7 @@ def test_propensities_are_those_of_the_definition(name: str, m: int) -> None:
 def test_lists_come_as_often_as_their_propensities_say(name: str) -> None:
     policy, draws = taught(name, catalogue_of(4, items=4)), 2_000
     lists = list(permutations(range(4), 2))
-    expected = draws * np.array([chance_of(policy, items, 0.5) for items in lists])
+    expected = draws * np.array([list_probability(policy, items, 0.5) for items in lists])
     rng = np.random.default_rng(8)
 
     counts = Counter(
@@ -155,7 +141,7 @@ def test_custom_distances_are_walked_too() -> None:
 
     assert len(set(slate.ids)) == 3
     np.testing.assert_allclose(
-        propensities.prod(), chance_of(policy, tuple(slate.items.tolist()), 0.9)
+        propensities.prod(), list_probability(policy, tuple(slate.items.tolist()), 0.9)
     )
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.policies.making import catalogue_of, played, shown
-from variegate import LMDP, LMDT, Catalogue, Dial, Policy
+from tests.policies.making import catalogue_of, list_probability, played, shown
+from variegate import LMDP, LMDT, Catalogue, Dial
 from variegate.arrays import FloatArray
 from variegate.errors import InputError
 from variegate.evaluation.offpolicy import slate_log
@@ -44,18 +44,9 @@ def with_same_plans(items: int = 4, draws: int = 5) -> SamePlans:
 
 def chance_of(policy: LMDT, plans: FloatArray, items: tuple[int, ...], chance: float) -> float:
     """Return how likely a list is, by the definition: the mean of the plans' products."""
-    return float(np.mean([by_plan(policy._following(eta), items, chance) for eta in plans]))
-
-
-def by_plan(policy: Policy, items: tuple[int, ...], chance: float) -> float:
-    n, total = len(policy.catalogue), 1.0
-    scorer, left = policy._scorer(np.arange(n), len(items), None), np.ones(n, dtype=bool)
-    for item in items:
-        choice = int(np.argmax(np.where(left, scorer.scores(), -np.inf)))
-        total *= chance / left.sum() + (1.0 - chance) * (item == choice)
-        scorer.take(item)
-        left[item] = False
-    return total
+    return float(
+        np.mean([list_probability(policy._following(eta), items, chance) for eta in plans])
+    )
 
 
 @SIZES

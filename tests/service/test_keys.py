@@ -1,7 +1,8 @@
 """Keys: made, checked, revoked; who is let in where."""
 
 import asyncio
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from fastapi import APIRouter
@@ -13,9 +14,7 @@ from variegate.errors import InputError, NotFoundError, StoreError
 from variegate.service.app import create_app
 from variegate.service.keys import KeyCache, list_keys, make_key, new_key, revoke_key
 from variegate.service.routing import admin_router, client_router, request_context
-from variegate.store import Store
-from variegate.store.batch import Batch
-from variegate.store.reader import Reader
+from variegate.store import Reader, Store
 
 
 class Clock:
@@ -28,22 +27,19 @@ class Clock:
         return self.now
 
 
-class FlakyStore:
+class FlakyStore(Store):
     """A store that can go away."""
 
     def __init__(self, store: Store) -> None:
-        self.store, self.is_away = store, False
+        super().__init__(store._database)
+        self.is_away = False
 
-    def reading(self) -> AbstractContextManager[Reader]:
+    @contextmanager
+    def reading(self, *, timeout: float | None = None) -> Iterator[Reader]:
         if self.is_away:
             raise StoreError("the database is away")
-        return self.store.reading()
-
-    def batch(self) -> AbstractContextManager[Batch]:
-        return self.store.batch()
-
-    def ping(self) -> None:
-        self.reading()
+        with super().reading(timeout=timeout) as reader:
+            yield reader
 
 
 def routes() -> list[APIRouter]:

@@ -13,7 +13,7 @@ from variegate.engine import Engine
 from variegate.engine.factory import create_executor
 from variegate.engine.settings import Settings
 from variegate.model.distances import difference, hamming, jaccard
-from variegate.service.app import api_routers, create_app, metrics_observer
+from variegate.service.app import api_routers, create_app
 from variegate.service.metrics import Metrics
 from variegate.store import Store
 
@@ -46,8 +46,7 @@ def service(
     settings = Settings(store=store_url, allow_anonymous=True, k=3, **options)
     with Store.open(settings.store) as store:
         metrics = Metrics()
-        observe = metrics_observer(metrics)
-        executor = create_executor(settings, items or shop(), store, observe)
+        executor = create_executor(settings, items or shop(), store, metrics.observe)
         engine = Engine(executor, timeout=settings.timeout_seconds)
         engine.start()
         try:

@@ -59,7 +59,7 @@ def stats(names_or_paths: tuple[str, ...]) -> None:
     console = plain_console()
     table = plain_table("data set", *NUMBERS, right=NUMBERS)
     verdicts = []
-    for known, path in _selected(names_or_paths) if names_or_paths else _available():
+    for known, path in _selected(names_or_paths) if names_or_paths else available_datasets():
         with console.status(f"Reading {path}"):
             start = perf_counter()
             data = known.load(path)
@@ -96,7 +96,8 @@ def _cells(counts: Counts) -> list[str]:
     return [*(f"{count:,}" for count in counts), f"{counts.density:.2%}"]
 
 
-def _available() -> "list[tuple[KnownDataset, Path]]":
+def available_datasets() -> "list[tuple[KnownDataset, Path]]":
+    """Return the data sets in the data folder with their paths, or raise DataError."""
     from variegate.data.download import DATASETS, data_folder, find_dataset
 
     found = []

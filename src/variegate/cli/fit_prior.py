@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from variegate.arrays import IndexArray
-    from variegate.cli.build_options import Training
     from variegate.data.dataset import Dataset
     from variegate.engine import Experiment
     from variegate.evaluation.tuning_result import LearnerSettings, TuningResult
@@ -102,19 +101,14 @@ def fit_prior(
     table = take_table(options)
     how = {name: options.pop(name) for name in ("settings", "tune", "users", "workers")}
     console, training = plain_console(), Training(**options)
-    source = _source(console, given, table, catalogue, training)
+    with console.status(f"Reading {given}"):
+        likes_of = dataset_of(given, table)
+    if catalogue is None:
+        source = source_from_likes(console, likes_of, training)
+    else:
+        source = source_from_catalogue(console, catalogue, likes_of)
     settings = _settings(console, source, training if data else None, place, **how)
     _fit_and_print(console, source, settings, place, beside)
-
-
-def _source(
-    console: "Console", given: str, table: dict[str, Any], catalogue: str | None, training: Training
-) -> "Source":
-    with console.status(f"Reading {given}"):
-        data = dataset_of(given, table)
-    if catalogue is None:
-        return source_from_likes(console, data, training)
-    return source_from_catalogue(console, catalogue, data)
 
 
 def _settings(
@@ -184,7 +178,7 @@ def checked_workers(workers: int | None) -> int:
 
 def tune_for(
     source: "Source",
-    training: "Training | None",
+    training: Training | None,
     *,
     users: int,
     workers: int | None,
@@ -228,7 +222,7 @@ def refit_store(
     The service can be running.
     """
     from variegate.cli.open_store import served, settings_of
-    from variegate.cli.output import one_line, plain_console, say
+    from variegate.cli.output import plain_console, say
     from variegate.engine.priors import refit
 
     console, settings = plain_console(), settings_of(store, catalogue, config)
@@ -248,9 +242,7 @@ def refit_store(
             )
         with executor.store.reading() as reader:
             prior = live.as_of(reader).priors[name]
-    say(console, f"{name}: version {row.version} of its prior", style="bold")
-    for line in prior.describe(items):
-        say(console, f"  {one_line(line)}")
+    _print_prior(console, f"{name}: version {row.version} of its prior", prior, items)
     if out is not None:
         prior.save(out)
         say(console, f"{out}: the same prior as a file")
@@ -286,7 +278,7 @@ class Source:
     file: str | None = None
 
 
-def source_from_likes(console: "Console", data: "Dataset", training: "Training") -> Source:
+def source_from_likes(console: "Console", data: "Dataset", training: Training) -> Source:
     """Fit embeddings of the items to the likes."""
     from variegate.cli.build_options import catalogue_from_likes
     from variegate.evaluation.replay import likes_as_rows
@@ -344,9 +336,17 @@ def show_prior(
     console: "Console", prior: "PriorFile", file: str | Path, catalogue: "Catalogue | None" = None
 ) -> None:
     """Print the size and the contents of a prior."""
-    from variegate.cli.output import one_line, say, size_of
+    from variegate.cli.output import size_of
 
-    say(console, f"{file}: {prior} ({size_of(Path(file))})", style="bold")
+    _print_prior(console, f"{file}: {prior} ({size_of(Path(file))})", prior, catalogue)
+
+
+def _print_prior(
+    console: "Console", title: str, prior: "PriorFile", catalogue: "Catalogue | None"
+) -> None:
+    from variegate.cli.output import one_line, say
+
+    say(console, title, style="bold")
     for line in prior.describe(catalogue):
         say(console, f"  {one_line(line)}")
 

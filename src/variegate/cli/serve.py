@@ -16,7 +16,7 @@ from variegate.cli.output import import_from_working_directory
 _NEEDED: Final = (
     "fastapi",
     "uvicorn",
-    "pydantic_settings",
+    "pydantic",
     "prometheus_client",
     "fastapi_offline",
 )

@@ -1,15 +1,15 @@
 """`variegate tune`: settings of lmdp or ease, chosen on training users."""
 
 import shlex
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from variegate.cli.build_options import check_place
+from variegate.cli.datasets import available_datasets
 from variegate.cli.output import print_json
 from variegate.cli.replay_options import dataset_of, table_options, take_table
-from variegate.errors import DataError, InputError
+from variegate.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,15 +124,9 @@ def _print(console: "Console", chosen: "TuningResult", target: "Path | None", fi
 
 
 def _read(names: tuple[str, ...], table: dict[str, Any]) -> "dict[str, Dataset]":
-    from variegate.data.download import DATASETS, find_dataset
-
-    found: dict[str, Dataset] = {}
     if not names:
-        for name, known in DATASETS.items():
-            with suppress(DataError):
-                found[name] = known.load(find_dataset(name))
-        if not found:
-            raise DataError("no data set found: run `variegate fetch`, or give a table")
+        return {known.name: known.load(path) for known, path in available_datasets()}
+    found: dict[str, Dataset] = {}
     for name in names:
         data = dataset_of(name, table)
         if data.name in found:

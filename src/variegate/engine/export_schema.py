@@ -10,7 +10,7 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
+from typing import Annotated, Any, Final, Generic, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -58,6 +58,9 @@ _Shown = Annotated[tuple[Id, _Second], Strict(False)]
 
 
 _TERMS: Final = TypeAdapter(Terms)
+
+Kind = TypeVar("Kind")
+Body = TypeVar("Body")
 
 
 class _Part(BaseModel):
@@ -216,29 +219,19 @@ class _WithdrawBody(_Part):
     instead: SlateId
 
 
-class _Event(_Part):
+class _Event(_Part, Generic[Kind, Body]):
     time: _Time
     slate: SlateId
-
-
-class _FeedbackLine(_Event):
-    kind: Literal["feedback"]
-    body: _FeedbackBody
-
-
-class _CloseLine(_Event):
-    kind: Literal["close"]
-    body: _CloseBody
-
-
-class _WithdrawLine(_Event):
-    kind: Literal["withdraw"]
-    body: _WithdrawBody
+    kind: Kind
+    body: Body
 
 
 #: An event of the log
 EventLine: TypeAlias = Annotated[
-    _FeedbackLine | _CloseLine | _WithdrawLine, Field(discriminator="kind")
+    _Event[Literal["feedback"], _FeedbackBody]
+    | _Event[Literal["close"], _CloseBody]
+    | _Event[Literal["withdraw"], _WithdrawBody],
+    Field(discriminator="kind"),
 ]
 
 

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
-from pydantic_core import ErrorDetails
-from pydantic_settings import (
-    BaseSettings,
-    EnvSettingsSource,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    SettingsError,
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
 )
+from pydantic_core import ErrorDetails
 
 from variegate.engine.codecs import format_value, validation_message
 from variegate.engine.experiment import check_propensities_known, check_spec
@@ -51,27 +51,19 @@ def _split_commas(value: object) -> object:
     return value
 
 
-Texts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_commas)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_split_commas)]
 Text = Annotated[str, Field(min_length=1)]
 Positive = Annotated[float, Field(gt=0)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """All settings of the service.
 
     Creating one reads neither files nor the environment: `load_settings` does.
     """
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX,
-        env_nested_delimiter="__",
-        env_ignore_empty=True,
-        env_parse_none_str="none",
-        extra="forbid",
-        allow_inf_nan=False,
-        frozen=True,
-    )
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
 
     catalogue: str | None = Field(
         default=None,
@@ -208,18 +200,6 @@ class Settings(BaseSettings):
         default="json", description="Log lines as JSON objects or as text."
     )
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read nothing but the arguments, so that a test's settings are those that it names."""
-        return (init_settings,)
-
     @field_validator("policies")
     @classmethod
     def _check_policies(cls, policies: dict[str, str]) -> dict[str, str]:
@@ -284,10 +264,8 @@ def load_settings(
     config
         A TOML file; without it, the one that the variable VARIEGATE_CONFIG names, if any.
     """
-    _check_variables()
     flags, environment = flags or {}, _read_environment()
     path = config or os.environ.get(PREFIX + "CONFIG") or None
-    # pydantic-settings' own TOML source ignores a missing file, and merges tables entry by entry.
     file = {} if path is None else _read_file(str(path))
     try:
         return Settings(**{**file, **environment, **flags})
@@ -300,30 +278,43 @@ def load_settings(
     raise DataError(f"{path}: {message}")
 
 
-def _check_variables() -> None:
-    """Raise InputError for a variable that looks like a setting but is not."""
+def _read_environment() -> dict[str, Any]:
+    """Return the settings of the environment; those that are empty are not set.
+
+    Raises InputError for a variable that looks like a setting but is not.
+    """
     known = [*Settings.model_fields, *_NOT_SETTINGS]
-    for variable in sorted(os.environ):
+    values: dict[str, Any] = {}
+    # Sorted: a table comes before its entries.
+    for variable, text in sorted(os.environ.items()):
         if not variable.upper().startswith(PREFIX):
             continue
-        name, entry, _ = variable.upper().removeprefix(PREFIX).lower().partition("__")
-        if name in known and (name in _TABLES or not entry):
+        name, separator, entry = variable.upper().removeprefix(PREFIX).lower().partition("__")
+        if name not in known or (separator and name not in _TABLES):
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {PREFIX}{near[0].upper()}?" if near else "unset it"
+            raise InputError(f"environment variable `{variable[:80]}` is not a setting: {hint}")
+        if name in _NOT_SETTINGS or not text:
             continue
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean {PREFIX}{near[0].upper()}?" if near else "unset it"
-        raise InputError(f"environment variable `{variable[:80]}` is not a setting: {hint}")
+        if entry:
+            values.setdefault(name, {})[entry] = text
+        elif name in _TABLES:
+            values[name] = _parse_table(variable, name, text)
+        else:
+            values[name] = None if text == "none" else text
+    return values
 
 
-def _read_environment() -> dict[str, Any]:
+def _parse_table(variable: str, name: str, text: str) -> dict[str, Any]:
     try:
-        return EnvSettingsSource(Settings)()
-    except SettingsError as error:
-        (name,) = re.findall(r'"(\w+)" from source', str(error))
-        variable = PREFIX + name.upper()
+        table = json.loads(text)
+    except (ValueError, RecursionError):
+        table = None
+    if not isinstance(table, dict):
         raise InputError(
-            f"`{name}` must be a JSON object, got {format_value(os.environ.get(variable, ''))} "
-            f"(from {variable})"
-        ) from None
+            f"`{name}` must be a JSON object, got {format_value(text)} (from {variable})"
+        )
+    return table
 
 
 def _read_file(path: str) -> dict[str, Any]:

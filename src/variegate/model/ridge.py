@@ -128,6 +128,25 @@ class Ridge:
             self._estimate = self._solved()
         return self._estimate
 
+    def widened(self, direction: FloatArray, variance: float) -> tuple[FloatArray, FloatArray]:
+        """Return mean and covariance of the weights if they vary more along a direction.
+
+        Parameters
+        ----------
+        direction
+            (p,)
+        variance
+            What it adds to the prior: `variance` direction direction', for noise of variance 1.
+        """
+        estimate = self.estimate()
+        # Sherman and Morrison, for the prior's precision and then for Phi.
+        q = self._precision @ direction
+        scale = variance / (1.0 + variance * float(direction @ q))
+        along = estimate.covariance @ q
+        scale /= 1.0 - scale * float(q @ along)
+        mean = estimate.mean + scale * float(q @ (estimate.mean - self._mean)) * along
+        return mean, estimate.covariance + scale * np.outer(along, along)
+
     def log_determinant_ratio(self) -> float:
         """Return ln(det Phi / det(lambda I)), the information gained."""
         after, before = np.linalg.slogdet(self._phi()), np.linalg.slogdet(self._precision)

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self
 
@@ -112,6 +112,14 @@ class Policy(_KeepsOptions, ABC):
     def prior_preferences(self) -> Preferences:
         """The preferences that the policy assumes of a user before any feedback."""
         return known_preferences(np.zeros(self.catalogue.d), np.zeros(self.catalogue.m))
+
+    def total_diversity_likelihood(self) -> tuple[float, float]:
+        """Return mean and standard deviation of the total of beta by the feedback alone.
+
+        The prior is divided out of the posterior. The deviation is infinite while the feedback
+        says nothing about it.
+        """
+        return 0.0, inf
 
     @property
     def diversity_floor(self) -> float:

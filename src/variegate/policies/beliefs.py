@@ -3,14 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import sqrt
 from statistics import NormalDist
 from typing import Final
 
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.model.utility import Preferences
 from variegate.policies import Policy
 from variegate.policies.item_lmdp import ItemLMDP
 from variegate.policies.ridge_policy import NORMAL_95
@@ -143,9 +141,9 @@ class Statement(StrEnum):
 class TotalDiversity:
     """The total weight of diversity (the sum of beta), and what the feedback says of it.
 
-    The interval is that of the posterior. The probabilities are those of the feedback alone: prior
-    and posterior of the total are normal, so dividing one by the other leaves what the feedback
-    adds. No prior can therefore make a statement by itself, and none can hide one.
+    The interval is that of the posterior. The probabilities are those of the feedback alone, see
+    `Policy.total_diversity_likelihood`: no prior can make a statement by itself, and none can hide
+    one. They allow for users who pick more or fewer items whatever these are.
     """
 
     weight: float
@@ -193,23 +191,12 @@ class TotalDiversity:
 
 def learnt_total_diversity(policy: Policy) -> TotalDiversity:
     """Return the total weight of diversity that a policy has learnt."""
-    after, before = policy.preferences, policy.prior_preferences
-    total = after.total_diversity
-    low, high = after.total_diversity_interval.tolist()
-    precision, prior_precision = _total_precision(after), _total_precision(before)
-    added = precision - prior_precision
-    if not added > _ROUNDING * precision:
-        return TotalDiversity(total, low, high)
-    usual, root = before.total_diversity, sqrt(added)
-    mean = (precision * total - prior_precision * usual) / added
-    normal = NormalDist()
-    positive, below_prior = normal.cdf(mean * root), normal.cdf((usual - mean) * root)
-    return TotalDiversity(total, low, high, positive, below_prior)
-
-
-def _total_precision(wants: Preferences) -> float:
+    wants, usual = policy.preferences, policy.prior_preferences.total_diversity
+    mean, deviation = policy.total_diversity_likelihood()
     low, high = wants.total_diversity_interval.tolist()
-    return float((2.0 * NORMAL_95 / (high - low)) ** 2) if high > low else 0.0
+    normal = NormalDist()
+    positive, below_prior = normal.cdf(mean / deviation), normal.cdf((usual - mean) / deviation)
+    return TotalDiversity(wants.total_diversity, low, high, positive, below_prior)
 
 
 #: Minimum strength of a weight of diversity to be described. Of forty users who picked at random,

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from copy import copy
-from typing import Any, Literal, TypedDict
+from math import inf, isfinite, sqrt
+from typing import Any, Final, Literal, TypedDict
 
 import numpy as np
 
@@ -29,8 +30,22 @@ from variegate.model.theory import Confidence, check_exploration, confidence_wid
 from variegate.policies.attention import AttentionLike, checked_attention
 from variegate.policies.base import Explanation
 from variegate.policies.dial import Dial
-from variegate.policies.ridge_policy import PriorLike, RidgePolicy, checked_prior
+from variegate.policies.ridge_policy import (
+    LARGEST_DEVIATION,
+    NORMAL_95,
+    PriorLike,
+    RidgePolicy,
+    checked_prior,
+)
 from variegate.prior import PriorFile
+
+#: Variance, over users, of the share of items that they pick whatever these are.
+PICKS_VARIANCE: Final = 0.0625
+#: Items that `constant_direction` looks at, at most, and what makes its weights unique.
+N_ITEMS: Final = 2000
+SHRINKAGE: Final = 1e-3
+#: A smaller share of the precision is rounding.
+ROUNDING: Final = 1e-9
 
 
 class ListOptions(TypedDict, total=False):
@@ -125,6 +140,23 @@ class LMDH(RidgePolicy):
     @property
     def diversity_floor(self) -> float:
         return (self.floor or 0.0) / max(self.catalogue.m, 1)
+
+    def total_diversity_likelihood(self) -> tuple[float, float]:
+        d, m, before = self.catalogue.d, self.catalogue.m, self.prior_preferences
+        noise = (LARGEST_DEVIATION if self.prior is None else self._ridge.deviation) ** 2
+        # Some users pick more than others, which is no wish for variety: beside the first, all
+        # items of a list have a distance to those above them.
+        direction = np.append(constant_direction(self.catalogue), np.zeros(m))
+        with np.errstate(all="ignore"):
+            mean, covariance = self._ridge.widened(direction, PICKS_VARIANCE / noise)
+            low, high = before.total_diversity_interval
+            prior_precision = (2.0 * NORMAL_95 / (high - low)) ** 2
+            precision = 1.0 / (noise * covariance[d:, d:].sum())
+            added = precision - prior_precision
+            total = precision * mean[d:].sum() - prior_precision * before.total_diversity
+        if not (isfinite(total) and added > ROUNDING * precision):
+            return 0.0, inf
+        return float(total / added), float(1.0 / sqrt(added))
 
     def width(self, k: int) -> float:
         """Return alpha for the next list of `k`: as set, or by Lemma 2."""
@@ -258,6 +290,17 @@ class LMDH(RidgePolicy):
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
         super()._restore(arrays)
         self._observations = float(arrays["seen"][0])
+
+
+def constant_direction(catalogue: Catalogue) -> FloatArray:
+    """Return weights of the features that give every item a relevance near 1, as far as any do."""
+    rows = np.unique(np.linspace(0, len(catalogue) - 1, N_ITEMS).astype(np.intp))
+    z = catalogue.features[rows]
+    scale = float(np.abs(z).max(initial=0.0)) or 1.0
+    z = z / scale
+    gram = z.T @ z / len(z) + SHRINKAGE * np.eye(catalogue.d)
+    direction: FloatArray = np.linalg.solve(gram, z.mean(axis=0)) / scale
+    return direction
 
 
 class UpperBounds(Scorer):

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import partial
 from importlib.metadata import version
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import APIRouter, FastAPI
@@ -28,8 +28,8 @@ from variegate.engine.settings import Settings
 from variegate.errors import InputError
 from variegate.service.docs import add_docs
 from variegate.service.errors import add_error_handlers
-from variegate.service.keys import KeyCache, KeyStore
-from variegate.service.metrics import ERROR_KINDS, Metrics
+from variegate.service.keys import KeyCache
+from variegate.service.metrics import Metrics
 from variegate.service.middleware import Guard
 from variegate.service.responses import CoalescingPool, computed_response
 from variegate.service.routes.admin import operator_router
@@ -66,28 +66,21 @@ _NO_TELEMETRY: Final[TelemetryConfig] = {
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
-class ServiceStore(KeyStore, Protocol):
-    """The store as `create_app` uses it."""
-
-    def ping(self) -> None: ...
-
-
 def build_app(settings: Settings) -> FastAPI:
     """Open the catalogue and the store, and return the application over them.
 
     The application closes the store when it stops.
     """
     metrics = Metrics()
-    observe = metrics_observer(metrics)
-    store, process = open_store(settings, observe), None
+    store, process = open_store(settings, metrics.observe), None
     try:
         replica = create_replica(settings, store)
         replica.join()
         if uses_engine_process(settings):
-            process = EngineProxy(settings, observe, metrics.count_engine_restart)
+            process = EngineProxy(settings, metrics.observe, metrics.count_engine_restart)
             process.begin()
         catalogue = load_catalogue(settings)
-        executor = create_executor(settings, catalogue, store, observe, replica)
+        executor = create_executor(settings, catalogue, store, metrics.observe, replica)
         engine = Engine(executor, timeout=settings.timeout_seconds, worker=process)
         warm_policies(settings, catalogue)
     except BaseException:
@@ -112,13 +105,13 @@ def check_startable(settings: Settings) -> None:
     """Raise what would keep every worker from starting."""
     catalogue = load_catalogue(settings)
     with Store.open(settings.store) as store, create_replica(settings, store) as replica:
-        Engine(create_executor(settings, catalogue, store, metrics_observer(Metrics()), replica))
+        Engine(create_executor(settings, catalogue, store, Metrics().observe, replica))
 
 
 def create_app(
     settings: Settings,
     *,
-    store: ServiceStore,
+    store: Store,
     routers: Sequence[APIRouter] = (),
     lifespan: Lifespan | None = None,
     metrics: Metrics | None = None,
@@ -193,24 +186,6 @@ def check_roles(routers: Sequence[APIRouter]) -> None:
                 f"`routers` must be made by client_router or admin_router, got the public route "
                 f"{path}"
             )
-
-
-def metrics_observer(metrics: Metrics) -> Callable[[str, float], None]:
-    """Return the function to which the engine reports its observations."""
-    observers = {
-        "recommend": metrics.recommend_seconds.observe,
-        "learn": metrics.learn_seconds.observe,
-        "batch": metrics.batch_size.observe,
-        "slates": metrics.slates.inc,
-        "feedback": metrics.feedback.inc,
-        "new_users": metrics.new_users.inc,
-        **{f"store_error {kind}": _error_counter(metrics, kind) for kind in ERROR_KINDS},
-    }
-    return lambda name, value: observers[name](value)
-
-
-def _error_counter(metrics: Metrics, kind: str) -> Callable[[float], None]:
-    return lambda _: metrics.count_store_error(kind)
 
 
 def _limit_threads(lifespan: Lifespan | None) -> Lifespan:

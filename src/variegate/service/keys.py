@@ -10,14 +10,13 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
 from variegate.arrays import check_choice
 from variegate.errors import InputError, NotFoundError, StoreError
-from variegate.store.rows import KeyRow
+from variegate.store import KeyRow, Reader, Store
 
 if TYPE_CHECKING:
     from variegate.engine.settings import Settings  # which `variegate keys` need not load
@@ -44,27 +43,6 @@ _FORWARDED: Final = b"x-forwarded-"
 _OWN_SITE: Final = (b"same-origin", b"none")
 
 
-class KeyReader(Protocol):
-    """What is read from a store."""
-
-    def meta(self, key: str) -> str | None: ...
-    def keys(self) -> list[KeyRow]: ...
-
-
-class KeyBatch(KeyReader, Protocol):
-    """What is written to a store."""
-
-    def add_key(self, row: KeyRow) -> None: ...
-    def revoke_key(self, key: str, time: float) -> bool: ...
-
-
-class KeyStore(Protocol):
-    """A store of keys: `variegate.store.Store`, or a fake in tests."""
-
-    def reading(self) -> AbstractContextManager[KeyReader]: ...
-    def batch(self) -> AbstractContextManager[KeyBatch]: ...
-
-
 def new_key(role: str, name: str, now: float) -> tuple[str, KeyRow]:
     """Return a new key, and its row for the store.
 
@@ -83,7 +61,7 @@ def new_key(role: str, name: str, now: float) -> tuple[str, KeyRow]:
     return f"{PREFIX}_{key_id}_{secret}", row
 
 
-def make_key(store: KeyStore, role: str, name: str) -> tuple[str, KeyRow]:
+def make_key(store: Store, role: str, name: str) -> tuple[str, KeyRow]:
     """Create a key and store it; running services accept it within two seconds."""
     key, row = new_key(role, name, time.time())
     with store.batch() as batch:
@@ -91,7 +69,7 @@ def make_key(store: KeyStore, role: str, name: str) -> tuple[str, KeyRow]:
     return key, row
 
 
-def revoke_key(store: KeyStore, key_id: str) -> KeyRow:
+def revoke_key(store: Store, key_id: str) -> KeyRow:
     """Revoke a key by its id and return it, or raise NotFoundError."""
     with store.batch() as batch:
         rows = _rows_by_id(batch)
@@ -103,7 +81,7 @@ def revoke_key(store: KeyStore, key_id: str) -> KeyRow:
         return rows[wanted]
 
 
-def list_keys(store: KeyStore) -> list[KeyRow]:
+def list_keys(store: Store) -> list[KeyRow]:
     """Return all keys, also revoked ones, oldest first."""
     with store.reading() as reader:
         return sorted(reader.keys(), key=lambda row: (row.created, row.id))
@@ -118,7 +96,7 @@ class KeyCache:
         Returns seconds that only increase.
     """
 
-    def __init__(self, store: KeyStore, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, store: Store, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._store, self._clock = store, clock
         self._rows: dict[str, KeyRow] = {}
         self._revision: str | None = None
@@ -224,7 +202,7 @@ def _host(url: str) -> str | None:
         return None
 
 
-def _rows_by_id(reader: KeyReader) -> dict[str, KeyRow]:
+def _rows_by_id(reader: Reader) -> dict[str, KeyRow]:
     rows = reader.keys()
     return {row.id: row for row in rows}
 

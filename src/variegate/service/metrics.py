@@ -3,7 +3,7 @@
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from heapq import nlargest
 from typing import Any, Final
 
@@ -38,11 +38,7 @@ _ENGINE_SECONDS: Final = (
 
 
 class Metrics:
-    """The metrics of one process.
-
-    The engine adds to `recommend_seconds`, `learn_seconds` and `batch_size` with `observe`, and
-    to `slates`, `feedback` and `new_users` with `inc`.
-    """
+    """The metrics of one process."""
 
     def __init__(self) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call] # one more series for each
@@ -62,19 +58,24 @@ class Metrics:
         )
         refusals = "Refused requests: no_key, bad_key, role, origin, forwarded, site, rate, busy."
         self._refused = self._labelled("refused", refusals, "reason")
-        self.recommend_seconds = self._engine_seconds("recommend", "to compute one slate")
-        self.learn_seconds = self._engine_seconds("learn", "to learn from one feedback")
-        self.batch_size = Histogram(
+        batch_size = Histogram(
             "variegate_batch_operations",
             "Operations per transaction.",
             buckets=(1, 2, 4, 8, 16, 32, 64),
             registry=registry,
         )
-        self.slates = self._counter("slates", "Slates recommended.")
-        self.feedback = self._counter("feedback", "Feedback accepted, without duplicates.")
-        self.new_users = self._counter("new_users", "New users.")
         failures = "Errors of the store and the engine, also in reads, by kind."
-        self._store_errors = self._labelled("store_errors", failures, "kind", ERROR_KINDS)
+        errors = self._labelled("store_errors", failures, "kind", ERROR_KINDS)
+        #: What the engine reports, by the names that it has there; see `Executor`
+        self._observers: Mapping[str, Callable[[float], None]] = {
+            "recommend": self._engine_seconds("recommend", "to compute one slate"),
+            "learn": self._engine_seconds("learn", "to learn from one feedback"),
+            "batch": batch_size.observe,
+            "slates": self._counter("slates", "Slates recommended."),
+            "feedback": self._counter("feedback", "Feedback accepted, without duplicates."),
+            "new_users": self._counter("new_users", "New users."),
+            **{f"store_error {kind}": errors.labels(kind).inc for kind in ERROR_KINDS},
+        }
         restarts = "Engine processes that were replaced, by reason."
         self._restarts = self._labelled("engine_restarts", restarts, "reason", RESTART_REASONS)
         # Finding a child by its labels takes a lock and a tuple of strings each time.
@@ -109,9 +110,9 @@ class Metrics:
         """Count a refused request."""
         self._refused.labels(reason).inc()
 
-    def count_store_error(self, kind: str) -> None:
-        """Count an error of the store, or a command without a response of the engine."""
-        self._store_errors.labels(kind).inc()
+    def observe(self, name: str, value: float) -> None:
+        """Add what the engine reports."""
+        self._observers[name](value)
 
     def count_engine_restart(self, reason: str) -> None:
         """Count an engine process that was replaced."""
@@ -132,8 +133,8 @@ class Metrics:
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
 
-    def _counter(self, name: str, about: str) -> Counter:
-        return Counter(f"variegate_{name}", about, registry=self.registry)
+    def _counter(self, name: str, about: str) -> Callable[[float], None]:
+        return Counter(f"variegate_{name}", about, registry=self.registry).inc
 
     def _labelled(self, name: str, about: str, label: str, values: Sequence[str] = ()) -> Counter:
         counter = Counter(f"variegate_{name}", about, (label,), registry=self.registry)
@@ -142,13 +143,13 @@ class Metrics:
             counter.labels(value)
         return counter
 
-    def _engine_seconds(self, name: str, about: str) -> Histogram:
+    def _engine_seconds(self, name: str, about: str) -> Callable[[float], None]:
         return Histogram(
             f"variegate_{name}_seconds",
             f"Seconds {about}, without HTTP.",
             buckets=_ENGINE_SECONDS,
             registry=self.registry,
-        )
+        ).observe
 
 
 def is_multiprocess() -> bool:

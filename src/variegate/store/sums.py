@@ -61,10 +61,7 @@ class Contribution(NamedTuple):
 
 def contribution(row: SlateRow) -> Contribution:
     """Return what a slate adds to the sums."""
-    if not row.answered:
-        return Contribution(row.policy, minute_of(row.created), None)
-    positions = len(row.rewards) - row.rewards.count(None)
-    feedback = _feedback_sums(row.earned, positions, row.diversity)
+    feedback = _feedback_sums(row.earned, row.rewards, row.diversity) if row.answered else None
     return Contribution(row.policy, minute_of(row.created), feedback)
 
 
@@ -72,10 +69,9 @@ def stored_contribution(
     policy: str, created: float, answered: bool, earned: float, rewards: str, diversity: str
 ) -> Contribution:
     """Return what a slate adds to the sums, from its columns as a database returns them."""
-    if not answered:
-        return Contribution(policy, minute_of(created), None)
-    values = from_json(rewards)
-    feedback = _feedback_sums(earned, len(values) - values.count(None), from_json(diversity))
+    feedback = None
+    if answered:
+        feedback = _feedback_sums(earned, from_json(rewards), from_json(diversity))
     return Contribution(policy, minute_of(created), feedback)
 
 
@@ -84,7 +80,10 @@ def minute_of(time: float) -> int:
     return int(min(max(time // MINUTE, 0.0), _MAX_MINUTE))
 
 
-def _feedback_sums(earned: float, positions: int, diversity: Mapping[str, float]) -> Sums:
+def _feedback_sums(
+    earned: float, rewards: Sequence[float | None], diversity: Mapping[str, float]
+) -> Sums:
+    positions = len(rewards) - rewards.count(None)
     sums = {"answered": 1, "positions": positions, "earned": to_units(earned)}
     for name, mean in diversity.items():
         sums[COUNTED + name] = 1
