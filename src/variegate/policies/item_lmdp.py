@@ -1,6 +1,7 @@
 """LMDP with a prior of items: relevance is learnt per item, from what similar users like."""
 
 from collections.abc import Mapping
+from math import inf, isfinite, sqrt
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from variegate.model.slate import Slate
 from variegate.model.utility import Preferences, UtilityScorer
 from variegate.policies.attention import AttentionLike, checked_attention
 from variegate.policies.base import Explanation, Policy
+from variegate.policies.lmdh import ROUNDING
 from variegate.policies.lmdp import LMDP
 from variegate.policies.ridge_policy import NORMAL_95, PriorLike, read_prior
 from variegate.policies.state import check_interval, check_item_rows
@@ -103,6 +105,17 @@ class ItemLMDP(LMDP):
     def prior_preferences(self) -> Preferences:
         nothing = _no_observations(self.catalogue.m)
         return self._beta_preferences(self.prior.posterior(nothing, len(self.catalogue)))
+
+    def total_diversity_likelihood(self) -> tuple[float, float]:
+        after, before = self.posterior(), self.prior
+        if not self.catalogue.m:
+            return 0.0, inf
+        precision = 1.0 / after.beta_covariance.sum()
+        added = precision - 1.0 / before.beta_variance.sum()
+        if not (isfinite(added) and added > ROUNDING * precision):
+            return 0.0, inf
+        total = precision * after.beta.sum() - (precision - added) * before.beta.sum()
+        return float(total / added), float(1.0 / sqrt(added))
 
     def likely_items(self, n: int = 3) -> tuple[IndexArray, FloatArray, FloatArray]:
         """Return the items whose relevance rose most by what was learnt: rows, rise, deviation."""

@@ -12,11 +12,8 @@ from variegate.prior import ItemPrior, Prior, PriorFile, default_prior
 
 #: Chosen on training users only, by `variegate tune`; see docs/beyond.md.
 EXPLORATION: Final = 0.25
-#: Without a fitted prior the weights of features start small, and so does the floor.
-DEFAULT_PRIOR_FLOOR: Final = 0.35
-#: Variance of each feature's weight without a fitted prior: large enough for the first feedback
-#: to change the next list.
-DEFAULT_PRIOR_VARIANCE: Final = 0.1
+#: Without a fitted prior: from less, a first click narrows the next list to what was clicked.
+DEFAULT_PRIOR_FLOOR: Final = 0.8
 
 
 class PriorOptions(ListOptions, total=False):
@@ -41,7 +38,7 @@ class LMDP(LMDH):
     exploration
         Standard deviations of the posterior added to an item's estimated reward.
     floor
-        As for LMDH. ``"auto"`` is the beta of a prior of items, and 0.35 otherwise; None for no
+        As for LMDH. ``"auto"`` is the beta of a prior of items, and 0.8 otherwise; None for no
         floor.
 
     Examples
@@ -51,7 +48,7 @@ class LMDP(LMDH):
     >>> policy.preferences.diversity
     array([0.35])
     >>> policy.floor
-    0.35
+    0.8
     """
 
     name = "lmdp"
@@ -94,4 +91,4 @@ class LMDP(LMDH):
 
 @lru_cache(maxsize=8)
 def _shared_default_prior(catalogue: Catalogue) -> Prior:
-    return default_prior(catalogue, variance=DEFAULT_PRIOR_VARIANCE)
+    return default_prior(catalogue)
