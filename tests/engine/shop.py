@@ -74,7 +74,7 @@ class Shop:
     ) -> None:
         self.items = items or catalogue()
         self.store, self.clock = store, clock or Clock()
-        self.rules = Rules(**{"k": 4, **rules})
+        self.rules = Rules.model_construct(**{"k": 4, **rules})  # also out of range
         self.experiment = Experiment(policies, split or {}, self.rules.seed)
         live = LiveCatalogue.open(self.items, store)
         self.executor = Executor(store, live, self.experiment, self.rules, clock=self.clock)

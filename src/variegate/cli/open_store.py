@@ -50,7 +50,7 @@ def served(settings: "Settings", *, create: bool = False, tie: bool = True) -> "
     """
     from variegate.engine import LiveCatalogue
     from variegate.engine.executor import Executor
-    from variegate.engine.factory import create_experiment, create_rules, load_catalogue
+    from variegate.engine.factory import create_experiment, load_catalogue
     from variegate.store import CATALOGUE, Store
 
     live = LiveCatalogue(load_catalogue(settings))
@@ -60,4 +60,4 @@ def served(settings: "Settings", *, create: bool = False, tie: bool = True) -> "
         if tie and (is_tied or create):
             with opened.batch() as batch:
                 live.bind(batch)
-        yield Executor(opened, live, create_experiment(settings), create_rules(settings))
+        yield Executor(opened, live, create_experiment(settings), settings)

@@ -1,6 +1,5 @@
 """The parts of an engine that settings describe: catalogue, policies, rules, replica, store."""
 
-from dataclasses import fields
 from typing import Final
 
 from variegate.engine.catalogue import LiveCatalogue
@@ -9,7 +8,6 @@ from variegate.engine.executor import Executor, Observe
 from variegate.engine.experiment import Experiment
 from variegate.engine.replicas import Replica, shared_configuration
 from variegate.engine.settings import Settings
-from variegate.engine.terms import Rules
 from variegate.errors import DataError, InputError
 from variegate.model.catalogue import Catalogue
 from variegate.policies.warmup import warm_policy
@@ -40,14 +38,9 @@ def create_experiment(settings: Settings) -> Experiment:
     return Experiment(settings.policies, settings.split, settings.seed)
 
 
-def create_rules(settings: Settings) -> Rules:
-    """Return the settings for lists and feedback."""
-    return Rules(**{field.name: getattr(settings, field.name) for field in fields(Rules)})
-
-
 def create_replica(settings: Settings, store: Store) -> Replica:
     """Return this process as one of those that write to the store."""
-    configuration = shared_configuration(create_experiment(settings), create_rules(settings))
+    configuration = shared_configuration(create_experiment(settings), settings)
     return Replica(store, configuration, replace=settings.replace_configuration)
 
 
@@ -68,9 +61,8 @@ def create_executor(
     replica: Replica | None = None,
 ) -> Executor:
     """Return the executor of the settings; the store is bound to the catalogue."""
-    experiment, rules = create_experiment(settings), create_rules(settings)
-    live = LiveCatalogue.open(catalogue, store)
-    return Executor(store, live, experiment, rules, observe=observe, replica=replica)
+    live, experiment = LiveCatalogue.open(catalogue, store), create_experiment(settings)
+    return Executor(store, live, experiment, settings, observe=observe, replica=replica)
 
 
 def warm_policies(settings: Settings, catalogue: Catalogue) -> None:

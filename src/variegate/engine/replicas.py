@@ -12,7 +12,6 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
 from secrets import token_hex
 from typing import Any, Final
 
@@ -51,7 +50,9 @@ def shared_configuration(experiment: Experiment, rules: Rules) -> str:
         "split": dict(experiment.split),
         "seed": experiment.seed,
     }
-    return json.dumps({**asdict(rules), **shared}, sort_keys=True)
+    return json.dumps(
+        {**rules.model_dump(include=set(Rules.model_fields)), **shared}, sort_keys=True
+    )
 
 
 def changed_settings(before: str, after: str) -> dict[str, tuple[object, object]]:

@@ -12,20 +12,12 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from variegate.engine.codecs import format_value, validation_message
 from variegate.engine.experiment import check_propensities_known, check_spec
-from variegate.engine.terms import Rules
+from variegate.engine.terms import Positive, Rules
 from variegate.errors import DataError, InputError
 
 PREFIX: Final = "VARIEGATE_"
@@ -53,17 +45,13 @@ def _split_commas(value: object) -> object:
 
 Texts = Annotated[tuple[str, ...], BeforeValidator(_split_commas)]
 Text = Annotated[str, Field(min_length=1)]
-Positive = Annotated[float, Field(gt=0)]
-Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
-class Settings(BaseModel):
-    """All settings of the service.
+class Settings(Rules):
+    """All settings of the service: those of `Rules`, and how it runs.
 
     Creating one reads neither files nor the environment: `load_settings` does.
     """
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
 
     catalogue: str | None = Field(
         default=None,
@@ -106,58 +94,6 @@ class Settings(BaseModel):
         default=False,
         description="Start although running replicas have other settings: these stop writing "
         "until they are restarted with the new settings.",
-    )
-    seed: int = Field(
-        default=Rules.seed,
-        ge=0,
-        description="Seed of the split and of random choices: same seed, same choices.",
-    )
-    k: int = Field(default=Rules.k, ge=1, description="Items in a list, if a request sets no `k`.")
-    max_k: int = Field(
-        default=Rules.max_k, ge=1, le=10_000, description="Largest `k` that a request may ask for."
-    )
-    max_candidates: int = Field(
-        default=Rules.max_candidates, ge=1, description="Maximum number of candidates in a request."
-    )
-    memory: int = Field(
-        default=Rules.memory,
-        ge=0,
-        le=100_000,
-        description="Recently shown items per user that are not shown again; 0: all may repeat.",
-    )
-    memory_days: Positive = Field(
-        default=Rules.memory_days, description="Days after which an item may be shown again."
-    )
-    aggregation: Literal["first", "sum"] = Field(
-        default=Rules.aggregation,
-        description="Repeated feedback on an item: the first counts, or the sum, at most 1.",
-    )
-    wait_seconds: Positive = Field(
-        default=Rules.wait_seconds, description="Seconds to wait for feedback on a list."
-    )
-    default_reward: Fraction | None = Field(
-        default=Rules.default_reward,
-        description="Reward of items without feedback when the wait is over. Not set: nothing is "
-        "learnt from them.",
-    )
-    late: Literal["drop", "learn"] = Field(
-        default=Rules.late,
-        description="Whether to drop or to learn feedback after the wait is over.",
-    )
-    mix: Fraction = Field(
-        default=Rules.mix,
-        description="Share of lists with random items, whose propensities are logged for "
-        "off-policy estimates.",
-    )
-    prior_min_users: int = Field(
-        default=Rules.prior_min_users,
-        ge=10,
-        description="Minimum number of users that a prior is fitted to, so that it reveals no "
-        "single user.",
-    )
-    prior_every_hours: Annotated[float, Field(ge=0)] = Field(
-        default=Rules.prior_every_hours,
-        description="Hours between two fits of the prior of new users; 0: only by command.",
     )
     max_body: int = Field(
         default=1_000_000, ge=1000, description="Maximum bytes in a request's body."
@@ -367,8 +303,10 @@ def _describe(error: ErrorDetails) -> tuple[str, str]:
 def settings_as_toml(settings: Settings) -> str:
     """Return a settings file with every setting below its description; passwords are masked."""
     lines, tables = ["# Settings of `variegate serve`."], []
-    for name, field in Settings.model_fields.items():
-        value, description = getattr(settings, name), f"\n# {field.description}"
+    # Those of `Rules`, which pydantic has first, come last.
+    for name in sorted(Settings.model_fields, key=Rules.model_fields.__contains__):
+        value = getattr(settings, name)
+        description = f"\n# {Settings.model_fields[name].description}"
         if isinstance(value, Mapping):
             tables += [description, f"[{name}]"]
             tables += [f"{_key(entry)} = {_to_toml(given)}" for entry, given in value.items()]

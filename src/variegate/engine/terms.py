@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from variegate.policies import Dial
 from variegate.schemas import Id
@@ -18,27 +18,68 @@ from variegate.store import SlateRow
 DAY = 86_400.0
 
 Fraction: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Positive: TypeAlias = Annotated[float, Field(gt=0)]
 #: An item, and the second since 1970 at which it was shown, which is stored with 32 bits
 ShownItem: TypeAlias = tuple[Id, Annotated[int, Field(ge=0, lt=2**32)]]
 
 
-@dataclass(frozen=True)
-class Rules:
-    """The settings of slates, feedback and priors; `Settings` documents each of them."""
+class Rules(BaseModel):
+    """The settings of slates, feedback and priors, which all replicas share."""
 
-    k: int = 10
-    max_k: int = 100
-    max_candidates: int = 10_000
-    memory: int = 1000
-    memory_days: float = 30.0
-    aggregation: Literal["first", "sum"] = "first"
-    wait_seconds: float = DAY
-    default_reward: float | None = None
-    late: Literal["drop", "learn"] = "drop"
-    mix: float = 0.0
-    seed: int = 0
-    prior_min_users: int = 100
-    prior_every_hours: float = 0.0
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
+
+    seed: int = Field(
+        default=0,
+        ge=0,
+        description="Seed of the split and of random choices: same seed, same choices.",
+    )
+    k: int = Field(default=10, ge=1, description="Items in a list, if a request sets no `k`.")
+    max_k: int = Field(
+        default=100, ge=1, le=10_000, description="Largest `k` that a request may ask for."
+    )
+    max_candidates: int = Field(
+        default=10_000, ge=1, description="Maximum number of candidates in a request."
+    )
+    memory: int = Field(
+        default=1000,
+        ge=0,
+        le=100_000,
+        description="Recently shown items per user that are not shown again; 0: all may repeat.",
+    )
+    memory_days: Positive = Field(
+        default=30.0, description="Days after which an item may be shown again."
+    )
+    aggregation: Literal["first", "sum"] = Field(
+        default="first",
+        description="Repeated feedback on an item: the first counts, or the sum, at most 1.",
+    )
+    wait_seconds: Positive = Field(
+        default=DAY, description="Seconds to wait for feedback on a list."
+    )
+    default_reward: Fraction | None = Field(
+        default=None,
+        description="Reward of items without feedback when the wait is over. Not set: nothing is "
+        "learnt from them.",
+    )
+    late: Literal["drop", "learn"] = Field(
+        default="drop",
+        description="Whether to drop or to learn feedback after the wait is over.",
+    )
+    mix: Fraction = Field(
+        default=0.0,
+        description="Share of lists with random items, whose propensities are logged for "
+        "off-policy estimates.",
+    )
+    prior_min_users: int = Field(
+        default=100,
+        ge=10,
+        description="Minimum number of users that a prior is fitted to, so that it reveals no "
+        "single user.",
+    )
+    prior_every_hours: Annotated[float, Field(ge=0)] = Field(
+        default=0.0,
+        description="Hours between two fits of the prior of new users; 0: only by command.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,24 +58,8 @@ class Metrics:
         )
         refusals = "Refused requests: no_key, bad_key, role, origin, forwarded, site, rate, busy."
         self._refused = self._labelled("refused", refusals, "reason")
-        batch_size = Histogram(
-            "variegate_batch_operations",
-            "Operations per transaction.",
-            buckets=(1, 2, 4, 8, 16, 32, 64),
-            registry=registry,
-        )
-        failures = "Errors of the store and the engine, also in reads, by kind."
-        errors = self._labelled("store_errors", failures, "kind", ERROR_KINDS)
         #: What the engine reports, by the names that it has there; see `Executor`
-        self._observers: Mapping[str, Callable[[float], None]] = {
-            "recommend": self._engine_seconds("recommend", "to compute one slate"),
-            "learn": self._engine_seconds("learn", "to learn from one feedback"),
-            "batch": batch_size.observe,
-            "slates": self._counter("slates", "Slates recommended."),
-            "feedback": self._counter("feedback", "Feedback accepted, without duplicates."),
-            "new_users": self._counter("new_users", "New users."),
-            **{f"store_error {kind}": errors.labels(kind).inc for kind in ERROR_KINDS},
-        }
+        self._observers = self._engine_observers()
         restarts = "Engine processes that were replaced, by reason."
         self._restarts = self._labelled("engine_restarts", restarts, "reason", RESTART_REASONS)
         # Finding a child by its labels takes a lock and a tuple of strings each time.
@@ -132,6 +116,25 @@ class Metrics:
         registry = CollectorRegistry()
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
+
+    def _engine_observers(self) -> Mapping[str, Callable[[float], None]]:
+        batch_size = Histogram(
+            "variegate_batch_operations",
+            "Operations per transaction.",
+            buckets=(1, 2, 4, 8, 16, 32, 64),
+            registry=self.registry,
+        )
+        failures = "Errors of the store and the engine, also in reads, by kind."
+        errors = self._labelled("store_errors", failures, "kind", ERROR_KINDS)
+        return {
+            "recommend": self._engine_seconds("recommend", "to compute one slate"),
+            "learn": self._engine_seconds("learn", "to learn from one feedback"),
+            "batch": batch_size.observe,
+            "slates": self._counter("slates", "Slates recommended."),
+            "feedback": self._counter("feedback", "Feedback accepted, without duplicates."),
+            "new_users": self._counter("new_users", "New users."),
+            **{f"store_error {kind}": errors.labels(kind).inc for kind in ERROR_KINDS},
+        }
 
     def _counter(self, name: str, about: str) -> Callable[[float], None]:
         return Counter(f"variegate_{name}", about, registry=self.registry).inc
