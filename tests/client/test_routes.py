@@ -177,8 +177,8 @@ def test_what_was_learnt_comes_in_words_and_numbers(ask: Asking, user: str) -> N
     weights = {belief.name: belief for belief in found.learnt.relevance}
     assert weights["Japan"].low < 0 < weights["Japan"].weight < weights["Japan"].high
     assert [belief.name for belief in found.learnt.diversity][1] == "genres"
-    # The floor of lmdp, shared by four distances, has begun to rise.
-    assert 0.35 / 4 < found.learnt.floor < 0.8 / 4
+    # The floor of lmdp, 0.8 in all, is shared by four distances.
+    assert found.learnt.floor == pytest.approx(0.8 / 4)
 
 
 def test_history_goes_over_pages_newest_first(

@@ -20,7 +20,7 @@ def means(view: dict[str, object]) -> dict[str, float]:
 class TestFit:
     def test_it_finds_what_most_users_want(self, store: Store) -> None:
         shop = kiosk_shop(store)
-        fill(shop, 100, lists=5)
+        fill(shop, 100, lists=10)
 
         view = shop.engine.priors.fit("lmdp")
 

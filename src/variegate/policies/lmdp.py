@@ -12,11 +12,8 @@ from variegate.prior import Prior, default_prior
 #: Chosen on training users only, by `variegate tune`; see docs/beyond.md.
 EXPLORATION: Final = 0.25
 FLOOR: Final = (0.5, 1.7, 15.0)
-#: Without a fitted prior the weights of features start small, and so does the floor.
-DEFAULT_PRIOR_FLOOR: Final = (0.35, 0.8, 50.0)
-#: Variance of each feature's weight without a fitted prior: large enough for the first feedback
-#: to change the next list.
-DEFAULT_PRIOR_VARIANCE: Final = 0.1
+#: Without a fitted prior: from less, a first click narrows the next list to what was clicked.
+DEFAULT_PRIOR_FLOOR: Final = 0.8
 
 
 class PriorOptions(ListOptions, total=False):
@@ -40,8 +37,8 @@ class LMDP(LMDH):
     exploration
         Standard deviations of the posterior added to an item's estimated reward.
     floor
-        As for LMDH. ``"auto"`` starts at 0.5 and rises to 1.7 with a `prior`, and starts at
-        0.35 and rises to 0.8 without one; None for no floor.
+        As for LMDH. ``"auto"`` starts at 0.5 and rises to 1.7 with a `prior`, and is 0.8 without
+        one; None for no floor.
 
     Examples
     --------
@@ -50,7 +47,7 @@ class LMDP(LMDH):
     >>> policy.preferences.diversity
     array([0.35])
     >>> policy.floor
-    Floor(opening=0.35, full=0.8, half=50.0)
+    Floor(opening=0.8, full=0.8, half=50.0)
     """
 
     name = "lmdp"
@@ -82,4 +79,4 @@ class LMDP(LMDH):
 
 @lru_cache(maxsize=8)
 def _shared_default_prior(catalogue: Catalogue) -> Prior:
-    return default_prior(catalogue, variance=DEFAULT_PRIOR_VARIANCE)
+    return default_prior(catalogue)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from variegate.arrays import FloatArray, check_positive
 from variegate.model.catalogue import Catalogue
-from variegate.prior.features import POPULARITY, liked_rows
+from variegate.prior.features import liked_rows
 from variegate.prior.prior import Prior
 
 #: Maximum number of EM steps. A step costs the same for one user as for a million.
@@ -26,9 +26,6 @@ MIN_SIZE: Final = 1e-6
 NOISE_FACTOR: Final = 6.0
 BETA: Final = 0.5
 BETA_VARIANCE: Final = 0.05
-#: Means of beta and of the weight of popularity in `default_prior`.
-DEFAULT_BETA: Final = 0.35
-DEFAULT_POPULARITY: Final = 0.1
 
 
 def fit_prior(
@@ -84,44 +81,7 @@ def fit_prior(
         tuple(h.name for h in catalogue.distances),
         sums.users,
     )
-    return theta.with_beta(_shared(beta, catalogue.m, BETA), beta_variance)
-
-
-def default_prior(
-    catalogue: Catalogue,
-    *,
-    variance: float = 0.02,
-    noise: float = 0.25,
-    beta: ArrayLike | None = None,
-    beta_variance: ArrayLike = BETA_VARIANCE,
-) -> Prior:
-    """Return a prior for a catalogue without training users.
-
-    Parameters
-    ----------
-    variance
-        Variance of each feature's weight. The means are 0, except 0.1 for a feature named
-        "popularity".
-    noise
-        The variance of a reward around the model's estimate; 0.25 is that of a coin toss.
-    beta, beta_variance
-        As for `fit_prior`, but the distances share a mean of 0.35.
-    """
-    check_positive(variance=variance, noise=noise)
-    names = catalogue.feature_names
-    mean = [DEFAULT_POPULARITY if name == POPULARITY else 0.0 for name in names]
-    theta = Prior(
-        np.append(mean, np.zeros(catalogue.m)),
-        _with_unit_block(variance * np.eye(catalogue.d), catalogue.m),
-        noise,
-        names,
-        tuple(h.name for h in catalogue.distances),
-    )
-    return theta.with_beta(_shared(beta, catalogue.m, DEFAULT_BETA), beta_variance)
-
-
-def _shared(beta: ArrayLike | None, m: int, total: float) -> ArrayLike:
-    return total / max(m, 1) if beta is None else beta
+    return theta.with_beta(BETA / max(catalogue.m, 1) if beta is None else beta, beta_variance)
 
 
 def _feature_sizes(features: FloatArray) -> FloatArray:
