@@ -90,7 +90,11 @@ def test_a_given_floor_is_kept_whichever_object_it_is(policy: type[LMDP]) -> Non
 def test_the_automatic_floor_depends_on_the_prior() -> None:
     without, fitted = LMDP(items()), LMDP(items(), prior=default_prior(items()))
 
-    assert without.floor == LMDP(items(), floor="auto").floor == Floor(DEFAULT_PRIOR_FLOOR, DEFAULT_PRIOR_FLOOR)
+    assert (
+        without.floor
+        == LMDP(items(), floor="auto").floor
+        == Floor(DEFAULT_PRIOR_FLOOR, DEFAULT_PRIOR_FLOOR)
+    )
     assert fitted.floor == Floor(*FLOOR)
     assert LMDP(items(), floor=None).floor is None
 
