@@ -17,7 +17,14 @@ from experiments.methods import (
     sweep_title,
 )
 from experiments.results import PAPER_TABLE, Replays, Results, SeveralDistances
-from experiments.simulated import cold_start, drift, examination, multi_distance, variety
+from experiments.simulated import (
+    cold_start,
+    drift,
+    examination,
+    first_picks,
+    multi_distance,
+    variety,
+)
 from variegate.arrays import FloatArray
 from variegate.evaluation.bootstrap import (
     MEASURES,
@@ -309,6 +316,7 @@ def simulated_tables(found: Mapping[str, Any]) -> Iterator[Table]:
         "multi_distance": multi_distance_table,
         "cold_start": cold_start_table,
         "variety": variety_table,
+        "first_picks": first_picks_table,
     }
     for name, make in makers.items():
         if name in found:
@@ -418,6 +426,24 @@ def variety_table(found: variety.Variety) -> Table:
         tuple(rows),
         'Right: "You like varied lists" for the first, "You like less variety than most" or "You '
         'like lists of similar items" for the second. Statements with "perhaps" do not count.',
+    )
+
+
+def first_picks_table(found: first_picks.FirstPicks) -> Table:
+    """Return the clicks per list of learners without a fitted prior, by users' wish for variety."""
+    clicks, totals = found.earned.mean(axis=2), first_picks.TOTALS
+    columns = [student_interval(clicks[place :: len(totals)]) for place in range(len(totals))]
+    rows = [
+        (learner, tuple(Cell(interval_text(*c.at(row), ".2f")) for c in columns))
+        for row, learner in enumerate(first_picks.LEARNERS)
+    ]
+    first, second = found.distances.mean(axis=0)
+    return Table(
+        "Films without a fitted prior: expected clicks per list of ten",
+        ("learner", *(f"total weight of diversity {total:g}" for total in totals)),
+        tuple(rows),
+        f"{_INTERVAL} Mean distance within the first list {first:.3f}, after one to three random "
+        f"picks {second:.3f}.",
     )
 
 

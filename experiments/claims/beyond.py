@@ -18,7 +18,14 @@ from experiments.methods import (
     method_title,
 )
 from experiments.results import PAPER_TABLE, Replays, Results
-from experiments.simulated import cold_start, drift, examination, multi_distance, variety
+from experiments.simulated import (
+    cold_start,
+    drift,
+    examination,
+    first_picks,
+    multi_distance,
+    variety,
+)
 from variegate.arrays import FloatArray
 from variegate.evaluation.bootstrap import difference, mean_measure
 
@@ -35,6 +42,10 @@ FORGETTING: Final = 0.98
 #: whom a wrong one is.
 RIGHT_SHARE: Final = 0.8
 WRONG_SHARE: Final = 0.05
+#: The least diversity of the second list as a share of the first's, and the most films of one
+#: series in it.
+SECOND_SHARE: Final = 0.85
+MAX_OF_ONE_SERIES: Final = 2
 
 #: From the replays of a data set and the judged method to status, finding and numbers.
 Judged: TypeAlias = tuple[Status, str, dict[str, object]]
@@ -224,6 +235,34 @@ def right_statements(results: Results, _ours: str) -> Verdict:
     return Verdict.of(parts)
 
 
+def diverse_second_lists(results: Results, _ours: str) -> Verdict:
+    """Judge the diversity of the list after random first picks, and its films of one series."""
+    if "first_picks" not in results.beyond.simulated:
+        return Verdict.of([not_measured("simulated users")])
+    found: first_picks.FirstPicks = results.beyond.simulated["first_picks"]
+    first, second = found.distances.mean(axis=0).tolist()
+    share, most = second / first, int(found.of_one_series.max())
+    diverse = Evidence(
+        "mean distance",
+        Status.of(share >= SECOND_SHARE),
+        f"{second:.3f} within the second list, {first:.3f} within the first ({share:.0%})",
+        {"first": first, "second": second},
+    )
+    series = Evidence(
+        "films of one series",
+        Status.of(most <= MAX_OF_ONE_SERIES),
+        f"at most {most} of ten, over {len(found.of_one_series)} users",
+        {"most": most},
+    )
+    return Verdict.of([diverse, series])
+
+
+def guess_gains(found: first_picks.FirstPicks) -> dict[str, FloatArray]:
+    """Return the relative gain in clicks of LMDP from a guess over LMDH and over chance."""
+    ours, lmdh, chance = found.earned.mean(axis=2).T
+    return {"over LMDH, λ = 1": ours / lmdh - 1.0, "over chance": ours / chance - 1.0}
+
+
 _SIMULATED: Final = "simulated users"
 _ABOVE_0: Final = (
     "the paired 95% intervals over simulated users lie above 0 (in part: the means do)"
@@ -352,5 +391,21 @@ BEYOND_CLAIMS: Final = (
         "most 0, the right sure statement is made for at least 80% and a wrong one, at any time, "
         "for at most 5%",
         right_statements,
+    ),
+    Claim(
+        "second-list",
+        "Without a fitted prior, one to three picks do not narrow the second list of films",
+        _SIMULATED,
+        "over users who pick one to three of the first ten films at random, the mean distance "
+        "within the second list is at least 85% of that within the first, and at most two of its "
+        "films are of one series",
+        diverse_second_lists,
+    ),
+    Claim(
+        "guess-clicks",
+        "Without a fitted prior, LMDP wins clicks on the films over LMDH and over chance",
+        _SIMULATED,
+        _ABOVE_0,
+        SimulatedAbove("first_picks", guess_gains),
     ),
 )

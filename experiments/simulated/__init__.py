@@ -4,7 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from experiments.simulated import cold_start, drift, examination, multi_distance, variety
+from experiments.simulated import (
+    cold_start,
+    drift,
+    examination,
+    first_picks,
+    multi_distance,
+    variety,
+)
 from experiments.simulated.world import Sizes
 
 
@@ -48,5 +55,8 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = MappingProxyType(
             [f"{policy}, {start}" for policy, start in cold_start.LEARNERS.values()],
         ),
         "variety": Experiment(variety.play, variety.Variety, variety.SIZES, list(variety.USERS)),
+        "first_picks": Experiment(
+            first_picks.play, first_picks.FirstPicks, first_picks.SIZES, first_picks.LEARNERS
+        ),
     }
 )

@@ -12,6 +12,7 @@ from experiments.results import BeyondResults, Regret, Results, SeveralDistances
 from experiments.simulated.cold_start import ColdStart
 from experiments.simulated.drift import Drift
 from experiments.simulated.examination import Examination
+from experiments.simulated.first_picks import FirstPicks
 from experiments.simulated.multi_distance import MultiDistance
 from experiments.simulated.variety import Variety
 from tests.evaluation.making import ROUNDS, made_scores
@@ -163,6 +164,11 @@ def made_simulated(gain: float = 0.1) -> dict[str, Any]:
         "multi_distance": MultiDistance(np.zeros(users), found, best, learners),
         "cold_start": ColdStart(best, starts, np.zeros((3, 2))),
         "variety": _variety(0.97 if gain > 0.0 else 0.5, users, rounds),
+        "first_picks": FirstPicks(
+            np.tile([0.8, 0.7 + gain], (users, 1)),
+            np.full(users, 2.0 if gain > 0.0 else 3.0),
+            np.array([0.5 + gain, 0.5, 0.5])[:, None] + noise,
+        ),
     }
 
 

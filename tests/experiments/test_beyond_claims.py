@@ -172,3 +172,13 @@ def test_a_wrong_statement_about_variety_does_not_hold_for_those_users() -> None
 
     assert found.status is Status.IN_PART
     assert "users who do not: right for 0%, ever wrong for 100%" in found.measured
+
+
+def test_a_diverse_second_list_with_three_films_of_a_series_holds_in_part() -> None:
+    made = made_simulated()
+    made["first_picks"].of_one_series[1] = 3.0
+
+    found = verdict("second-list", made_beyond(simulated=made))
+
+    assert found.status is Status.IN_PART
+    assert "at most 3 of ten" in found.measured

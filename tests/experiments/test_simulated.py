@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.simulated import EXPERIMENTS, cold_start, drift, variety
+from experiments.simulated import EXPERIMENTS, cold_start, drift, first_picks, variety
 from experiments.simulated.cold_start import LEARNERS, draw_population
 from experiments.simulated.drift import CORRELATION, STRETCH, draw_path
 from experiments.simulated.examination import EXAMINED, examined_clicks
@@ -22,12 +22,13 @@ from experiments.simulated.world import (
     stream,
     taste_of,
 )
+from variegate.data.films import film_catalogue
 from variegate.errors import InputError
 from variegate.policies import LMDH
 
 SMALL = Size(runs=2, rounds=3)
 each_experiment = pytest.mark.parametrize(
-    "name", [name for name in EXPERIMENTS if name != "variety"]
+    "name", [name for name in EXPERIMENTS if name not in ("variety", "first_picks")]
 )
 
 
@@ -225,3 +226,21 @@ def test_statements_count_from_the_list_on_that_made_them_and_only_if_sure() -> 
 
     assert [row.tolist() for row in found.right().values()] == [[[0, 1, 1]], [[0, 0, 1]]]
     assert [row.tolist() for row in found.wrong().values()] == [[[0, 0, 0]], [[1, 1, 1]]]
+
+
+def test_first_picks_do_not_narrow_the_second_list() -> None:
+    found = first_picks.play(Size(runs=20, rounds=1))
+
+    first, second = found.distances.mean(axis=0)
+    assert second >= 0.85 * first
+    assert found.of_one_series.max() <= 2
+
+
+def test_films_of_one_series_are_counted_by_their_titles() -> None:
+    films = film_catalogue()
+    titles = ["Dr. No", "Skyfall", "Batman Begins", "The Dark Knight", "Alien", "GoldenEye"]
+
+    rows = np.array([films.titles.index(title) for title in titles])
+
+    assert first_picks.most_of_one_series(films, rows) == 3
+    assert first_picks.most_of_one_series(films, rows[2:5]) == 2
