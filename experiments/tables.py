@@ -433,8 +433,11 @@ def variety_table(found: variety.Variety) -> Table:
 
 def first_picks_table(found: first_picks.FirstPicks) -> Table:
     """Return the clicks per list of learners without a fitted prior, by users' wish for variety."""
-    clicks, totals = found.earned.mean(axis=2), first_picks.TOTALS
-    columns = [student_interval(clicks[place :: len(totals)]) for place in range(len(totals))]
+    clicks = found.earned.mean(axis=2)
+    totals = first_picks.TOTALS[: len(clicks)]  # the users of a short run are not of every kind
+    columns = [
+        student_interval(clicks[place :: len(first_picks.TOTALS)]) for place in range(len(totals))
+    ]
     rows = [
         (learner, tuple(Cell(interval_text(*c.at(row), ".2f")) for c in columns))
         for row, learner in enumerate(first_picks.LEARNERS)
