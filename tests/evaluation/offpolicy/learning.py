@@ -15,7 +15,8 @@ from variegate.policies import explore_slate, slate_propensities
 
 ITEMS: Final = 5
 K: Final = 3
-USERS, ROUNDS = 100, 20
+#: With 100 users, estimates of lists that are rarely logged are too skewed for normal intervals.
+USERS, ROUNDS = 300, 20
 #: How often chance takes a turn in the logs
 MIX: Final = 0.5
 #: All lists of 3 of 5 items, (60, 3)

@@ -62,9 +62,10 @@ function emptyRow({ name, label, isTotal }, colour) {
     el("span", { class: "unseen" }, ""));
 }
 
-function move(row, { weight, low, high }, place, reach) {
+function move(row, { weight, low, high, isTotal, probability_positive: positive }, place, reach) {
   const at = (number) => 50 + (50 * number) / reach;
-  const isSure = low > 0 || high < 0;
+  // The interval of the total has the prior in it; the sentence above goes by the feedback alone.
+  const isSure = isTotal ? positive >= 0.95 || positive <= 0.05 : low > 0 || high < 0;
   row.classList.toggle("sure", isSure);
   row.classList.toggle("against", weight < 0);
   setVars(row, {
