@@ -3,6 +3,7 @@
 import asyncio
 import random
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,6 +24,8 @@ from variegate.store import Store
 #: Two kinds of policies, for their states are of two kinds.
 _POLICIES: Final = {"lmdp": "lmdp", "c2ucb": "c2ucb"}
 _ITEMS: Final = 60
+#: Seconds to wait for the first list of a service that has just started, at most.
+FIRST_LIST: Final = 10.0
 
 
 class _Ending(NamedTuple):
@@ -118,7 +121,15 @@ def _killed_under_load(process: Process, soak: Soak, plan: Plan, number: int) ->
     # In turns: all of its processes, or the one that an operator would find by its port.
     is_alone = plan.workers == 1 and number % 2 == 1
     kill = process.kill_front if is_alone else process.kill
-    under_way = asyncio.run(loaded(crowd, lambda: asyncio.sleep(seconds), kill))
+
+    async def until() -> None:
+        # From the first list on: on a busy machine it can take longer than the load.
+        before, end = len(soak.notebook.slates), time.monotonic() + FIRST_LIST
+        while len(soak.notebook.slates) == before and time.monotonic() < end:
+            await asyncio.sleep(0.005)
+        await asyncio.sleep(seconds)
+
+    under_way = asyncio.run(loaded(crowd, until, kill))
     process.wait()
     return _Ending(seconds, under_way)
 
