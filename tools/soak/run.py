@@ -24,8 +24,9 @@ from variegate.store import Store
 #: Two kinds of policies, for their states are of two kinds.
 _POLICIES: Final = {"lmdp": "lmdp", "c2ucb": "c2ucb"}
 _ITEMS: Final = 60
-#: Seconds to wait for the first list of a service that has just started, at most.
-FIRST_LIST: Final = 10.0
+#: Reports that are answered before the seconds of load begin, and seconds to wait for them.
+MIN_REPORTS: Final = 6
+MAX_WAIT: Final = 10.0
 
 
 class _Ending(NamedTuple):
@@ -123,9 +124,10 @@ def _killed_under_load(process: Process, soak: Soak, plan: Plan, number: int) ->
     kill = process.kill_front if is_alone else process.kill
 
     async def until() -> None:
-        # From the first list on: on a busy machine it can take longer than the load.
-        before, end = len(soak.notebook.slates), time.monotonic() + FIRST_LIST
-        while len(soak.notebook.slates) == before and time.monotonic() < end:
+        # After a few reports: on a busy machine a first list can take longer than the load.
+        book, end = soak.notebook, time.monotonic() + MAX_WAIT
+        enough = len(book.acknowledged) + MIN_REPORTS
+        while len(book.acknowledged) < enough and time.monotonic() < end:
             await asyncio.sleep(0.005)
         await asyncio.sleep(seconds)
 
