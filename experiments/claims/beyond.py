@@ -228,10 +228,10 @@ def right_statements(results: Results, _ours: str) -> Verdict:
     right, wrong = found.right(), found.wrong()
     parts = []
     for kind in variety.USERS:
-        told, misled = float(right[kind][:, -1].mean()), float(wrong[kind][:, -1].mean())
-        status = Status.of(told >= RIGHT_SHARE and misled <= WRONG_SHARE)
-        finding = f"right for {told:.0%}, ever wrong for {misled:.0%}"
-        parts.append(Evidence(kind, status, finding, {"right": told, "wrong": misled}))
+        share, misled = float(right[kind][:, -1].mean()), float(wrong[kind][:, -1].mean())
+        status = Status.of(share >= RIGHT_SHARE and misled <= WRONG_SHARE)
+        finding = f"right for {share:.0%}, ever wrong for {misled:.0%}"
+        parts.append(Evidence(kind, status, finding, {"right": share, "wrong": misled}))
     return Verdict.of(parts)
 
 

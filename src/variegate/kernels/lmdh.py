@@ -66,6 +66,18 @@ def lmdh_list(
     return answer if is_whole else None
 
 
+def relevance_list(
+    layout: Layout, free: MaskArray, relevance: FloatArray, beta: FloatArray, factors: FloatArray
+) -> tuple[IndexArray, FloatArray, FloatArray] | None:
+    """Return the greedy list by known relevance plus beta . x; arguments as for `lmdh_list`.
+
+    It is LMDH's list for known weights: one feature, the relevance (L,), with weight 1.
+    """
+    eta = np.append(1.0, beta)
+    known = np.zeros((len(eta), len(eta)))
+    return lmdh_list(layout.with_relevance(relevance), free, eta, known, 0.0, factors)
+
+
 @cache
 def _loops() -> ModuleType:
     from variegate.kernels.loops import lmdh  # numba: not at import

@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_not_negative, check_positive
 from variegate.errors import InputError
-from variegate.kernels import lmdh_list
 from variegate.kernels.layout import Layout
+from variegate.kernels.lmdh import relevance_list
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Gains, Normaliser, normalising_factors
 from variegate.model.search import Scorer
@@ -88,9 +88,8 @@ class EASE(Policy):
         k: int,
         rng: Any,  # noqa: ARG002
     ) -> Slate | None:
-        eta, factors = np.append(1.0, self._beta), normalising_factors(self.normaliser, k)
-        relevance = layout.with_relevance(self._relevance())
-        found = lmdh_list(relevance, free, eta, np.zeros((len(eta), len(eta))), 0.0, factors)
+        factors = normalising_factors(self.normaliser, k)
+        found = relevance_list(layout, free, self._relevance(), self._beta, factors)
         return None if found is None else slate_with_gains(self.catalogue, *found)
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002

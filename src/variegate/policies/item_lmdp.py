@@ -15,8 +15,8 @@ from variegate.arrays import (
     check_positive,
 )
 from variegate.errors import InputError
-from variegate.kernels import lmdh_list
 from variegate.kernels.layout import Layout
+from variegate.kernels.lmdh import relevance_list
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Gains, Normaliser, normalising_factors
 from variegate.model.search import SEARCHES, Scorer
@@ -158,11 +158,8 @@ class ItemLMDP(LMDP):
         if self.search != "greedy" or layout is None:
             return None
         posterior, factors = self.posterior(), normalising_factors(self.normaliser, k)
-        # LMDH's list for known weights: one feature, the relevance, with weight 1.
-        eta = np.append(1.0, self._adjusted_beta(posterior.beta))
-        root = np.zeros((len(eta), len(eta)))
-        relevance = layout.with_relevance(posterior.relevance)
-        return lmdh_list(relevance, free, eta, root, 0.0, factors)
+        beta = self._adjusted_beta(posterior.beta)
+        return relevance_list(layout, free, posterior.relevance, beta, factors)
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
         posterior, gains = self.posterior(), Gains(self.catalogue, rows, k, self.normaliser)
