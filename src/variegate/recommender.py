@@ -135,6 +135,21 @@ class Recommender:
         policy.update(slate, rewards, seen)
         self._policies[user] = policy
 
+    def learn_relevance(self, user_id: str | int, items: ArrayLike, rewards: ArrayLike) -> None:
+        """Learn from rewards that items earned outside lists, for a user, who may be new.
+
+        An error leaves everything unchanged.
+
+        Parameters
+        ----------
+        items, rewards
+            As for `Policy.learn_relevance`. `catalogue.rows(ids)` turns ids of items into rows.
+        """
+        user = _checked_user(user_id)
+        policy = self._known_or_new(user)
+        policy.learn_relevance(items, rewards)
+        self._policies[user] = policy
+
     def policy(self, user_id: str | int) -> Policy:
         """Return a user's policy, for example to `explain` a slate.
 

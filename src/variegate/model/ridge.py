@@ -98,10 +98,12 @@ class Ridge:
         self.response: FloatArray = np.zeros(size)  # sum of w zeta
         self._estimate: Estimate | None = None
 
-    def learn(self, features: FloatArray, rewards: FloatArray) -> None:
+    def learn(
+        self, features: FloatArray, rewards: FloatArray, *, forgetting: float | None = None
+    ) -> None:
         """Add one observation per row: features (n, p), rewards (n,). All of them, or none.
 
-        Without a row nothing is learnt or forgotten.
+        Without a row nothing is learnt or forgotten. `forgetting` replaces that of the object.
         """
         if not len(rewards):
             return
@@ -110,7 +112,8 @@ class Ridge:
                 f"`features` must have shape {(len(rewards), len(self.response))}, "
                 f"got {features.shape}"
             )
-        gram, response, is_sound = self._sums_with(features, rewards)
+        keep = self.forgetting if forgetting is None else forgetting
+        gram, response, is_sound = self._sums_with(features, rewards, keep)
         if not is_sound:
             raise InputError(
                 "the features are too large to learn from: their squares overflow "
@@ -153,16 +156,16 @@ class Ridge:
         return float(after.logabsdet - before.logabsdet)
 
     def _sums_with(
-        self, features: FloatArray, rewards: FloatArray
+        self, features: FloatArray, rewards: FloatArray, keep: float
     ) -> tuple[FloatArray, FloatArray, bool]:
         if len(self.response) <= SMALL:
             sums: tuple[FloatArray, FloatArray, bool] = _loops().sums_with(
-                self.gram, self.response, features, rewards, self.forgetting, LARGEST_SUM
+                self.gram, self.response, features, rewards, keep, LARGEST_SUM
             )
             return sums
         with np.errstate(over="ignore", invalid="ignore"):
-            gram = self.forgetting * self.gram + features.T @ features
-            response = self.forgetting * self.response + rewards @ features
+            gram = keep * self.gram + features.T @ features
+            response = keep * self.response + rewards @ features
         # A comparison with nan is false.
         is_sound = (np.abs(gram) <= LARGEST_SUM).all() and (np.abs(response) <= LARGEST_SUM).all()
         return gram, response, bool(is_sound)

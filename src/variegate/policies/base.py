@@ -22,7 +22,7 @@ from variegate.arrays import (
 from variegate.errors import InputError, StateError
 from variegate.kernels.baselines import Linear, list_gains
 from variegate.kernels.layout import Layout
-from variegate.model.catalogue import Catalogue
+from variegate.model.catalogue import Catalogue, check_rows
 from variegate.model.gains import NORMALISERS, Normaliser, normalising_factors
 from variegate.model.search import Scorer, Search, greedy
 from variegate.model.slate import Slate, slate_of, slate_with_gains
@@ -175,6 +175,36 @@ class Policy(_KeepsOptions, ABC):
         checked = checked_rewards(rewards, len(slate))
         self._learn(slate, checked, seen_positions(seen, len(slate)))
 
+    def learn_relevance(self, items: ArrayLike | Slate, rewards: ArrayLike) -> None:
+        """Learn from rewards that items earned outside lists, such as purchases after a search.
+
+        An item alone has no diversity gain: this says what the user likes, and nothing of how
+        varied a list they want. `attention` and `forgetting` are about lists: every item counts as
+        seen, and nothing is forgotten. An error leaves the policy unchanged.
+
+        Parameters
+        ----------
+        items
+            Rows of the catalogue, one for each reward; or a result of `items_alone`, with the
+            features that the items had then.
+        rewards
+            A number from 0 to 1 for each item.
+        """
+        slate = items if isinstance(items, Slate) else self.items_alone(items)
+        self._check_slate(slate)
+        if slate.diversity.any():
+            raise InputError(
+                "`items` must be rows or a result of `items_alone`, got a list whose items have "
+                "diversity gains: `update` learns from a list"
+            )
+        self._learn_alone(slate, checked_rewards(rewards, len(slate)))
+
+    def items_alone(self, items: ArrayLike) -> Slate:
+        """Return rows of the catalogue as a slate in which no item has others above it."""
+        rows = check_rows("items", items, len(self.catalogue))
+        nothing = np.zeros((len(rows), self.catalogue.m))
+        return slate_with_gains(self.catalogue, rows, np.zeros(len(rows)), nothing)
+
     def explain(self, slate: Slate, *, dial: Dial | None = None) -> Explanation:
         """Return the parts of each item's score, by the current estimates.
 
@@ -297,6 +327,10 @@ class Policy(_KeepsOptions, ABC):
     def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:  # noqa: ARG002
         """Learn from checked feedback on the positions `seen`; nothing by default."""
         return
+
+    def _learn_alone(self, slate: Slate, rewards: FloatArray) -> None:
+        """Learn from checked rewards of items outside lists; by default as from a list."""
+        self._learn(slate, rewards, np.arange(len(slate)))
 
     def _arrays(self) -> Mapping[str, FloatArray]:
         """Return what was learnt, by name; nothing by default."""

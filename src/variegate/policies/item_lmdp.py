@@ -169,14 +169,21 @@ class ItemLMDP(LMDP):
     def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:
         scales, answers = self.attention.observations(np.eye(len(slate)), rewards, seen)
         positions, factors = scales.argmax(axis=1), scales.max(axis=1, initial=0.0)
-        old, keep = self._seen, self._keep
+        gains = factors[:, None] * slate.diversity[positions]
+        self._observe(Observations(slate.items[positions], factors, gains, answers), self._keep)
+
+    def _learn_alone(self, slate: Slate, rewards: FloatArray) -> None:
+        scales = np.ones(len(slate))
+        self._observe(Observations(slate.items, scales, slate.diversity, rewards), 1.0)
+
+    def _observe(self, more: Observations, keep: float) -> None:
+        """Add observations after those known, which are multiplied by `keep`."""
+        old = self._seen
         self._seen = Observations(
-            np.append(old.items, slate.items[positions])[-MAX_OBSERVATIONS:],
-            np.append(keep * old.scales, factors)[-MAX_OBSERVATIONS:],
-            np.vstack([keep * old.gains, factors[:, None] * slate.diversity[positions]])[
-                -MAX_OBSERVATIONS:
-            ],
-            np.append(keep * old.rewards, answers)[-MAX_OBSERVATIONS:],
+            np.append(old.items, more.items)[-MAX_OBSERVATIONS:],
+            np.append(keep * old.scales, more.scales)[-MAX_OBSERVATIONS:],
+            np.vstack([keep * old.gains, more.gains])[-MAX_OBSERVATIONS:],
+            np.append(keep * old.rewards, more.rewards)[-MAX_OBSERVATIONS:],
         )
         self._known = None
 

@@ -268,6 +268,10 @@ class LMDH(RidgePolicy):
         self._ridge.learn(features, answers)
         self._observations += len(answers)
 
+    def _learn_alone(self, slate: Slate, rewards: FloatArray) -> None:
+        self._ridge.learn(self._regressors(slate), rewards, forgetting=1.0)
+        self._observations += len(rewards)
+
     def _explain(self, slate: Slate) -> Explanation:
         estimate, d = self._estimate(), self.catalogue.d
         deviations = np.sqrt(estimate.variances(self._regressors(slate)))

@@ -1,6 +1,7 @@
 """LSB, by LSBGreedy (Yue and Guestrin, NIPS 2011): learning over topic coverage."""
 
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,10 @@ class LSB(RidgePolicy):
     def _slate(self, items: IndexArray, scores: FloatArray) -> Slate:
         gains = coverage_gains(self._coverage(items))
         return slate_of(self.catalogue, items, scores, self.normaliser, gains)
+
+    def items_alone(self, items: ArrayLike) -> Slate:
+        slate = super().items_alone(items)
+        return replace(slate, coverage=self._coverage(slate.items))
 
     def _regressors(self, slate: Slate) -> FloatArray:
         size = len(self._ridge.response)
