@@ -111,3 +111,19 @@ def test_new_item_can_be_recommended_and_learnt_from(shop: Shop) -> None:
 
     assert 30 in rows.tolist()
     assert "new" in shop.ids("ann", candidates=["new", "16", "17", "18"], allow_repeats=True)
+
+
+def test_fit_compares_a_new_item_with_similar_ones_that_were_shown(shop: Shop) -> None:
+    shop.snapshot({"id": "new", "features": [0.1, 0.2, 0.3]})
+    for number in range(45):
+        click_group(shop, f"user {number}", 0, lists=1)
+        shop.click(f"user {number}", candidates=["new"])
+    before = policy_of(shop, "user 1").prior.mean(31)
+    shop.engine.priors.fit("lmdp")
+
+    prior = policy_of(shop, "user 1").prior
+
+    assert prior.originals == 30
+    assert prior.shown[:, 30].tolist() == [45, 45]
+    # Everybody who was shown it likes it, which is more than similar items got.
+    assert prior.mean(31)[30] > before[30]

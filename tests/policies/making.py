@@ -1,7 +1,6 @@
 """Small catalogues, and users to play rounds with, for the contracts."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -46,7 +45,7 @@ def item_prior(catalogue: Catalogue) -> ItemPrior:
     known = min(len(catalogue), 10)
     rng = np.random.default_rng(4)
     likes = [np.flatnonzero(rng.random(10)[:known] < 0.5) for _ in range(20)]
-    return replace(fit_prior(catalogue, likes), item_ids=catalogue.ids[:known])
+    return fit_prior(catalogue.first(known), likes)
 
 
 def labelled_distances(numbers: range) -> Mapping[str, Distance]:

@@ -93,6 +93,7 @@ class LiveCatalogue:
         self._bound: StoreCatalogue | None = None
         self._snapshot = CatalogueSnapshot(base, np.ones(len(base), dtype=np.bool_), "0")
         self._building = Lock()
+        self._priors: dict[str, tuple[PriorRow, PriorFile]] = {}
 
     @classmethod
     def open(cls, base: Catalogue, store: Store) -> "LiveCatalogue":
@@ -144,7 +145,19 @@ class LiveCatalogue:
         catalogue = self._apply(changes)
         active = np.ones(len(catalogue), dtype=np.bool_)
         active[[row.row for row in changes if row.retired]] = False
-        return CatalogueSnapshot(catalogue, active, revision, _load_priors(reader))
+        return CatalogueSnapshot(catalogue, active, revision, self._load_priors(reader))
+
+    def _load_priors(self, reader: Reader) -> dict[str, PriorFile]:
+        """Return the fitted priors; one that is unchanged is the same object, with its caches."""
+        rows: list[PriorRow] = [row for row in reader.priors().values() if row.data is not None]
+        known, self._priors = self._priors, {}
+        for row in rows:
+            cached = known.get(row.policy)
+            if cached is None or cached[0].data != row.data:
+                where = f"the prior of {row.policy}"
+                cached = row, PriorFile.from_bytes(row.data or b"", where=where)
+            self._priors[row.policy] = cached
+        return {policy: prior for policy, (_row, prior) in self._priors.items()}
 
     def _check_catalogue(self, reader: Reader) -> None:
         """Raise StoreError if the store moved to another catalogue since this process began."""
@@ -167,15 +180,6 @@ class LiveCatalogue:
         if new:
             catalogue = catalogue.with_items(*_columns(catalogue, new, new_items=True))
         return catalogue
-
-
-def _load_priors(reader: Reader) -> dict[str, PriorFile]:
-    rows: Iterable[PriorRow] = reader.priors().values()
-    return {
-        row.policy: PriorFile.from_bytes(row.data, where=f"the prior of {row.policy}")
-        for row in rows
-        if row.data is not None
-    }
 
 
 class StoreCatalogue(NamedTuple):

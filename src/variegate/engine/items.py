@@ -195,8 +195,6 @@ def _missing_features(catalogue: Catalogue, item: str) -> InputError:
     encoder = catalogue.encoder
     if encoder is None:
         why = "this catalogue has no encoder that computes them from attributes"
-    elif len(encoder.names) < catalogue.d:
-        why = f"{catalogue.d - len(encoder.names)} of them are not computed from attributes"
     else:
         why = f"or else `attributes`: {', '.join(dict.fromkeys(encoder.attributes))}"
     return InputError(f"`features` must be given for the new item {item!r}: {why}")

@@ -200,15 +200,16 @@ def refit(
     policy = experiment.new_policy(name, catalogue)
     prior = _require_prior(policy, name, experiment)
     if isinstance(prior, ItemPrior):
-        likes, users = _sample(_iter_likes(store, name, policy), max(2 * min_users, MAX_USERS))
+        sample, users = _sample(_iter_likes(store, name, policy), max(2 * min_users, MAX_USERS))
         _check_users(name, users, min_users)
-        found: PriorFile = prior.with_likes(likes, catalogue.ids)
+        shown = np.bincount(np.concatenate([one.shown for one in sample]), minlength=len(catalogue))
+        found: PriorFile = prior.with_likes([one.liked for one in sample], catalogue.ids, shown)
     else:
         max_users = max(2 * min_users, _max_users(len(prior.mean)))
-        sample, users = _sample(_iter_sums(store, name, policy), max_users)
+        sums_sample, users = _sample(_iter_sums(store, name, policy), max_users)
         _check_users(name, users, min_users)
         size = len(prior.mean)
-        sums = UserSums(size, _unpack_and_clear(sample, size))
+        sums = UserSums(size, _unpack_and_clear(sums_sample, size))
         found = fit_prior_from_sums(prior, sums, min_users=min_users)
     with store.batch() as batch:
         batch.save_prior(before._replace(data=found.to_bytes(), users=found.users, fitted=now))
@@ -240,12 +241,13 @@ def _weights(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the weights of features, or the items liked most; and the weights of distances."""
     if isinstance(prior, ItemPrior):
-        mean, deviations = prior.mean(len(prior.item_ids)), prior.deviations()
+        mean = prior.mean(len(catalogue))
         top = np.argsort(-mean, kind="stable")[:MAX_ITEMS]
         ids, titles = ([names[row] for row in top] for names in (catalogue.ids, catalogue.titles))
+        variances = prior.covariance(top, len(catalogue))[np.arange(len(top)), top]
         beta = prior.beta, np.sqrt(prior.beta_variance)
         return (
-            _weight_views(ids, titles, mean[top], deviations[top]),
+            _weight_views(ids, titles, mean[top], np.sqrt(np.maximum(variances, 0.0))),
             _weight_views(prior.distances, prior.distances, *beta),
         )
     names = (*prior.feature_names, *prior.distances)
@@ -262,6 +264,13 @@ def _weight_views(
         {"name": name, "label": label, "mean": mean, "deviation": deviation}
         for name, label, mean, deviation in columns
     ]
+
+
+class _Likes(NamedTuple):
+    """Rows of the items that a user liked, and of those that they were shown."""
+
+    liked: IndexArray
+    shown: IndexArray
 
 
 class _Sums(NamedTuple):
@@ -283,13 +292,13 @@ def _sample(given: Iterable[_T], size: int) -> tuple[list[_T], int]:
     return sample, count
 
 
-def _iter_likes(store: Store, name: str, policy: Policy) -> Iterator[IndexArray]:
-    """Yield the rows that each user with a reward of at least one half liked."""
+def _iter_likes(store: Store, name: str, policy: Policy) -> Iterator[_Likes]:
+    """Yield the rows that each user with a reward of at least one half liked, and was shown."""
     for state in _iter_states(store, name, policy):
         log = state.arrays["log"]
         liked = log[log[:, -1] >= 0.5 * log[:, 1], 0]
         if len(liked):
-            yield np.unique(liked).astype(np.intp)
+            yield _Likes(*(np.unique(rows).astype(np.intp) for rows in (liked, log[:, 0])))
 
 
 def _iter_sums(store: Store, name: str, policy: Policy) -> Iterator[_Sums]:

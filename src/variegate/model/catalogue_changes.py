@@ -11,6 +11,7 @@ from variegate.arrays import FloatArray, IndexArray, check_choice, check_numbers
 from variegate.errors import InputError
 from variegate.model.distances import Distance, distance_of_values
 from variegate.model.encoder import VectorSource, attribute_table
+from variegate.model.neighbours import reference_rows, similar_items
 
 if TYPE_CHECKING:
     from variegate.model.catalogue import Catalogue
@@ -200,9 +201,23 @@ def encoded_features(
             f"of those that features are made from: {', '.join(dict.fromkeys(encoder.attributes))}"
         )
     if before is None:
-        return made if made.shape[1] == catalogue.features.shape[1] else None
+        return _with_predicted(catalogue, made)
     features = np.array(before)
     for name, place in zip(encoder.attributes, encoder.places, strict=True):
         if changed is None or name in changed:
             features[:, place] = made[:, place]
     return features
+
+
+def _with_predicted(catalogue: "Catalogue", made: FloatArray) -> FloatArray:
+    """Return encoded features with those that are not encoded, such as popularity, after them.
+
+    These are predicted from the items whose encoded features are most similar.
+    """
+    width, known = made.shape[1], catalogue.features
+    if width == known.shape[1]:
+        return made
+    searched = reference_rows(len(known))
+    rows, weights = similar_items(known[searched, :width], made)
+    others = known[searched[rows], width:]
+    return np.hstack([made, np.einsum("nk,nkf->nf", weights, others)])

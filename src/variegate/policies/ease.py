@@ -64,7 +64,7 @@ class EASE(Policy):
         if not isinstance(found, ItemPrior | None):
             raise InputError(f"`prior` must be a prior of items, got {found}")
         if found is not None:
-            found.check(catalogue)
+            found = found.for_catalogue(catalogue)
         self.prior, self.l2, self.diversity = found, float(l2), float(diversity)
         self._beta = np.full(catalogue.m, self.diversity / max(catalogue.m, 1))
         #: Rewards by row

@@ -81,8 +81,7 @@ class ItemLMDP(LMDP):
         found = read_prior(prior)
         if not isinstance(found, ItemPrior):
             raise InputError(f"`prior` must be a prior of items, got {found}")
-        found.check(catalogue)
-        self.prior: ItemPrior = found
+        self.prior: ItemPrior = found.for_catalogue(catalogue)
         least = float(np.maximum(found.beta, 0.0).sum()) if floor == "auto" else floor
         self._set_floor(least, found.beta)
         self.search = check_choice("search", search, SEARCHES)

@@ -1,7 +1,7 @@
 """The prior of the items' relevance, from the likes of training users, and its posterior."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +19,7 @@ from variegate.arrays import (
 from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue, check_rows
 from variegate.prior.files import PriorFile
+from variegate.prior.new_items import LaterItems, Neighbours, find_neighbours
 from variegate.prior.prior import per_distance
 
 #: Chosen on training users only, by `variegate tune`; see docs/beyond.md.
@@ -30,6 +31,7 @@ CACHE_BYTES: Final = 2**28
 #: Neither every user alike (0) nor every like alike (1); see docs/beyond.md.
 ACTIVITY_WEIGHT: Final = 0.5
 MIN_NOISE, MAX_NOISE = 1e-6, 1e6
+EMPTY: Final[IndexArray] = np.zeros((2, 0), dtype=np.intp)
 
 
 class Observations(NamedTuple):
@@ -91,6 +93,12 @@ class ItemPrior(PriorFile):
     beta_variance: FloatArray
     #: A user with n likes has a weight of n^-activity_weight in the covariance
     activity_weight: float = ACTIVITY_WEIGHT
+    #: How many users of a service were shown each item, and how many of them liked it, (2, L)
+    shown: IndexArray = field(default_factory=lambda: EMPTY)
+    #: Number of first items that every user could like; the others were added later. -1: all
+    originals: int = -1
+    #: Predictions for the items after the originals; see `for_catalogue`
+    later: LaterItems | None = None
 
     def __post_init__(self) -> None:
         check_range("noise", self.noise, MIN_NOISE, MAX_NOISE)
@@ -103,10 +111,25 @@ class ItemPrior(PriorFile):
         put(self, "ends", _checked_integers("ends", self.ends, 1, len(self.liked)))
         if not len(self.ends) or self.ends[-1] != len(self.liked) or (np.diff(self.ends) < 1).any():
             raise InputError("`ends` must rise to the number of `liked`, one end per user")
+        self._check_shown()
         for name in ("beta", "beta_variance"):
             put(self, name, per_distance(name, getattr(self, name), len(self.distances)))
         for variance in self.beta_variance:
             check_positive(beta_variance=float(variance))
+
+    def _check_shown(self) -> None:
+        put, size = object.__setattr__, len(self.item_ids)
+        originals = size if self.originals == -1 else self.originals
+        if not 1 <= originals <= size:
+            raise InputError(f"`originals` must be from 1 to {size}, got {originals!r}")
+        put(self, "originals", int(originals))
+        shown = np.asarray(self.shown if np.size(self.shown) else np.zeros((2, size), np.intp))
+        if shown.shape != (2, size):
+            raise InputError(f"`shown` must have shape (2, {size}), got {shown.shape}")
+        counts = _checked_integers("shown", shown.ravel(), 0, 2**31).reshape(2, size)
+        if (counts[1] > counts[0]).any():
+            raise InputError("`shown` must have no more likes of an item than users shown it")
+        put(self, "shown", counts)
 
     def __repr__(self) -> str:
         return (
@@ -116,7 +139,7 @@ class ItemPrior(PriorFile):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Without the cached rows of the covariance.
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+        return type(self), tuple(getattr(self, one.name) for one in fields(self))
 
     @property
     def users(self) -> int:
@@ -151,9 +174,32 @@ class ItemPrior(PriorFile):
                 f"got {list(self.distances)}"
             )
 
+    def for_catalogue(self, catalogue: Catalogue) -> "ItemPrior":
+        """Return the prior with predictions for the items that were added later.
+
+        They are mixtures of the items with similar features; see `variegate.prior.new_items`.
+        """
+        self.check(catalogue)
+        if self.later is not None or len(catalogue) == self.originals:
+            return self
+        known, extended = self._extended
+        if known is not catalogue:
+            neighbours = find_neighbours(catalogue, self.originals, self._neighbours)
+            later = LaterItems.of(neighbours, self._moments.shares, self.shown, self.originals)
+            extended = replace(self, later=later)
+            # These caches do not depend on the later items.
+            extended.__dict__.update(_moments=self._moments, _rows=self._rows)
+            self.__dict__.update(_neighbours=neighbours, _extended=(catalogue, extended))
+        return extended
+
     def mean(self, size: int) -> FloatArray:
-        """Return the prior mean of the first `size` rows; a new item has that of a mean item."""
+        """Return the prior mean of the first `size` rows.
+
+        Without `for_catalogue`, an item that is not in the prior has that of a mean item.
+        """
         shares = self._moments.shares
+        if self.later is not None:
+            return self.later.mean(shares)
         return np.append(shares, np.full(size - len(shares), shares.mean()))
 
     def deviations(self) -> FloatArray:
@@ -165,9 +211,11 @@ class ItemPrior(PriorFile):
     def covariance(self, rows: IndexArray, size: int) -> NDArray[np.float32]:
         """Return rows of the covariance of the first `size` items, (n, size).
 
-        A new item, which is not in the prior, has a covariance of 0 with all others.
+        Without `for_catalogue`, an item that is not in the prior has a covariance of 0.
         """
-        known, wanted = len(self.item_ids), rows.tolist()
+        known, wanted, later = len(self.item_ids), rows.tolist(), self.later
+        if later is not None:
+            return later.covariance(rows, self._rows_for(later.needed(rows)))
         kept = self._rows_for({row for row in wanted if row < known})
         new = np.zeros(known, dtype=np.float32)
         found = np.array([kept.get(row, new) for row in wanted]).reshape(-1, known)
@@ -194,9 +242,8 @@ class ItemPrior(PriorFile):
 
     def posterior_deviations(self, seen: Observations, items: IndexArray, size: int) -> FloatArray:
         """Return the standard deviation of the relevance of some items after observations."""
-        known = items < len(self.item_ids)
-        variances = np.zeros(len(items))
-        variances[known] = self.deviations()[items[known]] ** 2
+        own = self.covariance(items, size)
+        variances = own[np.arange(len(items)), items].astype(np.float64)
         if len(seen.items):
             rows, _cross, factor = self._rewards_before(seen, size)
             shown = rows[:, items] * seen.scales[:, None]
@@ -215,16 +262,35 @@ class ItemPrior(PriorFile):
         return rows, cross, cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
 
     def with_likes(
-        self, likes: Iterable[ArrayLike], item_ids: Sequence[str] | None = None
+        self,
+        likes: Iterable[ArrayLike],
+        item_ids: Sequence[str] | None = None,
+        shown: ArrayLike | None = None,
     ) -> "ItemPrior":
         """Return the prior fitted also to the likes of more users.
 
-        `item_ids` are all items if there are new ones, which come after those of the prior.
+        Parameters
+        ----------
+        item_ids
+            All items if there are new ones, which come after those of the prior.
+        shown
+            How many of these users were shown each item, (L,): what new items got is compared
+            with what similar items got. By default everybody was shown what they like.
         """
         ids = self.item_ids if item_ids is None else tuple(item_ids)
-        rows = [*self.likes, *liked_rows(likes, len(ids))]
+        more = liked_rows(likes, len(ids))
+        rows = [*self.likes, *more]
+        counts = np.zeros((2, len(ids)), dtype=np.intp)
+        counts[:, : len(self.item_ids)] = self.shown
+        clicks = np.bincount(np.concatenate(more), minlength=len(ids))
+        counts += np.stack([clicks if shown is None else np.asarray(shown), clicks])
         return replace(
-            self, item_ids=ids, liked=np.concatenate(rows), ends=np.cumsum([len(r) for r in rows])
+            self,
+            item_ids=ids,
+            liked=np.concatenate(rows),
+            ends=np.cumsum([len(r) for r in rows]),
+            shown=counts,
+            later=None,
         )
 
     def describe(self, catalogue: Catalogue | None = None) -> tuple[str, ...]:
@@ -249,6 +315,7 @@ class ItemPrior(PriorFile):
             "item_ids": self.item_ids,
             "distances": self.distances,
             "activity_weight": self.activity_weight,
+            "originals": self.originals,
         }
 
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
@@ -257,6 +324,7 @@ class ItemPrior(PriorFile):
             "ends": self.ends,
             "beta": self.beta,
             "beta_variance": self.beta_variance,
+            "shown": self.shown,
         }
 
     @classmethod
@@ -270,6 +338,9 @@ class ItemPrior(PriorFile):
             arrays["beta"],
             arrays["beta_variance"],
             header["activity_weight"],
+            # Not in the files of earlier versions.
+            arrays.get("shown", EMPTY),
+            header.get("originals", -1),
         )
 
     @cached_property
@@ -289,6 +360,15 @@ class ItemPrior(PriorFile):
             sums,
             float(weights.sum()),
         )
+
+    @cached_property
+    def _extended(self) -> "tuple[Catalogue | None, ItemPrior]":
+        """The latest catalogue and the prior for it."""
+        return None, self
+
+    @cached_property
+    def _neighbours(self) -> Neighbours | None:
+        return None
 
     @cached_property
     def _rows(self) -> dict[int, NDArray[np.float32]]:

@@ -87,6 +87,16 @@ def test_more_features_do_not_lose_the_encoder(shop: ItemTable) -> None:
     np.testing.assert_allclose(by_name(edited, 2)["cosine"], by_name(plain, 2)["cosine"])
 
 
+def test_features_that_are_not_encoded_are_predicted_from_similar_items(shop: ItemTable) -> None:
+    wider = content_catalogue(shop).with_features({"popularity": [0, 0.1, 0.2, 0.3, 0.4, 0.5]})
+    twin = {name: [column[2]] for name, column in wider.attributes.items()}
+
+    (found,) = wider.encoded_features(["new"], twin)  # type: ignore[misc]
+
+    np.testing.assert_allclose(found[:-1], wider.features[2, :-1])
+    assert 0.2 < found[-1] < 0.3  # all six are similar items, and the third most
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -1,0 +1,1 @@
+"""A made-up shop, for documents and measurements."""
