@@ -14,6 +14,9 @@ Each is also the builtin that a caller would expect. A message names the argumen
 backticks, then what is valid, then what was given.
 """
 
+from collections.abc import Sequence
+from typing import Final
+
 __all__ = [
     "ConflictError",
     "DataError",
@@ -24,7 +27,10 @@ __all__ = [
     "StateError",
     "StoreError",
     "VariegateError",
+    "join_problems",
 ]
+
+_MAX_PROBLEMS: Final = 10
 
 
 class VariegateError(Exception):
@@ -64,3 +70,10 @@ class OutcomeUnknownError(StoreError):
 
 class MissingExtraError(VariegateError, ImportError):
     """An optional dependency is not installed."""
+
+
+def join_problems(problems: Sequence[str]) -> str:
+    """Return all that is wrong with a request as one message; of a long list, the first ones."""
+    shown = "; ".join(problems[:_MAX_PROBLEMS])
+    rest = len(problems) - _MAX_PROBLEMS
+    return f"{shown} (and {rest} more)" if rest > 0 else shown

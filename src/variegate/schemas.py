@@ -5,12 +5,20 @@ responses without validating them again. The clients parse responses with them.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
+from variegate.conditions import parse_condition
 from variegate.errors import MissingExtraError
 
 try:
-    from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
+    from pydantic import (
+        AfterValidator,
+        BaseModel,
+        ConfigDict,
+        Field,
+        FiniteFloat,
+        StringConstraints,
+    )
 except ImportError:
     raise MissingExtraError(
         "the HTTP API needs pydantic: pip install 'variegate[client]' or 'variegate[service]'"
@@ -35,6 +43,15 @@ Value = _Scalar | list[_Scalar]
 StoredValue = str | int | float | bool | None | list[str | int | float | bool | None]
 
 _REQUEST: Final = ConfigDict(extra="forbid", strict=True)
+
+
+def _checked_condition(where: dict[str, Any]) -> dict[str, Any]:
+    parse_condition(where)  # its InputError is a ValueError, which pydantic reports
+    return where
+
+
+#: A condition on the attributes of items; see `variegate.conditions`.
+Where = Annotated[dict[str, Any], AfterValidator(_checked_condition)]
 
 
 class RequestModel(BaseModel):
@@ -85,6 +102,16 @@ class SlateRequest(RequestModel):
         None, description="Ids to choose from; by default all items."
     )
     exclude: list[Id] = Field([], description="Ids to leave out.")
+    where: Where | None = Field(
+        None,
+        description="A condition on the attributes of the items to choose from.",
+        examples=[{"attribute": "price", "<=": 20}],
+    )
+    strict: bool = Field(
+        False,
+        description="Whether unknown ids in `candidates` and `exclude` are refused; by default "
+        "they are skipped and returned as `unknown_ids`.",
+    )
     diversity: Diversity | None = Field(None, description="The diversity dial.")
     explain: bool = Field(False, description="Whether to return the parts of each item's score.")
     allow_repeats: bool = Field(
@@ -171,6 +198,9 @@ class Slate(ResponseModel):
     items: tuple[ShownItem, ...]
     diversity: dict[str, float] = Field(
         description="Mean distance of the slate's pairs of items, by distance."
+    )
+    unknown_ids: tuple[str, ...] = Field(
+        (), description="Ids in `candidates` and `exclude` that no item has; left out if none."
     )
 
     @property

@@ -60,7 +60,8 @@ def test_lists_under_constraints_are_evaluated_under_the_same(memory: Place) -> 
         played(shop, clock)
         played(shop, clock, candidates=tuple(f"i{row}" for row in range(8)))
         played(shop, clock, k=3)
-        played(shop, clock, exclude=("i1", "i2"))
+        played(shop, clock, exclude=("i1", "i2", "unknown"))
+        played(shop, clock, where={"attribute": "year", "<": 2000})
         played(shop, clock, allow_repeats=True)
         played(shop, clock, dial=Dial(scale=0.0, floor={"genres": 2.0}))
         played(shop, clock)
@@ -68,7 +69,7 @@ def test_lists_under_constraints_are_evaluated_under_the_same(memory: Place) -> 
     value, notes = noted(memory)
 
     # The policy that was served has the same probabilities: all weights are 1.
-    assert (value["lists"], value["effective_sample_size"]) == (18, pytest.approx(18))
+    assert (value["lists"], value["effective_sample_size"]) == (21, pytest.approx(21))
     assert value["mean_weight"] == pytest.approx(1.0, abs=1e-12)
     assert notes == [
         "3 lists of other lengths: only learnt from (--k evaluates them)",

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.engine.conftest import Opening
-from tests.engine.shop import LMDH, Shop
+from tests.engine.shop import LMDH, Shop, new_item
 from variegate.engine import RecommendRequest
 from variegate.engine.codecs import SeenItems, unpack_slate
 from variegate.engine.recommend import pairwise_diversity
@@ -151,8 +151,24 @@ def test_a_dialled_list_is_the_policys_own_and_explained_so(shop: Shop) -> None:
     [
         ({"k": 0}, InputError, "`k` must be from 1 to 100, got 0"),
         ({"k": 101}, InputError, "`k` must be from 1 to 100, got 101"),
-        ({"candidates": ("nope",)}, NotFoundError, "`candidates`: no item 'nope'"),
-        ({"exclude": ("nope",)}, NotFoundError, "`exclude`: no item 'nope'"),
+        ({"candidates": ("nope",)}, InputError, "`candidates` must have a known id, got 1 unknown"),
+        (
+            {"candidates": ("i1", "no", "ni"), "exclude": ("nope",), "strict": True},
+            InputError,
+            "`candidates` must be known ids with `strict`, got 'ni', 'no'; "
+            "`exclude` must be known ids with `strict`, got 'nope'$",
+        ),
+        (
+            {"exclude": tuple(f"n{number:02}" for number in range(12)), "strict": True},
+            InputError,
+            "'n08', 'n09' and 2 more$",
+        ),
+        ({"where": {"attribute": "year", "<": 1800}}, InputError, "must leave an item that is not"),
+        (
+            {"where": {"attribute": "yaer", "<": 1}},
+            InputError,
+            "`where` must name one of year, gen",
+        ),
         ({"candidates": ()}, InputError, "must leave an item"),
         ({"candidates": ("i1",), "exclude": ("i1",)}, InputError, "must leave an item"),
         ({"candidates": ("i1",) * 31}, InputError, "`candidates` must be at most 30 ids, got 31"),
@@ -166,6 +182,44 @@ def test_a_request_that_cannot_be_met_is_refused(
     shop = Shop(store, max_candidates=30)
     with pytest.raises(error, match=words):
         shop.give(**asked)
+
+
+def test_unknown_ids_are_skipped_and_reported(shop: Shop) -> None:
+    given = shop.give(candidates=("i3", "no", "i4"), exclude=("nope", "i4", "no"))
+    assert ([item["id"] for item in given["items"]], given["unknown_ids"]) == (
+        ["i3"],
+        ["no", "nope"],
+    )
+    terms = shop.slate(given["slate_id"]).terms
+    assert (terms["candidates"], terms["exclude"]) == (["i3", "i4"], ["i4"])
+    assert "unknown_ids" not in shop.give(exclude=("i4",))
+
+
+def test_unknown_ids_of_a_repeated_request_are_those_of_the_first(shop: Shop) -> None:
+    asked: dict[str, Any] = {"exclude": ("later", "i4"), "idempotency_key": "once"}
+    first = shop.give(**asked)
+    shop.snapshot(new_item("later"))
+    assert shop.give(**asked) == first
+    assert first["unknown_ids"] == ["later"]
+
+
+def test_a_list_is_chosen_among_the_items_that_meet_a_condition(shop: Shop) -> None:
+    war = {"attribute": "genres", "=": "war"}
+    genres = dict(zip(shop.items.ids, shop.items.attributes["genres"], strict=True))
+    given = shop.give(where=war)
+    assert all("war" in genres[item["id"]] for item in given["items"])
+    assert shop.slate(given["slate_id"]).terms["where"] == war
+
+
+def test_a_condition_follows_what_an_item_is_now(shop: Shop) -> None:
+    old = {"attribute": "year", "<": 1800}
+    with pytest.raises(InputError, match="must leave an item"):
+        shop.give(where=old)
+    shop.snapshot({"id": "i7", "attributes": {"year": 1700}})
+    assert shop.ids(where=old) == ["i7"]
+    shop.retire("i7")
+    with pytest.raises(InputError, match="must leave an item"):
+        shop.give(where=old)
 
 
 def test_a_policy_without_a_dial_refuses_one(store: Store) -> None:

@@ -143,7 +143,8 @@ def test_wrong_method_tells_the_right_one(client: TestClient) -> None:
         ({"names": "abc"}, "`names` must be a valid list, got 'abc'"),
         (
             {"weights": {"a": [], "b": []}},
-            "`weights.a` must be a valid number, got a list (and 1 more)",
+            "`weights.a` must be a valid number, got a list; "
+            "`weights.b` must be a valid number, got a list",
         ),
         ([], "the body must be a valid dictionary or object to extract fields from, got a list"),
     ],

@@ -1,5 +1,6 @@
 """Every route of the service's work: its answer and its status."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -66,7 +67,9 @@ class TestLists:
             ("/v1/users/ann/slates", {"k": "3"}, 422),
             ("/v1/users/ann/slates", {"k": 10**400}, 422),
             ("/v1/users/ann/slates", {"nope": 1}, 422),
-            ("/v1/users/ann/slates", {"candidates": ["nope"]}, 404),
+            ("/v1/users/ann/slates", {"candidates": ["nope"]}, 422),
+            ("/v1/users/ann/slates", {"where": {"attribute": "nope", "=": 1}}, 422),
+            ("/v1/users/ann/slates", {"exclude": ["nope"], "strict": True}, 422),
             ("/v1/users/ann/slates", {"candidates": []}, 422),
             ("/v1/users/ann/slates", {"candidates": ["\ud800"]}, 400),
             ("/v1/users/ann/slates", {"diversity": {"scale": -1}}, 422),
@@ -181,6 +184,25 @@ class TestItems:
         rest = caller.get("GET", "/v1/items?search=item&limit=1000&after=5")
         assert len(rest["items"]) >= ITEMS - 5
         assert caller.get("GET", "/v1/items/item-3")["distances"]["kinds"] == ["tea"]
+
+    def test_items_are_found_by_a_condition(self, caller: Caller) -> None:
+        where = quote(json.dumps({"attribute": "maker", "=": "us"}))
+        page = caller.get("GET", f"/v1/items?where={where}&limit=2")
+        assert [item["attributes"] for item in page["items"]] == [{"maker": "us"}] * 2
+        rest = caller.get("GET", f"/v1/items?where={where}&limit=1000&after={page['next']}")
+        ids = [item["id"] for item in (*page["items"], *rest["items"])]
+        assert ids == [f"item-{row}" for row in range(0, ITEMS, 2)]
+
+    @pytest.mark.parametrize(
+        ("where", "words"),
+        [
+            ("{", "`where` must be JSON: Expecting property name"),
+            ('{"attribute": "makr", "=": 1}', "`where` must name one of maker, got 'makr'"),
+            ('[{"not": 1}]', "`where` must be an object such as"),
+        ],
+    )
+    def test_a_wrong_condition_is_refused(self, caller: Caller, where: str, words: str) -> None:
+        assert words in error(caller.send("GET", f"/v1/items?where={quote(where)}"), 422)
 
     @pytest.mark.parametrize("name", ["plain", "with/slash", "ünï ✓", "a?b#c", "50%"])
     def test_an_item_comes_changes_and_goes(self, caller: Caller, name: str) -> None:

@@ -49,6 +49,8 @@ def recommend(
     *,
     candidates: Iterable[str] | None = None,
     exclude: Iterable[str] = (),
+    where: Mapping[str, Any] | None = None,
+    strict: bool = False,
     diversity: Diversity | Mapping[str, Any] | None = None,
     explain: bool = False,
     allow_repeats: bool = False,
@@ -69,6 +71,12 @@ def recommend(
         Ids to choose from; by default all items.
     exclude
         Ids to leave out.
+    where
+        A condition on the attributes of the items to choose from, such as
+        ``{"attribute": "price", "<=": 20}``.
+    strict
+        Whether unknown ids in `candidates` and `exclude` are an error; by default they are
+        skipped, and the slate has them as `unknown_ids`.
     diversity
         A `Diversity`, or a mapping with any of `scale`, `floor` and `ceiling`.
     explain
@@ -89,6 +97,8 @@ def recommend(
         "k": k,
         "candidates": None if candidates is None else _ids("candidates", candidates),
         "exclude": _ids("exclude", exclude),
+        "where": None if where is None else dict(where),
+        "strict": strict or None,
         "diversity": None if dial is None else dict(dial),
         "explain": explain,
         "allow_repeats": allow_repeats,
@@ -187,12 +197,21 @@ def catalogue() -> Call[CatalogueInfo]:
     return Call("GET", "/v1/catalogue", _parser(CatalogueInfo))
 
 
-def items(search: str = "") -> Call[Page[Item]]:
-    """Iterate over the items whose title or id contains a text; fetched page by page."""
+def items(search: str = "", *, where: Mapping[str, Any] | None = None) -> Call[Page[Item]]:
+    """Iterate over the items whose title or id contains a text; fetched page by page.
+
+    Parameters
+    ----------
+    where
+        A condition on their attributes, such as ``{"attribute": "price", "<=": 20}``.
+    """
+    condition = None if where is None else _json(dict(where), "`where`").decode()
     return _pages(
         ItemPage,
         lambda page: page.items,
-        lambda after: _with_query("/v1/items", search=search, limit=_ITEMS_PER_PAGE, after=after),
+        lambda after: _with_query(
+            "/v1/items", search=search, limit=_ITEMS_PER_PAGE, after=after, where=condition
+        ),
     )
 
 

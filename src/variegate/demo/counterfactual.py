@@ -11,8 +11,9 @@ from variegate.demo.policies import make_policy, policy_label
 from variegate.engine.catalogue import CatalogueSnapshot, plain_attributes
 from variegate.engine.experiment import Experiment
 from variegate.engine.feedback import WITHDRAWN, rows_in_catalogue
-from variegate.engine.recommend import allowed_items, pairwise_diversity, without_seen
+from variegate.engine.recommend import pairwise_diversity
 from variegate.engine.replay import lessons
+from variegate.engine.selection import allowed_items, without_seen
 from variegate.engine.terms import Terms, terms_of
 from variegate.errors import NotFoundError
 from variegate.policies import Policy
@@ -77,7 +78,7 @@ def _candidates(
     """Return the items that a slate could be chosen from when it was given, (L,)."""
     rows = partial(rows_in_catalogue, snapshot.catalogue)
     candidates = None if terms.candidates is None else rows(terms.candidates)
-    allowed = allowed_items(snapshot, candidates, rows(terms.exclude))
+    allowed = allowed_items(snapshot, candidates, rows(terms.exclude), terms.where)
     if terms.allow_repeats:
         return allowed
     latest_first = rows(_shown_before(reader, terms, before))

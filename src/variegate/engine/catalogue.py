@@ -7,7 +7,7 @@ has no meaning with another one.
 
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from threading import Lock
@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from variegate.arrays import FloatArray, IndexArray, MaskArray
+from variegate.arrays import FloatArray, MaskArray
 from variegate.errors import DataError, InputError, NotFoundError, StoreError
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import Distance, distance_of_values
@@ -66,13 +66,6 @@ class CatalogueSnapshot:
             return int(self.catalogue.rows([item])[0])
         except NotFoundError:
             return None
-
-    def rows(self, name: str, ids: Iterable[str]) -> IndexArray:
-        """Return the rows of a request's ids, or raise NotFoundError for an unknown one."""
-        try:
-            return self.catalogue.rows(ids)
-        except NotFoundError as error:
-            raise NotFoundError(f"`{name}`: {error}") from None
 
 
 class LiveCatalogue:

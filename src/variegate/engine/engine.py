@@ -149,9 +149,11 @@ class Engine:
             snapshot = self.live.as_of(reader)
             return history_view(reader, user, snapshot, limit=limit, before=before)
 
-    def items(self, search: str, limit: int, after: int) -> Answer:
-        """Return items whose title or id contains a text, from the row `after` on."""
-        return find_items(self.snapshot(), search, limit=limit, after=after)
+    def items(
+        self, search: str, limit: int, after: int, where: Mapping[str, Any] | None = None
+    ) -> Answer:
+        """Return items that meet a condition and contain a text, from the row `after` on."""
+        return find_items(self.snapshot(), search, limit=limit, after=after, where=where)
 
     def item(self, item: str) -> Answer:
         """Return an item with all its data."""

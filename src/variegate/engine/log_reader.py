@@ -12,10 +12,11 @@ from variegate.arrays import IndexArray, MaskArray
 from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
 from variegate.engine.codecs import SeenItems, has_features, slate_rows, unpack_slate
 from variegate.engine.executor import Executor
-from variegate.engine.recommend import allowed_items, normalising_weights, without_seen
+from variegate.engine.recommend import normalising_weights
 from variegate.engine.replay import iter_events, iter_slates, iter_users
+from variegate.engine.selection import allowed_items, without_seen
 from variegate.engine.terms import Terms, terms_of
-from variegate.errors import NotFoundError
+from variegate.errors import InputError, NotFoundError
 from variegate.evaluation.offpolicy import LoggedSlate, LogSource, PolicyUpdate, SlateTerms, UserLog
 from variegate.model.gains import NORMALISERS, Normaliser
 from variegate.model.slate import Slate
@@ -149,12 +150,14 @@ def _logged(row: SlateRow, items: _ItemHistory, shown: SeenItems) -> LoggedSlate
 def _fitting(
     snapshot: CatalogueSnapshot | None, slate: Slate, terms: Terms
 ) -> CatalogueSnapshot | None:
-    """Return the items if all that a list names is among them: it may have been imported."""
+    """Return the items if they have all that a list names: it may have been imported."""
     if snapshot is None:
         return None
     try:
         snapshot.catalogue.rows([*slate.ids, *(terms.candidates or ()), *terms.exclude])
-    except NotFoundError:
+        if terms.where is not None:
+            snapshot.catalogue.where(terms.where)
+    except (InputError, NotFoundError):
         return None
     return snapshot
 
@@ -163,7 +166,7 @@ def _candidates(snapshot: CatalogueSnapshot, terms: Terms, seen: IndexArray, k: 
     """Return what a list of `k` could be chosen from, (L,)."""
     rows = snapshot.catalogue.rows
     candidates = None if terms.candidates is None else rows(terms.candidates)
-    allowed = allowed_items(snapshot, candidates, rows(terms.exclude))
+    allowed = allowed_items(snapshot, candidates, rows(terms.exclude), terms.where)
     return allowed if terms.allow_repeats else without_seen(allowed, seen, k)[0]
 
 

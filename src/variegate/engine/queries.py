@@ -2,8 +2,10 @@
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from variegate.engine.catalogue import CatalogueSnapshot, item_values, plain_attributes
 from variegate.engine.experiment import Experiment
@@ -55,11 +57,21 @@ def history_view(
     }
 
 
-def find_items(snapshot: CatalogueSnapshot, search: str, *, limit: int, after: int) -> Answer:
-    """Return items whose title or id contains a text, from the row `after` on."""
+def find_items(
+    snapshot: CatalogueSnapshot,
+    search: str,
+    *,
+    limit: int,
+    after: int,
+    where: Mapping[str, Any] | None = None,
+) -> Answer:
+    """Return items that meet a condition and contain a text in title or id, from a row on."""
     catalogue, text = snapshot.catalogue, search.casefold()
+    rows: Iterable[int] = range(after, len(catalogue))
+    if where is not None:
+        rows = (np.flatnonzero(catalogue.where(where)[after:]) + after).tolist()
     found = []
-    for row in range(after, len(catalogue)):
+    for row in rows:
         if text in catalogue.titles[row].casefold() or text in catalogue.ids[row].casefold():
             found.append(row)
             if len(found) > limit:

@@ -13,9 +13,10 @@ from zlib import crc32
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
-from variegate.engine.catalogue import CatalogueSnapshot, plain_attributes
+from variegate.engine.catalogue import plain_attributes
 from variegate.engine.codecs import SeenItems, new_slate_id, pack_slate, unpack_slate
 from variegate.engine.feedback import displaced_ids, seen_without, withdraw
+from variegate.engine.selection import Selection, select_items, unknown_ids, without_seen
 from variegate.engine.terms import DAY, Terms, terms_of
 from variegate.engine.unit_of_work import UnitOfWork
 from variegate.errors import ConflictError, InputError, StateError
@@ -33,6 +34,10 @@ class RecommendRequest:
     ----------
     k
         Items in the slate; the setting `k` by default.
+    where
+        A condition on attributes; see `variegate.conditions`.
+    strict
+        Whether unknown ids in `candidates` and `exclude` are refused, instead of skipped.
     allow_repeats
         Whether items that the user has seen may be shown again.
     details
@@ -47,6 +52,8 @@ class RecommendRequest:
     k: int | None = None
     candidates: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ()
+    where: Mapping[str, Any] | None = None
+    strict: bool = False
     dial: Dial | None = None
     explain: bool = False
     allow_repeats: bool = False
@@ -67,13 +74,14 @@ class RecommendRequest:
             seen, changed = seen_without(uow, user.id, self.instead_of)
         since = uow.now - rules.memory_days * DAY
         recent = seen.rows(since)
-        free, repeats, k = _candidates(uow, self, recent)
+        selection = select_items(uow.snapshot, self, max_candidates=rules.max_candidates)
+        free, repeats, k = _candidates(uow, self, selection.allowed, recent)
         seeds = rules.seed, crc32(user.id.encode()), user.slates
         slate, propensities = _choose(policy, k, free, self.dial, rules.mix, seeds)
         # Most slates repeat nothing, and then no entry has to be searched for.
         are_new = repeats is None and len(recent) == len(seen)
         later, displaced = seen.add(slate.items, uow.now, rules.memory, are_new=are_new)
-        terms = _terms(uow, self, displaced_ids(uow.snapshot, displaced, since))
+        terms = _terms(uow, self, selection, displaced_ids(uow.snapshot, displaced, since))
         row = _new_row(uow, user, policy, slate, terms)._replace(
             propensities=None if propensities is None else propensities.tolist(),
             request=self.idempotency_key,
@@ -86,32 +94,6 @@ class RecommendRequest:
             withdraw(uow, self.instead_of, row.id)
         before = [False] * len(slate) if repeats is None else repeats[slate.items].tolist()
         return _answer(uow, self, row, slate, why, before)
-
-
-def allowed_items(
-    snapshot: CatalogueSnapshot, candidates: IndexArray | None, exclude: IndexArray
-) -> MaskArray:
-    """Return which items a request allows, (L,): of `candidates`, if given, and not retired."""
-    allowed = snapshot.active.copy()
-    if candidates is not None:
-        is_candidate = np.zeros_like(allowed)
-        is_candidate[candidates] = True
-        allowed &= is_candidate
-    allowed[exclude] = False
-    return allowed
-
-
-def without_seen(allowed: MaskArray, seen: IndexArray, k: int) -> tuple[MaskArray, bool]:
-    """Return the allowed items without the seen ones, and whether some of those had to return.
-
-    Where fewer than `k` are left, the items seen longest ago return; `seen` is oldest first.
-    """
-    free = allowed.copy()
-    free[seen] = False
-    missing = k - int(np.count_nonzero(free))
-    if missing > 0:
-        free[seen[allowed[seen]][:missing]] = True
-    return free, missing > 0
 
 
 def pairwise_diversity(policy: Policy, slate: Slate) -> dict[str, float]:
@@ -141,13 +123,13 @@ def _weights(normaliser: Normaliser, k: int) -> list[float]:
 
 
 def _candidates(
-    uow: UnitOfWork, request: RecommendRequest, seen: IndexArray
+    uow: UnitOfWork, request: RecommendRequest, allowed: MaskArray, seen: IndexArray
 ) -> tuple[MaskArray, MaskArray | None, int]:
     """Return the items to choose from, which of all items would be repeats, and how many to choose.
 
     The repeats are None where none can be chosen.
     """
-    allowed, k = _allowed(uow, request), _length(uow, request)
+    k = _length(uow, request)
     if not request.allow_repeats:
         allowed, has_repeats = without_seen(allowed, seen, k)
         if not has_repeats:
@@ -162,26 +144,6 @@ def _length(uow: UnitOfWork, request: RecommendRequest) -> int:
     if not 1 <= k <= max_k:
         raise InputError(f"`k` must be from 1 to {max_k}, got {k}")
     return k
-
-
-def _allowed(uow: UnitOfWork, request: RecommendRequest) -> MaskArray:
-    """Return the items that the request allows, seen or not. The array must not be changed."""
-    snapshot, candidates = uow.snapshot, request.candidates
-    if candidates is None and not request.exclude:
-        return snapshot.active
-    for name, ids in (("candidates", candidates or ()), ("exclude", request.exclude)):
-        if len(ids) > uow.rules.max_candidates:
-            raise InputError(
-                f"`{name}` must be at most {uow.rules.max_candidates} ids, got {len(ids)}"
-            )
-    allowed = allowed_items(
-        snapshot,
-        None if candidates is None else snapshot.rows("candidates", candidates),
-        snapshot.rows("exclude", request.exclude),
-    )
-    if not allowed.any():
-        raise InputError("`candidates` minus `exclude` must leave an item that is not retired")
-    return allowed
 
 
 def _choose(
@@ -226,7 +188,10 @@ def _new_row(
 
 
 def _terms(
-    uow: UnitOfWork, request: RecommendRequest, displaced: tuple[tuple[str, int], ...]
+    uow: UnitOfWork,
+    request: RecommendRequest,
+    selection: Selection,
+    displaced: tuple[tuple[str, int], ...],
 ) -> Terms:
     rules = uow.rules
     return Terms(
@@ -236,8 +201,9 @@ def _terms(
         late=rules.late,
         mix=rules.mix,
         dial=request.dial,
-        candidates=request.candidates,
-        exclude=request.exclude,
+        candidates=selection.candidates,
+        exclude=selection.exclude,
+        where=None if request.where is None else dict(request.where),
         allow_repeats=request.allow_repeats,
         memory=rules.memory,
         memory_days=rules.memory_days,
@@ -302,12 +268,14 @@ def _answer(
             item["explanation"] = _explanation(why, at)
         if request.details:
             item["attributes"] = plain_attributes(catalogue, place) if place >= 0 else {}
+    unknown = unknown_ids(request, terms_of(row))
     return {
         "slate_id": row.id,
         "user": row.user_id,
         "policy": row.policy,
         "items": items,
         "diversity": row.diversity,
+        **({"unknown_ids": unknown} if unknown else {}),
     }
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from variegate.policies import Dial
-from variegate.schemas import Id
+from variegate.schemas import Id, Where
 from variegate.store import SlateRow
 
 DAY = 86_400.0
@@ -96,8 +96,8 @@ class Terms:
         The settings of these names.
     dial
         The diversity dial of the request.
-    candidates, exclude, allow_repeats
-        The constraints of the request.
+    candidates, exclude, where, allow_repeats
+        What the request allowed; of the ids, those that were known.
     displaced
         Ids and seconds since 1970 of the entries that the slate removed from the user's seen
         items: of items that it repeated, and the oldest ones beyond `memory`.
@@ -113,6 +113,7 @@ class Terms:
     dial: Dial | None = None
     candidates: tuple[Id, ...] | None = None
     exclude: tuple[Id, ...] = ()
+    where: Where | None = None
     allow_repeats: bool = False
     memory: Annotated[int, Field(ge=0, lt=2**53)] = 1000
     memory_days: Annotated[float, Field(ge=0, le=1e9)] = 30.0

@@ -15,7 +15,6 @@ from variegate.arrays import (
     FloatArray,
     IndexArray,
     MaskArray,
-    as_indices,
     check_choice,
     check_count,
     check_numbers,
@@ -32,13 +31,19 @@ from variegate.model.catalogue_changes import (
     with_features,
     with_items,
 )
+from variegate.model.catalogue_checks import (
+    as_texts,
+    check_distances,
+    check_features,
+    check_ids,
+    check_rows,
+)
 from variegate.model.catalogue_file import read_catalogue, write_catalogue
-from variegate.model.distances import FORMULAS, Distance
+from variegate.model.distances import Distance
 from variegate.model.encoder import Encoder, Source
+from variegate.model.filters import AttributeIndex
 from variegate.model.fingerprint import Fingerprint, fingerprint_of
 
-#: Squares of larger numbers, summed, overflow.
-LARGEST_FEATURE: Final = 1e100
 #: Names of embedding and SVD features, which mean nothing to a reader.
 UNNAMED_FEATURE: Final = re.compile(r"feature \d+")
 #: Titles that describe such a feature.
@@ -99,7 +104,7 @@ class Catalogue:
         encoder: Encoder | None = None,
         sources: Mapping[str, Source] | None = None,
     ) -> None:
-        self.ids: Final = _check_ids(ids)
+        self.ids: Final = check_ids(ids)
         self.features: Final = check_features(features, len(self.ids))
         self.distances: Final = check_distances(distances, self.features)
         self.titles: Final = self.ids if titles is None else tuple(map(str, titles))
@@ -165,6 +170,11 @@ class Catalogue:
         return self.fingerprint_of_first(len(self))
 
     @cached_property
+    def attribute_index(self) -> AttributeIndex:
+        """The attributes, as conditions and constraints need them."""
+        return AttributeIndex(self.attributes, len(self))
+
+    @cached_property
     def _row_of(self) -> dict[str, int]:
         return {item: row for row, item in enumerate(self.ids)}
 
@@ -173,7 +183,7 @@ class Catalogue:
         try:
             return np.array([self._row_of[str(item)] for item in ids], dtype=np.intp)
         except KeyError as error:
-            raise NotFoundError(f"no item {error.args[0]!r} in {self}") from None
+            raise NotFoundError(f"no item {error.args[0]!r} in the catalogue") from None
 
     def find_rows(self, ids: Iterable[object]) -> IndexArray:
         """Return the row number of each id, in their order, and -1 for an unknown one."""
@@ -204,6 +214,19 @@ class Catalogue:
         if exclude is not None:
             free[check_rows("exclude", exclude, len(self))] = False
         return free
+
+    def where(self, condition: Mapping[str, Any]) -> MaskArray:
+        """Return the items whose attributes meet a condition, as a mask for `candidates`, (L,).
+
+        See `parse_condition` for its form. Masks are kept, so that a condition costs once.
+
+        Examples
+        --------
+        >>> shop = Catalogue(["a", "b"], [[1.0], [0.5]], [], attributes={"price": [30, 15]})
+        >>> shop.where({"attribute": "price", "<=": 20})
+        array([False,  True])
+        """
+        return self.attribute_index.mask(condition)
 
     def first(self, items: int) -> "Catalogue":
         """Return the catalogue of the first `items` only."""
@@ -243,7 +266,7 @@ class Catalogue:
         >>> shop.with_items(["b"], [[0.0, 1.0]])
         Catalogue(2 items, 2 features, distances: cosine)
         """
-        return with_items(self, _as_texts(ids), features, distances or {}, titles, attributes or {})
+        return with_items(self, as_texts(ids), features, distances or {}, titles, attributes or {})
 
     def with_changes(
         self,
@@ -266,7 +289,7 @@ class Catalogue:
         >>> shop.with_changes(["b"], [[1.0, 1.0]]).titles
         ('A', 'B')
         """
-        rows = self.rows(_as_texts(ids))
+        rows = self.rows(as_texts(ids))
         return with_changes(self, rows, features, distances or {}, titles, attributes or {})
 
     def with_features(self, columns: Mapping[str, ArrayLike]) -> "Catalogue":
@@ -300,7 +323,7 @@ class Catalogue:
         array([[1., 0.],
                [1., 0.]])
         """
-        return with_attributes(self, _as_texts(ids), attributes)
+        return with_attributes(self, as_texts(ids), attributes)
 
     def encoded_features(
         self,
@@ -412,53 +435,6 @@ def _from_arguments(arguments: dict[str, Any]) -> Catalogue:
     return Catalogue(**arguments)
 
 
-def check_features(features: ArrayLike, items: int) -> FloatArray:
-    """Return the features, one row for each of `items`, read-only, or raise InputError."""
-    array = check_numbers("features", features, ndim=2)
-    if array.shape[0] != items or array.shape[1] < 1:
-        raise InputError(
-            f"`features` must have {items} rows (one for each id) and at least 1 column, "
-            f"got shape {array.shape}"
-        )
-    largest = float(np.abs(array).max(initial=0.0))
-    if largest > LARGEST_FEATURE:
-        raise InputError(
-            f"`features` must be at most {LARGEST_FEATURE:g} in size, got {largest:g}: learning "
-            "squares them, so scale them down"
-        )
-    return read_only_copy(array)
-
-
-def check_distances(
-    distances: str | Distance | Sequence[str | Distance], features: FloatArray
-) -> tuple[Distance, ...]:
-    """Return the distances with data for every row of `features`, or raise InputError."""
-    if isinstance(distances, (str, Distance)):
-        distances = [distances]
-    bound = tuple(_as_distance(h).bound_to(features) for h in distances)
-    for h in bound:
-        if len(h) != len(features):
-            raise InputError(
-                f"distance `{h.name}` must have data for {len(features)} items, got {len(h)}"
-            )
-    names = [h.name for h in bound]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"`distances` must have distinct names, got {name!r} twice")
-    return bound
-
-
-def _as_distance(h: str | Distance) -> Distance:
-    if isinstance(h, Distance):
-        return h
-    if h in ("cosine", "angular", "euclidean"):
-        return Distance(FORMULAS[h], h)
-    raise InputError(
-        f"`distances` by name can be cosine, angular or euclidean, got {h!r}: "
-        "the others need data, see variegate.model.distances"
-    )
-
-
 def _largest(values: FloatArray, count: int) -> list[int]:
     """Return the rows of the largest values, largest first: faster than sorting a long column."""
     left, rows = values.copy(), []
@@ -466,35 +442,3 @@ def _largest(values: FloatArray, count: int) -> list[int]:
         rows.append(int(left.argmax()))
         left[rows[-1]] = -np.inf
     return rows
-
-
-def check_rows(name: str, rows: ArrayLike, items: int) -> IndexArray:
-    """Return the row numbers of a list or a mask, or raise InputError."""
-    hint = ": catalogue.rows(ids) returns the row numbers of ids"
-    array = as_indices(name, rows, items, "row numbers", hint)
-    outside = array[(array < 0) | (array >= items)]
-    if outside.size:
-        raise InputError(f"`{name}` must hold rows from 0 to {items - 1}, got {int(outside[0])}")
-    return array
-
-
-def _check_ids(ids: Iterable[object]) -> tuple[str, ...]:
-    """Return the ids as distinct texts."""
-    texts = _as_texts(ids)
-    if not texts:
-        raise InputError("`ids` must name at least one item, got none")
-    seen: set[str] = set()
-    for text in texts:
-        if text in seen:
-            raise InputError(f"`ids` must be distinct, got {text!r} twice")
-        if not text:
-            raise InputError("`ids` must not be empty text, got ''")
-        seen.add(text)
-    return texts
-
-
-def _as_texts(ids: Iterable[object]) -> tuple[str, ...]:
-    """Return each id as text; a single text, which would be split into letters, is an error."""
-    if isinstance(ids, str):
-        raise InputError(f"`ids` must be one id for each item, got the text {ids!r}")
-    return tuple(map(str, ids))

@@ -16,7 +16,8 @@ from variegate.arrays import (
 from variegate.errors import InputError
 from variegate.kernels import lmdh_list
 from variegate.kernels.layout import layout_of
-from variegate.model.catalogue import Catalogue, check_distances, check_features
+from variegate.model.catalogue import Catalogue
+from variegate.model.catalogue_checks import check_distances, check_features
 from variegate.model.distances import Distance
 from variegate.model.search import SEARCHES
 from variegate.model.utility import Utility

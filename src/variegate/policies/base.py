@@ -22,7 +22,8 @@ from variegate.arrays import (
 from variegate.errors import InputError, StateError
 from variegate.kernels.baselines import Linear, list_gains
 from variegate.kernels.layout import Layout
-from variegate.model.catalogue import Catalogue, check_rows
+from variegate.model.catalogue import Catalogue
+from variegate.model.catalogue_checks import check_rows
 from variegate.model.gains import NORMALISERS, Normaliser, normalising_factors
 from variegate.model.search import Scorer, Search, greedy
 from variegate.model.slate import Slate, slate_of, slate_with_gains

@@ -17,7 +17,8 @@ from variegate.arrays import (
     check_range,
 )
 from variegate.errors import InputError
-from variegate.model.catalogue import Catalogue, check_rows
+from variegate.model.catalogue import Catalogue
+from variegate.model.catalogue_checks import check_rows
 from variegate.prior.files import PriorFile
 from variegate.prior.new_items import LaterItems, Neighbours, find_neighbours
 from variegate.prior.prior import per_distance

@@ -21,6 +21,7 @@ from variegate.errors import (
     StateError,
     StoreError,
     VariegateError,
+    join_problems,
 )
 from variegate.schemas import ErrorResponse
 
@@ -134,10 +135,11 @@ async def _handle_invalid_request(request: Request, error: Exception) -> Respons
         position = problems[0]["loc"][-1]
         reason = problems[0].get("ctx", {}).get("error", "")
         return _response(request, 400, f"the body must be JSON: {reason} at character {position}")
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    problem = _most_specific(problems)
-    message = validation_message(_field_name(problem["loc"]), problem)
-    return _response(request, 422, message + more)
+    messages = [
+        validation_message(name, _most_specific(of_field))
+        for name, of_field in _by_field(problems).items()
+    ]
+    return _response(request, 422, join_problems(messages))
 
 
 async def _handle_deep_nesting(request: Request, _: Exception) -> Response:
@@ -152,11 +154,17 @@ _HANDLERS: Final[Mapping[type[Exception], Callable[[Request, Any], Awaitable[Res
 }
 
 
+def _by_field(problems: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the problems by the field that they are about; a union has one for each type."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for problem in problems:
+        found.setdefault(_field_name(problem["loc"]), []).append(problem)
+    return found
+
+
 def _most_specific(problems: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return the first problem; for a union of types, that of the type that was sent."""
-    first = _field_name(problems[0]["loc"])
-    of_field = (problem for problem in problems if _field_name(problem["loc"]) == first)
-    return next((one for one in of_field if not one["type"].endswith("_type")), problems[0])
+    """Return the first problem of a field; for a union of types, that of the type that was sent."""
+    return next((one for one in problems if not one["type"].endswith("_type")), problems[0])
 
 
 def _field_name(location: Sequence[object]) -> str:

@@ -1,10 +1,12 @@
 """Items: read, added, changed, retired."""
 
-from typing import Annotated
+import json
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Response
 
 from variegate.engine import Engine
+from variegate.errors import InputError
 from variegate.schemas import (
     CatalogueInfo,
     Id,
@@ -17,6 +19,8 @@ from variegate.schemas import (
 )
 from variegate.service.responses import json_response, returns
 from variegate.service.routing import admin_router, client_router
+
+_WHERE: Final = 'A condition on their attributes, as JSON: {"attribute": "price", "<=": 20}.'
 
 
 def item_routers(engine: Engine) -> list[APIRouter]:
@@ -37,9 +41,10 @@ def _client_routes(engine: Engine) -> APIRouter:
         search: Annotated[str, Query(max_length=200)] = "",
         limit: Annotated[int, Query(ge=1, le=1000)] = 20,
         after: Annotated[int, Query(ge=0, le=2**31)] = 0,
+        where: Annotated[str | None, Query(max_length=10_000, description=_WHERE)] = None,
     ) -> Response:
-        """Return the items whose title or id contains a text."""
-        return json_response(engine.items(search, limit, after))
+        """Return the items that meet a condition and whose title or id contains a text."""
+        return json_response(engine.items(search, limit, after, _condition(where)))
 
     @router.get("/items/{item:path}", **returns(ItemDetails, "The item."))
     def item(item: Id) -> Response:
@@ -70,3 +75,12 @@ def _admin_routes(engine: Engine) -> APIRouter:
         return json_response(await engine.retire_item(item))
 
     return router
+
+
+def _condition(where: str | None) -> Any:
+    if where is None:
+        return None
+    try:
+        return json.loads(where)
+    except ValueError as error:
+        raise InputError(f"`where` must be JSON: {error}") from None

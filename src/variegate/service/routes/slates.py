@@ -65,6 +65,8 @@ def recommend_request(
         k=body.k,
         candidates=None if body.candidates is None else tuple(body.candidates),
         exclude=tuple(body.exclude),
+        where=body.where,
+        strict=body.strict,
         dial=None
         if diversity is None
         else Dial(diversity.scale, diversity.floor, diversity.ceiling),

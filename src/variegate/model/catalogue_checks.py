@@ -1,0 +1,93 @@
+"""Checks of what a catalogue is made of: ids, features, distances, rows."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from variegate.arrays import FloatArray, IndexArray, as_indices, check_numbers, read_only_copy
+from variegate.errors import InputError
+from variegate.model.distances import FORMULAS, Distance
+
+#: Squares of larger numbers, summed, overflow.
+LARGEST_FEATURE: Final = 1e100
+
+
+def check_features(features: ArrayLike, items: int) -> FloatArray:
+    """Return the features, one row for each of `items`, read-only, or raise InputError."""
+    array = check_numbers("features", features, ndim=2)
+    if array.shape[0] != items or array.shape[1] < 1:
+        raise InputError(
+            f"`features` must have {items} rows (one for each id) and at least 1 column, "
+            f"got shape {array.shape}"
+        )
+    largest = float(np.abs(array).max(initial=0.0))
+    if largest > LARGEST_FEATURE:
+        raise InputError(
+            f"`features` must be at most {LARGEST_FEATURE:g} in size, got {largest:g}: learning "
+            "squares them, so scale them down"
+        )
+    return read_only_copy(array)
+
+
+def check_distances(
+    distances: str | Distance | Sequence[str | Distance], features: FloatArray
+) -> tuple[Distance, ...]:
+    """Return the distances with data for every row of `features`, or raise InputError."""
+    if isinstance(distances, (str, Distance)):
+        distances = [distances]
+    bound = tuple(_as_distance(h).bound_to(features) for h in distances)
+    for h in bound:
+        if len(h) != len(features):
+            raise InputError(
+                f"distance `{h.name}` must have data for {len(features)} items, got {len(h)}"
+            )
+    names = [h.name for h in bound]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"`distances` must have distinct names, got {name!r} twice")
+    return bound
+
+
+def _as_distance(h: str | Distance) -> Distance:
+    if isinstance(h, Distance):
+        return h
+    if h in ("cosine", "angular", "euclidean"):
+        return Distance(FORMULAS[h], h)
+    raise InputError(
+        f"`distances` by name can be cosine, angular or euclidean, got {h!r}: "
+        "the others need data, see variegate.model.distances"
+    )
+
+
+def check_rows(name: str, rows: ArrayLike, items: int) -> IndexArray:
+    """Return the row numbers of a list or a mask, or raise InputError."""
+    hint = ": catalogue.rows(ids) returns the row numbers of ids"
+    array = as_indices(name, rows, items, "row numbers", hint)
+    outside = array[(array < 0) | (array >= items)]
+    if outside.size:
+        raise InputError(f"`{name}` must hold rows from 0 to {items - 1}, got {int(outside[0])}")
+    return array
+
+
+def check_ids(ids: Iterable[object]) -> tuple[str, ...]:
+    """Return the ids as distinct texts."""
+    texts = as_texts(ids)
+    if not texts:
+        raise InputError("`ids` must name at least one item, got none")
+    seen: set[str] = set()
+    for text in texts:
+        if text in seen:
+            raise InputError(f"`ids` must be distinct, got {text!r} twice")
+        if not text:
+            raise InputError("`ids` must not be empty text, got ''")
+        seen.add(text)
+    return texts
+
+
+def as_texts(ids: Iterable[object]) -> tuple[str, ...]:
+    """Return each id as text; a single text, which would be split into letters, is an error."""
+    if isinstance(ids, str):
+        raise InputError(f"`ids` must be one id for each item, got the text {ids!r}")
+    return tuple(map(str, ids))

@@ -1,0 +1,214 @@
+"""Conditions evaluated on the attributes of a catalogue, from columns that are indexed once."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+
+from variegate.arrays import IndexArray, MaskArray
+from variegate.conditions import (
+    AllOf,
+    Condition,
+    Not,
+    Scalar,
+    Test,
+    condition_key,
+    parse_condition,
+)
+from variegate.errors import InputError, join_problems
+
+#: Masks of conditions that a catalogue keeps.
+N_MASKS: Final = 64
+#: The kinds of values, in the order in which a column sorts them.
+KINDS: Final = ("true or false", "numbers", "text")
+
+
+_KIND_OF: Final = {bool: 0, int: 1, float: 1, str: 2}
+
+
+class Column:
+    """The values of one attribute, as sorted codes: a comparison selects a range of them.
+
+    Parameters
+    ----------
+    values
+        One per item. A list, a tuple or a set has any number of values; None, nan, empty text and
+        an empty list are missing values. Anything but text, a number or a boolean counts as its
+        text.
+    """
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.size: Final = len(values)
+        rows, flat = _flattened(values)
+        #: The row and the code of each value, sorted by row
+        self.rows: Final[IndexArray] = np.array(rows, dtype=np.intp)
+        self.codes: Final[IndexArray] = np.empty(len(flat), dtype=np.intp)
+        #: The distinct values, by kind and in their order
+        self.values: Final[list[Scalar]] = []
+        self._starts: Final = [0]
+        kinds = np.array([_KIND_OF[type(one)] for one in flat])
+        for kind in range(len(KINDS)):
+            places = np.flatnonzero(kinds == kind)
+            own = [flat[place] for place in places.tolist()]
+            distinct: list[Any] = sorted(set(own))
+            code_of = {one: code for code, one in enumerate(distinct, start=self._starts[-1])}
+            self.codes[places] = [code_of[one] for one in own]
+            self.values.extend(distinct)
+            self._starts.append(len(self.values))
+
+    def has_kind(self, kind: int) -> bool:
+        """Return whether any value is of this kind."""
+        return self._starts[kind] < self._starts[kind + 1]
+
+    def mask(self, operator: str, value: Scalar | tuple[Scalar, ...]) -> MaskArray:
+        """Return the items for which the comparison holds, (L,).
+
+        It holds for an item with several values if it does for one of them; ``not in`` holds
+        where ``in`` does not.
+        """
+        if operator == "exists":
+            has_value = self._items(np.ones(len(self.codes), dtype=np.bool_))
+            return has_value if value else ~has_value
+        if isinstance(value, tuple):
+            ranges = [self._range("=", one) for one in value]
+            chosen = np.zeros(len(self.values), dtype=np.bool_)
+            chosen[[start for start, stop in ranges if start < stop]] = True
+            found = self._items(chosen[self.codes])
+            return ~found if operator == "not in" else found
+        start, stop = self._range(operator, value)
+        return self._items((self.codes >= start) & (self.codes < stop))
+
+    def _items(self, chosen: MaskArray) -> MaskArray:
+        mask = np.zeros(self.size, dtype=np.bool_)
+        mask[self.rows[chosen]] = True
+        return mask
+
+    def _range(self, operator: str, value: Scalar) -> tuple[int, int]:
+        """Return the first code for which a comparison holds, and the one after the last."""
+        kind = _KIND_OF[type(value)]
+        first, end = self._starts[kind], self._starts[kind + 1]
+        low = bisect_left(self.values, value, first, end)
+        high = bisect_right(self.values, value, first, end)
+        ranges = {
+            "=": (low, high),
+            "<": (first, low),
+            "<=": (first, high),
+            ">": (high, end),
+            ">=": (low, end),
+        }
+        return ranges[operator]
+
+
+def _flattened(values: Sequence[Any]) -> tuple[Sequence[int], list[Scalar]]:
+    """Return the row of each value that is not missing, and the value as a plain one."""
+    if set(map(type, values)) <= {float, np.float64}:  # prices, years: faster than one by one
+        numbers = np.array(values, dtype=np.float64)
+        there = np.flatnonzero(~np.isnan(numbers))
+        return there.tolist(), numbers[there].tolist()
+    pairs = [(row, one) for row, value in enumerate(values) for one in _plain_values(value)]
+    return [row for row, _ in pairs], [one for _, one in pairs]
+
+
+def _plain_values(value: Any) -> Iterable[Scalar]:
+    """Return the values of one item, without the missing ones."""
+    if type(value) is str:
+        return (value,) if value else ()
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain for one in value for plain in _plain_values(one)]
+    if isinstance(value, np.generic):
+        value = value.item()
+    # A value that does not equal itself is nan.
+    if value is None or value == "" or value != value:
+        return ()
+    for kind in (bool, int, float):
+        if isinstance(value, kind):
+            return (kind(value),)
+    return (str(value),)
+
+
+class AttributeIndex:
+    """The columns of a catalogue's attributes, and the masks of recent conditions.
+
+    Both are made when a condition first needs them; items that change are another catalogue, with
+    another index.
+    """
+
+    def __init__(self, attributes: Mapping[str, Sequence[Any]], size: int) -> None:
+        self._attributes, self._size = attributes, size
+        self.column: Final = lru_cache(maxsize=None)(self._column)
+        self._masks: dict[str, MaskArray] = {}
+
+    def mask(self, plain: Any, name: str = "where") -> MaskArray:
+        """Return the items that meet a condition, read-only, (L,).
+
+        Raises InputError with everything that is wrong with the condition.
+        """
+        key = condition_key(plain) if isinstance(plain, Mapping) else ""
+        known = self._masks.get(key)
+        if known is not None:
+            return known
+        condition = parse_condition(plain, name)
+        problems = list(dict.fromkeys(self.problems(condition, name)))
+        if problems:
+            raise InputError(join_problems(problems))
+        mask = self._evaluated(condition)
+        mask.setflags(write=False)
+        if len(self._masks) >= N_MASKS:
+            # The oldest goes: requests repeat few conditions, and a shared dict needs no lock.
+            self._masks.pop(next(iter(self._masks)), None)
+        self._masks[key] = mask
+        return mask
+
+    def problems(self, condition: Condition, name: str) -> Iterator[str]:
+        """Yield what these attributes cannot be compared by."""
+        if isinstance(condition, Test):
+            yield from self._test_problems(condition, name)
+        elif isinstance(condition, Not):
+            yield from self.problems(condition.part, name)
+        else:
+            for part in condition.parts:
+                yield from self.problems(part, name)
+
+    def unknown_attribute(self, attribute: str, name: str) -> str | None:
+        """Return what is wrong with the name of an attribute, or None."""
+        if attribute in self._attributes:
+            return None
+        known = list(self._attributes)
+        if not known:
+            return f"`{name}`: the items have no attributes, got {attribute!r}"
+        near = get_close_matches(attribute, known, n=1)
+        hint = f": did you mean {near[0]!r}?" if near else ""
+        return f"`{name}` must name one of {', '.join(known)}, got {attribute!r}{hint}"
+
+    def _test_problems(self, test: Test, name: str) -> Iterator[str]:
+        unknown = self.unknown_attribute(test.attribute, name)
+        if unknown is not None:
+            yield unknown
+            return
+        if test.operator == "exists":
+            return
+        column = self.column(test.attribute)
+        values = test.value if isinstance(test.value, tuple) else (test.value,)
+        # A typing error in the type would otherwise select nothing, for ever and silently.
+        for value in values:
+            if len(column.values) and not column.has_kind(_KIND_OF[type(value)]):
+                kinds = " and ".join(k for at, k in enumerate(KINDS) if column.has_kind(at))
+                yield (
+                    f"`{name}`: attribute {test.attribute!r} has {kinds}, so `{test.operator}` "
+                    f"cannot compare it with {value!r:.80}"
+                )
+
+    def _column(self, attribute: str) -> Column:
+        return Column(self._attributes[attribute])
+
+    def _evaluated(self, condition: Condition) -> MaskArray:
+        if isinstance(condition, Test):
+            return self.column(condition.attribute).mask(condition.operator, condition.value)
+        if isinstance(condition, Not):
+            return ~self._evaluated(condition.part)
+        masks = map(self._evaluated, condition.parts)
+        join = np.logical_and if isinstance(condition, AllOf) else np.logical_or
+        return np.asarray(join.reduce(list(masks)), dtype=np.bool_)
