@@ -154,6 +154,11 @@ class ItemData(RequestModel):
     distances: dict[Text, Value] | None = Field(
         None, description="A value for each distance that has its own data."
     )
+    retired: bool | None = Field(
+        None,
+        description="Whether the item is left out of slates. By default PATCH leaves it as it is, "
+        "and POST and PUT make the item active.",
+    )
 
 
 class NewItem(ItemData):

@@ -70,7 +70,7 @@ CALLS = {
 READS = {name for name, calling in CALLS.items() if calling.done is nothing} | {"user", "history"}
 #: Tested one by one below, or never tried again
 OTHERS = {"export_users", "fit_prior", "alive", "ready", "close", "add_items", "change_item"}
-OTHERS |= {"retire_item"}
+OTHERS |= {"retire_item", "patch_item"}
 
 
 @pytest.mark.parametrize(
@@ -132,6 +132,7 @@ def test_items_are_added_changed_and_retired_once(
     assert ask.at(proxy.url)("add_items", [item]) == (item["id"],)
     proxy.script = [loss]
     assert ask.at(proxy.url)("change_item", item["id"], title="Other") == (item["id"],)
+    assert ask.at(proxy.url)("patch_item", item["id"], retired=False) == (item["id"],)
     assert ask("item", item["id"]).title == "Other"
     proxy.script = [loss]
     assert ask.at(proxy.url)("retire_item", item["id"]) is None

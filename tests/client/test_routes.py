@@ -29,6 +29,7 @@ CALLS: dict[str, Callable[[], Call[Any]]] = {
     "item": lambda: routes.item("_"),
     "add_items": lambda: routes.add_items([]),
     "change_item": lambda: routes.change_item("_"),
+    "patch_item": lambda: routes.patch_item("_"),
     "retire_item": lambda: routes.retire_item("_"),
     "report": routes.report,
     "prior": lambda: routes.prior("_"),
@@ -309,6 +310,10 @@ def test_an_item_can_be_added_changed_and_retired(ask: Asking, user: str) -> Non
     assert ask("change_item", new, title="Alien 10", features={"Horror": 1.0}) == (new,)
     changed = ask("item", new)
     assert (changed.title, sum(changed.features)) == ("Alien 10", 1.0)
+    assert ask("patch_item", new, attributes={"year": None}, features={"War": 1.0}) == (new,)
+    patched = ask("item", new)
+    assert (patched.title, patched.attributes["year"]) == ("Alien 10", None)
+    assert sum(patched.features) == 2.0
     assert ask("retire_item", new) is None
     assert ask("item", new).retired
 

@@ -12,7 +12,7 @@ import pytest
 from tests.engine.shop import Shop, catalogue, new_item
 from variegate import Catalogue
 from variegate.data.films import film_catalogue
-from variegate.engine.catalogue import StoreCatalogue, item_values
+from variegate.engine.catalogue import LiveCatalogue, StoreCatalogue, item_values
 from variegate.engine.replay import accept, relearn
 from variegate.errors import DataError, StoreError
 from variegate.model.distances import Distance, jaccard
@@ -238,3 +238,27 @@ def test_the_note_is_what_the_catalogue_says(store: Store) -> None:
         noted = StoreCatalogue.read(reader)
     assert noted is not None
     assert noted.base == noted.latest == shop.items.fingerprint
+
+
+def test_snapshot_of_some_changes_is_that_of_all_changes(store: Store) -> None:
+    shop = Shop(store)
+    shop.snapshot(
+        new_item("one"), new_item("two", distances=new_item()["distances"] | {"years": 3})
+    )
+    shop.snapshot({"id": "i1", "features": [0.0, 1.0, 0.0, 0.0]}, {"id": "one", "title": "First"})
+    shop.retire("i2")
+    shop.retire("two")
+    shop.snapshot({"id": "two", "distances": {"genres": ["jazz"]}})
+
+    with store.reading() as reader:
+        ours = shop.engine.live.as_of(reader)
+        fresh = LiveCatalogue.open(shop.items, store).as_of(reader)
+
+    assert ours.revision == fresh.revision
+    assert ours.catalogue.fingerprint == fresh.catalogue.fingerprint
+    assert (ours.catalogue.titles, ours.catalogue.attributes) == (
+        fresh.catalogue.titles,
+        fresh.catalogue.attributes,
+    )
+    np.testing.assert_array_equal(ours.active, fresh.active)
+    assert ours.active.tolist() == [row != 2 for row in range(26)]

@@ -147,6 +147,7 @@ class Client(BaseClient["httpx2.Client"]):
     item = method(routes.item, _result)
     add_items = method(routes.add_items, _result)
     change_item = method(routes.change_item, _result)
+    patch_item = method(routes.patch_item, _result)
     retire_item = method(routes.retire_item, _result)
     report = method(routes.report, _result)
     prior = method(routes.prior, _result)

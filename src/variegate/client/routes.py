@@ -243,14 +243,49 @@ def change_item(
     distances: Mapping[str, Any] | None = None,
 ) -> Call[tuple[str, ...]]:
     """Add or change one item, as `add_items` does; a retired item becomes active again."""
+    return _item_call("PUT", item, title, attributes, features, distances, None)
+
+
+def patch_item(
+    item: str,
+    *,
+    title: str | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    features: Sequence[float] | Mapping[str, float] | None = None,
+    distances: Mapping[str, Any] | None = None,
+    retired: bool | None = None,
+) -> Call[tuple[str, ...]]:
+    """Change one existing item. Needs an admin key.
+
+    What is left out stays as it is, also features that are not named. An attribute that is None
+    becomes unknown.
+
+    Parameters
+    ----------
+    retired
+        Whether the item is left out of slates; by default as it is.
+    """
+    return _item_call("PATCH", item, title, attributes, features, distances, retired)
+
+
+def _item_call(
+    verb: str,
+    item: str,
+    title: str | None,
+    attributes: Mapping[str, Any] | None,
+    features: Sequence[float] | Mapping[str, float] | None,
+    distances: Mapping[str, Any] | None,
+    retired: bool | None,
+) -> Call[tuple[str, ...]]:
     body = {
         "title": title,
         "attributes": None if attributes is None else dict(attributes),
         "features": None if features is None else _vector(features),
         "distances": None if distances is None else dict(distances),
+        "retired": retired,
     }
     path = f"/v1/items/{_quote('item', item)}"
-    return Call("PUT", path, _parse_upserted, _json_body(body))
+    return Call(verb, path, _parse_upserted, _json_body(body))
 
 
 def retire_item(item: str) -> Call[None]:

@@ -23,6 +23,7 @@ from variegate.model.fingerprint import Fingerprint
 from variegate.prior import PriorFile
 from variegate.store import (
     CATALOGUE,
+    ITEMS_HISTORY,
     ITEMS_REVISION,
     RELEARNING,
     Batch,
@@ -59,6 +60,8 @@ class CatalogueSnapshot:
     revision: str
     #: Priors that were fitted to users, by policy
     priors: Mapping[str, PriorFile] = field(default_factory=dict)
+    #: The store's entry `ITEMS_HISTORY`: with another one, changes are not those since this snapshot
+    history: str | None = None
 
     def row_of(self, item: str) -> int | None:
         """Return the row of an item, retired or not, or None."""
@@ -134,11 +137,24 @@ class LiveCatalogue:
         `changes` are those of an earlier revision; by default, those of the store.
         """
         self._check_catalogue(reader)
-        changes = reader.items() if changes is None else changes
-        catalogue = self._apply(changes)
+        before = CatalogueSnapshot(self.base, np.ones(len(self.base), dtype=np.bool_), "0")
+        if changes is None:
+            before, changes = self._changes_since(reader, before, revision)
+        catalogue = _apply(before.catalogue, changes)
         active = np.ones(len(catalogue), dtype=np.bool_)
-        active[[row.row for row in changes if row.retired]] = False
-        return CatalogueSnapshot(catalogue, active, revision, self._load_priors(reader))
+        active[: len(before.active)] = before.active
+        active[[row.row for row in changes]] = [not row.retired for row in changes]
+        priors, history = self._load_priors(reader), reader.meta(ITEMS_HISTORY)
+        return CatalogueSnapshot(catalogue, active, revision, priors, history)
+
+    def _changes_since(
+        self, reader: Reader, base: CatalogueSnapshot, revision: str
+    ) -> tuple[CatalogueSnapshot, list[ItemRow]]:
+        """Return the latest snapshot that changes can be applied to, and the changes since."""
+        known = self._snapshot
+        if 0 < int(known.revision) < int(revision) and known.history == reader.meta(ITEMS_HISTORY):
+            return known, reader.items_at(int(revision), after=int(known.revision))
+        return base, reader.items()
 
     def _load_priors(self, reader: Reader) -> dict[str, PriorFile]:
         """Return the fitted priors; one that is unchanged is the same object, with its caches."""
@@ -163,16 +179,16 @@ class LiveCatalogue:
                 "the store has moved to another catalogue: restart this process with that one"
             )
 
-    def _apply(self, changes: Sequence[ItemRow]) -> Catalogue:
-        size = len(self.base)
-        old = [row for row in changes if row.row < size and row.data is not None]
-        new = [row for row in changes if row.row >= size]
-        catalogue = self.base
-        if old:
-            catalogue = catalogue.with_changes(*_columns(catalogue, old, new_items=False))
-        if new:
-            catalogue = catalogue.with_items(*_columns(catalogue, new, new_items=True))
-        return catalogue
+
+def _apply(catalogue: Catalogue, changes: Sequence[ItemRow]) -> Catalogue:
+    size = len(catalogue)
+    old = [row for row in changes if row.row < size and row.data is not None]
+    new = [row for row in changes if row.row >= size]
+    if old:
+        catalogue = catalogue.with_changes(*_columns(catalogue, old, new_items=False))
+    if new:
+        catalogue = catalogue.with_items(*_columns(catalogue, new, new_items=True))
+    return catalogue
 
 
 class StoreCatalogue(NamedTuple):

@@ -109,9 +109,11 @@ class Engine:
         """Delete all data of a user."""
         return await self._execute(ForgetUser(user))
 
-    async def upsert_items(self, items: Sequence[Mapping[str, Any]]) -> Answer:
-        """Add or change items."""
-        return await self._execute(UpsertItems(items))
+    async def upsert_items(
+        self, items: Sequence[Mapping[str, Any]], *, patch: bool = False
+    ) -> Answer:
+        """Add or change items; with `patch`, change known ones only."""
+        return await self._execute(UpsertItems(items, patch))
 
     async def retire_item(self, item: str) -> Answer:
         """Stop recommending an item."""

@@ -31,12 +31,17 @@ class UpsertItems:
     Parameters
     ----------
     items
-        Each with `id`, and any of `title`, `attributes`, `features`, `distances`. A known item
-        keeps what is not given, and what is computed from attributes changes with them; a new one
-        needs features and distances, or the attributes that they are computed from.
+        Each with `id`, and any of `title`, `attributes`, `features`, `distances`, `retired`. A
+        known item keeps what is not given, and what is computed from attributes changes with
+        them; a new one needs features and distances, or the attributes that they are computed
+        from. Without `retired`, the item is active.
+    patch
+        Change known items only: others are a NotFoundError, features that are given by name leave
+        the others as they are, and without `retired` it stays what it is.
     """
 
     items: Sequence[Mapping[str, Any]]
+    patch: bool = False
     alone: ClassVar[bool] = True
     long: ClassVar[bool] = True
 
@@ -50,17 +55,51 @@ class UpsertItems:
             item = str(request["id"])
             if item in changed or item in added:
                 raise InputError(f"`items` must have distinct ids, got {item!r} twice")
-            row = snapshot.row_of(item)
-            data = validate_item(snapshot.catalogue, _complete(snapshot.catalogue, row, request))
-            if row is None:
-                check_new_id(item)
-                row, size = size, size + 1
-            (changed if item in stored else added)[item] = ItemRow(row, item, False, data)
+            row = requested_row(snapshot, request, size, stored.get(item), patch=self.patch)
+            size = max(size, row.row + 1)
+            (changed if item in stored else added)[item] = row
         batch.add_items(list(added.values()))
         batch.update_items(list(changed.values()))
         later = new_snapshot(batch, executor)
         ids = [str(request["id"]) for request in self.items]
         return CommandResult({"items": ids}, partial(executor.live.install, later))
+
+
+def requested_row(
+    snapshot: CatalogueSnapshot,
+    request: Mapping[str, Any],
+    size: int,
+    stored: ItemRow | None,
+    *,
+    patch: bool = False,
+) -> ItemRow:
+    """Return an item as stored after a request, or raise an error if it does not fit.
+
+    Parameters
+    ----------
+    size
+        The row of the item if it is new.
+    stored
+        The item as stored, if it is.
+    """
+    item, catalogue = str(request["id"]), snapshot.catalogue
+    row = snapshot.row_of(item)
+    if row is None and patch:
+        raise NotFoundError(f"no item {item!r}: POST and PUT add items, PATCH changes them")
+    given = {name: value for name, value in request.items() if name not in ("id", "retired")}
+    retired = request.get("retired")
+    if retired is None:
+        retired = patch and row is not None and not snapshot.active[row]
+    if row is not None and not any(value is not None for value in given.values()):
+        return ItemRow(row, item, bool(retired), None if stored is None else stored.data)
+    if patch and row is not None and isinstance(given.get("features"), Mapping):
+        known = zip(catalogue.feature_names, catalogue.features[row].tolist(), strict=True)
+        _check_names("features", given["features"], catalogue.feature_names)
+        given["features"] = {**dict(known), **given["features"]}
+    data = validate_item(catalogue, _complete(catalogue, row, {"id": item, **given}))
+    if row is None:
+        check_new_id(item)
+    return ItemRow(size if row is None else row, item, bool(retired), data)
 
 
 @dataclass(frozen=True, slots=True)

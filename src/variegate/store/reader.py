@@ -112,13 +112,14 @@ class Reader:
         """Return all items by row."""
         return [unpack_item(row) for row in self._transaction.rows(self._sql.items)]
 
-    def items_at(self, revision: int) -> list[ItemRow]:
-        """Return all items by row as of a revision.
+    def items_at(self, revision: int, after: int = -1) -> list[ItemRow]:
+        """Return all items by row as of a revision, or those that changed after another one.
 
         Revisions before the entry `ITEMS_HISTORY` are not known: they look like a store without
         changes.
         """
-        return [unpack_item(row) for row in self._transaction.rows(self._sql.items_at, revision)]
+        rows = self._transaction.rows(self._sql.items_at, after, revision)
+        return [unpack_item(row) for row in rows]
 
     def item_changes(self) -> list[ItemChange]:
         """Return every stored change of an item, oldest first."""

@@ -80,8 +80,10 @@ class Statements:
     delete_user_events = "DELETE FROM events WHERE user_id = ?"
 
     items = 'SELECT {item} FROM items ORDER BY "row"'
-    items_at = """SELECT {item} FROM item_changes AS one WHERE revision = (
-        SELECT max(revision) FROM item_changes WHERE "row" = one."row" AND revision <= ?)
+    items_at = """SELECT {item} FROM item_changes JOIN (
+        SELECT "row" AS changed, max(revision) AS latest FROM item_changes
+        WHERE revision > ? AND revision <= ? GROUP BY "row") AS last
+        ON "row" = changed AND revision = latest
         ORDER BY "row" """
     item_changes = 'SELECT revision, {item}, time FROM item_changes ORDER BY revision, "row"'
     item_revisions = "SELECT DISTINCT revision FROM item_changes ORDER BY revision"

@@ -69,6 +69,12 @@ def _admin_routes(engine: Engine) -> APIRouter:
         data = {"id": item, **body.model_dump(exclude_none=True)}
         return json_response(await engine.upsert_items([data]))
 
+    @router.patch("/items/{item:path}", **returns(UpsertedItems, "The item was changed."))
+    async def change_item(item: Id, body: ItemData) -> Response:
+        """Change one item; what is left out stays, and so does whether it is retired."""
+        data = {"id": item, **body.model_dump(exclude_none=True)}
+        return json_response(await engine.upsert_items([data], patch=True))
+
     @router.delete("/items/{item:path}", **returns(RetiredItem, "The item was retired."))
     async def retire_item(item: Id) -> Response:
         """Retire an item: it is in no further slate. What was learnt from it stays."""
