@@ -141,6 +141,29 @@ class FeedbackRequest(RequestModel):
     )
 
 
+class EventRequest(RequestModel):
+    """What a user did with items outside slates, such as a purchase after a search."""
+
+    rewards: dict[Id, Annotated[FiniteFloat, Field(ge=0, le=1)]] = Field(
+        min_length=1,
+        max_length=1000,
+        description="Rewards from 0 to 1, by item id.",
+        examples=[{}],
+    )
+    event: Id | None = Field(
+        None,
+        description="Id of this event: one with the same id is counted once. Without it, every "
+        "request is another event.",
+    )
+    time: Annotated[FiniteFloat, Field(ge=0, lt=2**32)] | None = Field(
+        None, description="When it happened, in seconds since 1970: stored, and not learnt from."
+    )
+    allow_repeats: bool = Field(
+        False,
+        description="Whether the items may be recommended at once; by default they count as seen.",
+    )
+
+
 class ItemData(RequestModel):
     """The data of an item. Fields that are left out keep their value in an existing item."""
 
@@ -222,6 +245,13 @@ class FeedbackResult(ResponseModel):
         description="learnt; pending until the slate closes; duplicate: all of it was reported "
         "before; or late, so that it does not count."
     )
+    learnt: tuple[str, ...] = Field(description="Ids of the items that the policy learnt from.")
+
+
+class EventResult(ResponseModel):
+    """The result of an event. The same event again has the same result."""
+
+    user: str
     learnt: tuple[str, ...] = Field(description="Ids of the items that the policy learnt from.")
 
 

@@ -13,6 +13,7 @@ from tests.cli.serving import Place, placed
 from tests.cli.world import MIX
 from tests.engine.shop import NOON, Clock, Shop, new_item
 from variegate import Catalogue
+from variegate.engine.interactions import Interaction, LearnInteractions
 from variegate.engine.replay import relearn
 from variegate.policies import Dial
 from variegate.store import ITEMS_HISTORY, ITEMS_REVISION, Store
@@ -52,6 +53,42 @@ def test_what_was_shown_before_is_no_candidate(memory: Place) -> None:
     assert (value["lists"], value["value"]) == (15, pytest.approx(1.0))
     assert value["effective_sample_size"] == pytest.approx(15)
     assert notes == [TOO_FEW_USERS]
+
+
+def buy(shop: Shop, *items: str, **how: Any) -> None:
+    """Let three users buy items outside their lists."""
+    for user in ("ann", "bob", "cyd"):
+        shop.do(LearnInteractions(user, (Interaction(dict.fromkeys(items, 1.0), **how),)))
+
+
+def test_interactions_outside_lists_are_learnt_and_hidden_as_they_were(memory: Place) -> None:
+    clock = Clock()
+    with memory.shop(clock=clock, mix=MIX) as shop:
+        buy(shop, "i1", "i2")
+        played(shop, clock)
+        buy(shop, "i3", allow_repeats=True)
+        shop.snapshot(new_item("new"))
+        played(shop, clock)
+        buy(shop, "new", "i4")
+        played(shop, clock)
+
+    value, notes = noted(memory)
+
+    assert (value["lists"], value["value"]) == (9, pytest.approx(1.0))
+    assert value["effective_sample_size"] == pytest.approx(9)
+    assert notes == [TOO_FEW_USERS]
+
+
+def test_a_log_file_cannot_hold_interactions(memory: Place) -> None:
+    clock = Clock()
+    with memory.shop(clock=clock, mix=MIX) as shop:
+        buy(shop, "i1")
+        played(shop, clock)
+
+    message = refusal(memory, "--policy", SERVED, "--out", "log.jsonl")
+
+    assert "user 'ann' was taught by interactions outside lists too" in message
+    assert not Path("log.jsonl").exists()
 
 
 def test_lists_under_constraints_are_evaluated_under_the_same(memory: Place) -> None:

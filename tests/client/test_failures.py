@@ -53,6 +53,7 @@ def line_of(ask: Asking, user: str) -> tuple[Any, ...]:
 CALLS = {
     "recommend": Calling(lambda _ask, user: (user, 2), exported),
     "feedback": Calling(listed, exported),
+    "add_event": Calling(lambda _ask, user: (user, {"tt0047478": 1}), exported),
     "forget": Calling(lambda ask, user: (ask("recommend", user, 2).user,), exported),
     "import_users": Calling(line_of, exported),
     "user": Calling(lambda ask, user: (ask("recommend", user, 2).user,), exported),

@@ -19,6 +19,7 @@ from variegate.policies.lmdp import DEFAULT_PRIOR_FLOOR
 CALLS: dict[str, Callable[[], Call[Any]]] = {
     "recommend": lambda: routes.recommend("_"),
     "feedback": lambda: routes.feedback("_", {}),
+    "add_event": lambda: routes.add_event("_", {}),
     "user": lambda: routes.user("_"),
     "history": lambda: routes.history("_"),
     "forget": lambda: routes.forget("_"),
@@ -100,6 +101,28 @@ def test_the_dial_reaches_the_service(
     dialled = ask("recommend", user, 3, diversity=diversity, explain=True).items[1]
 
     assert dialled.explanation.diversity["genres"] > 0
+
+
+def test_event_is_learnt_once(ask: Asking, user: str) -> None:
+    first = ask("add_event", user, {SAMURAI: 1}, event="order 1", time=1_700_000_000)
+    again = ask("add_event", user, {SAMURAI: 1}, event="order 1", time=1_700_000_000)
+
+    assert again == first
+    assert (first.user, first.learnt) == (user, (SAMURAI,))
+    (line,) = (line for line in ask("export_users") if line.get("user") == user)
+    assert [event["kind"] for event in line["events"]] == ["interaction"]
+    assert SAMURAI not in ask("recommend", user, 10).ids
+
+
+def test_event_of_an_unknown_item_or_another_content_is_refused(ask: Asking, user: str) -> None:
+    with pytest.raises(NotFoundError, match="`rewards`: no item 'tt'"):
+        ask("add_event", user, {"tt": 1})
+    with pytest.raises(NotFoundError, match="no user"):
+        ask("user", user)
+    ask("add_event", user, {SAMURAI: 1}, event="order 1", allow_repeats=True)
+
+    with pytest.raises(ConflictError, match="`event` 'order 1' was used for another interaction"):
+        ask("add_event", user, {SAMURAI: 0.5}, event="order 1", allow_repeats=True)
 
 
 @pytest.mark.parametrize("by_id", [True, False])

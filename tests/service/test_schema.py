@@ -41,6 +41,7 @@ PLAIN = [
 ASKED = [
     ("POST", "/v1/users/{user}/slates"),
     ("POST", "/v1/slates/{slate}/feedback"),
+    ("POST", "/v1/users/{user}/events"),
     ("GET", "/v1/users/{user}"),
     ("GET", "/v1/users/{user}/history"),
     ("DELETE", "/v1/users/{user}"),

@@ -20,6 +20,7 @@ def user(name: str = "ada", **changes: Any) -> UserRow:
         version=0,
         created=1_700_000_000.125,
         changed=1_700_000_001.5,
+        consumed=b"\x03\x04",
     )
     return row._replace(**changes)
 

@@ -105,7 +105,8 @@ def _source(settings: "Settings", file: str | None, k: int | None) -> "Iterator[
 
 def _evaluate(source: "LogSource", out: str | None, **how: Any) -> "LogEvaluation":
     """Evaluate the log, and write it to `out` as JSON lines, atomically."""
-    from variegate.evaluation.offpolicy import evaluate_log, slate_line
+    from variegate.errors import InputError
+    from variegate.evaluation.offpolicy import RelevanceUpdate, evaluate_log, slate_line
     from variegate.files import atomic_write
 
     if out is None:
@@ -113,6 +114,11 @@ def _evaluate(source: "LogSource", out: str | None, **how: Any) -> "LogEvaluatio
     with atomic_write(out) as lines:
 
         def write(log: "UserLog", logged: "LoggedSlate") -> None:
+            if any(isinstance(step, RelevanceUpdate) for step in log.steps):
+                raise InputError(
+                    f"`out`: a log file has lists only, and user {log.user!r} was taught by "
+                    "interactions outside lists too: evaluate the store itself, without --out"
+                )
             lines.write(slate_line(logged, log.user).encode() + b"\n")
 
         return evaluate_log(source, on_slate=write, **how)

@@ -121,6 +121,7 @@ class AsyncClient(BaseClient["httpx2.AsyncClient"]):
 
     recommend = method(routes.recommend, _result)
     feedback = method(routes.feedback, _result)
+    add_event = method(routes.add_event, _result)
     user = method(routes.user, _result)
     history = method(routes.history, _all_pages)
     forget = method(routes.forget, _result)

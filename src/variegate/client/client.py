@@ -137,6 +137,7 @@ class Client(BaseClient["httpx2.Client"]):
 
     recommend = method(routes.recommend, _result)
     feedback = method(routes.feedback, _result)
+    add_event = method(routes.add_event, _result)
     user = method(routes.user, _result)
     history = method(routes.history, _all_pages)
     forget = method(routes.forget, _result)

@@ -18,6 +18,7 @@ from variegate.errors import DataError, InputError
 from variegate.schemas import (
     CatalogueInfo,
     Diversity,
+    EventResult,
     FeedbackResult,
     History,
     ImportResult,
@@ -139,6 +140,41 @@ def feedback(
     }
     path = f"/v1/slates/{_quote('slate', slate_id)}/feedback"
     return Call("POST", path, _parser(FeedbackResult), _json_body(body))
+
+
+def add_event(
+    user: str,
+    rewards: Mapping[str, float],
+    *,
+    event: str | None = None,
+    time: float | None = None,
+    allow_repeats: bool = False,
+) -> Call[EventResult]:
+    """Report what a user did with items outside slates, such as a purchase after a search.
+
+    It teaches what the user likes. The user need not exist yet. Every call sends an id, so that a
+    retry after a lost response is not counted twice.
+
+    Parameters
+    ----------
+    rewards
+        Rewards from 0 to 1, by item id.
+    event
+        Id of this event, such as the number of an order: one with the same id is counted once, also
+        from another process. By default a new one for every call.
+    time
+        When it happened, in seconds since 1970: stored, and not learnt from.
+    allow_repeats
+        Whether the items may be recommended at once; by default they count as seen.
+    """
+    body = {
+        "rewards": _numbers(rewards),
+        "event": str(uuid4()) if event is None else event,
+        "time": time,
+        "allow_repeats": allow_repeats,
+    }
+    path = f"/v1/users/{_quote('user', user)}/events"
+    return Call("POST", path, _parser(EventResult), _json_body(body))
 
 
 def user(user: str) -> Call[User]:

@@ -9,15 +9,16 @@ import numpy as np
 from variegate.arrays import MaskArray
 from variegate.demo.policies import make_policy, policy_label
 from variegate.engine.catalogue import CatalogueSnapshot, plain_attributes
+from variegate.engine.codecs import INTERACTION
 from variegate.engine.experiment import Experiment
 from variegate.engine.feedback import WITHDRAWN, rows_in_catalogue
 from variegate.engine.recommend import pairwise_diversity
-from variegate.engine.replay import lessons
+from variegate.engine.replay import iter_events, lessons
 from variegate.engine.selection import allowed_items, without_seen
 from variegate.engine.terms import Terms, terms_of
 from variegate.errors import NotFoundError
 from variegate.policies import Policy
-from variegate.store import Reader, SlateRow
+from variegate.store import EventRow, Reader, SlateRow
 
 _PAGE: Final = 100
 
@@ -64,6 +65,11 @@ def counterfactual_view(
 def _teach(policy: Policy, reader: Reader, before: SlateRow) -> None:
     """Teach a policy all feedback from before a slate was given."""
     for row, rewards in lessons(reader, before.user_id, until=before.created):
+        if isinstance(row, EventRow):
+            alone = policy.catalogue.find_rows(row.body["rewards"])
+            if (alone >= 0).all():
+                policy.learn_relevance(alone, [*rewards.values()])
+            continue
         items = policy.catalogue.find_rows(row.items)
         if row.id != before.id and (items >= 0).all():
             earned = [rewards.get(place, 0.0) for place in range(row.k)]
@@ -81,8 +87,21 @@ def _candidates(
     allowed = allowed_items(snapshot, candidates, rows(terms.exclude), terms.where)
     if terms.allow_repeats:
         return allowed
-    latest_first = rows(_shown_before(reader, terms, before))
-    return without_seen(allowed, latest_first[::-1], before.k)[0]
+    used = rows(_used_before(reader, terms, before))
+    shown = rows(_shown_before(reader, terms, before))[::-1]
+    hidden = np.concatenate([shown[~np.isin(shown, used)], used])
+    return without_seen(allowed, hidden, before.k)[0]
+
+
+def _used_before(reader: Reader, terms: Terms, before: SlateRow) -> list[str]:
+    """Return the items that the user used outside lists before a slate, the oldest first."""
+    since, used = before.created - terms.memory_seconds, dict[str, None]()
+    for event in iter_events(reader, before.user_id):
+        if event.kind == INTERACTION and since < event.time <= before.created:
+            for item in () if event.body["allow_repeats"] else event.body["rewards"]:
+                used.pop(item, None)
+                used[item] = None
+    return list(used)[-terms.memory :] if terms.memory else []
 
 
 def _shown_before(reader: Reader, terms: Terms, before: SlateRow) -> list[str]:

@@ -3,6 +3,7 @@
 import re
 import secrets
 import struct
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from variegate.arrays import FloatArray, IndexArray
 from variegate.errors import InputError, StateError
 from variegate.model.slate import Slate
 from variegate.schemas import MAX_ID_LENGTH
-from variegate.store import SlateRow
+from variegate.store import EventRow, SlateRow
 
 #: Slate format 1: every number is stored. Written by earlier versions.
 _FULL: Final = 1
@@ -31,6 +32,9 @@ _PAIRS: Final = [high + low for high in _DIGITS for low in _DIGITS]
 _WORD: Final = np.dtype("<u4")
 #: Bytes of a seen item: its row in the catalogue, and a second since 1970.
 _ENTRY: Final = 8
+
+#: The kind of an event in the log that is not about a slate
+INTERACTION: Final = "interaction"
 
 _ALLOWED_ID: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,200}")
 #: Characters of a value that a message shows.
@@ -54,23 +58,37 @@ def pack_slate(slate: Slate) -> bytes:
 
 def unpack_slate(row: SlateRow) -> Slate:
     """Return the slate of a row, with the features that it was shown with."""
-    raw = row.features
+    return _unpack(row.features, row.items, f"slate {row.id!r}")
+
+
+def interaction_slate(event: EventRow) -> Slate:
+    """Return the items of an interaction as a slate, with the features that they had."""
+    items = tuple(event.body["rewards"])
+    return _unpack(b64decode(event.body["features"]), items, f"interaction {event.seq}")
+
+
+def interaction_features(slate: Slate) -> str:
+    """Return the text from which `interaction_slate` makes a slate of items alone again."""
+    return b64encode(pack_slate(slate)).decode()
+
+
+def _unpack(raw: bytes, ids: tuple[str, ...], name: str) -> Slate:
     if len(raw) < _SIZES.size or raw[0] not in (_FULL, _SPARSE):
-        raise StateError(f"slate {row.id!r} has a format that this version does not read")
+        raise StateError(f"{name} has a format that this version does not read")
     _, k, d, m, c = _SIZES.unpack_from(raw)
     if d == m == c == 0:
-        raise StateError(f"slate {row.id!r} has an item that was removed, and no features")
+        raise StateError(f"{name} has an item that was removed, and no features")
     is_full = raw[0] == _FULL
     scores = _SIZES.size + 8 * k
     z = scores + 8 * k if is_full else scores + 8 * k * (1 + m + c)
     x = z + 8 * k * d if is_full else scores + 8 * k
     end = x + 8 * k * (m + c) if is_full else _sparse_end(raw, z, k * d)
     if len(raw) != end:
-        raise StateError(f"slate {row.id!r} is damaged: it has {len(raw)} bytes, not {end}")
+        raise StateError(f"{name} is damaged: it has {len(raw)} bytes, not {end}")
     items: IndexArray = np.ndarray((k,), _ROW, raw, _SIZES.size)
     return Slate(
         items if items.dtype == np.intp else items.astype(np.intp),
-        row.items,
+        ids,
         np.ndarray((k, d), _NUMBER, raw, z) if is_full else _unpack_sparse(raw, z, k, d),
         np.ndarray((k, m), _NUMBER, raw, x),
         np.ndarray((k,), _NUMBER, raw, scores),
@@ -85,8 +103,16 @@ def has_features(row: SlateRow) -> bool:
 
 def slate_rows(row: SlateRow) -> IndexArray:
     """Return the catalogue rows of a slate's items, -1 for removed ones, without its features."""
-    k = _SIZES.unpack_from(row.features)[1]
-    return np.frombuffer(row.features, _ROW, k, _SIZES.size).astype(np.intp)
+    return _rows(row.features)
+
+
+def interaction_rows(event: EventRow) -> IndexArray:
+    """Return the catalogue rows of an interaction's items, -1 for removed ones."""
+    return _rows(b64decode(event.body["features"]))
+
+
+def _rows(raw: bytes) -> IndexArray:
+    return np.frombuffer(raw, _ROW, _SIZES.unpack_from(raw)[1], _SIZES.size).astype(np.intp)
 
 
 def _to_bytes(part: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
@@ -196,6 +222,16 @@ class SeenItems:
     def _entries_of(self, rows: IndexArray) -> list[tuple[int, int]]:
         table = self._table()
         return [(row, second) for row, second in table[np.isin(table[:, 0], rows)].tolist()]
+
+
+def hidden_rows(shown: SeenItems, consumed: SeenItems, since: float) -> IndexArray:
+    """Return the rows that are not repeated: shown, or used outside lists, after `since`.
+
+    The oldest of those shown come first, and those used come last: `without_seen` lets items
+    return in this order.
+    """
+    rows, used = shown.rows(since), consumed.rows(since)
+    return np.concatenate([rows[~np.isin(rows, used)], used]) if len(used) else rows
 
 
 def check_id(name: str, text: object) -> str:

@@ -13,6 +13,7 @@ from variegate.engine.export_schema import ImportFile
 from variegate.engine.feedback import Feedback, check_rewards
 from variegate.engine.import_commands import ImportUsers
 from variegate.engine.import_plan import Throttle, incomplete_import, plan_import
+from variegate.engine.interactions import Interaction, LearnInteractions, check_interaction
 from variegate.engine.items import RetireItem, UpsertItems
 from variegate.engine.priors import Priors
 from variegate.engine.queries import (
@@ -104,6 +105,12 @@ class Engine:
         """Learn from a user's feedback on a slate."""
         check_rewards(report.rewards)
         return await self._execute(report)
+
+    async def learn(self, user: str, interaction: Interaction) -> Answer:
+        """Learn from what a user did outside lists."""
+        check_interaction(interaction)
+        answer = await self._execute(LearnInteractions(user, (interaction,)))
+        return {"user": user, "learnt": answer["learnt"]}
 
     async def forget(self, user: str) -> Answer:
         """Delete all data of a user."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.experiment import Experiment, PolicyCache
 from variegate.engine.feedback import CloseSlate, Feedback
+from variegate.engine.interactions import LearnInteractions
 from variegate.engine.queue import LONG_SECONDS, MAX_BATCH, CommandResult
 from variegate.engine.recommend import RecommendRequest
 from variegate.engine.replicas import Replica
@@ -62,10 +63,11 @@ class Executor:
         if len(commands) == 1 and getattr(commands[0], "alone", False):
             return [self._execute_alone(commands[0])]
         requests = [one for one in commands if isinstance(one, RecommendRequest)]
+        learning = [one for one in commands if isinstance(one, LearnInteractions)]
         with self.store.batch() as batch:
             uow = UnitOfWork(
                 batch,
-                [one.user for one in requests],
+                [one.user for one in requests] + [one.user for one in learning],
                 [slate for one in commands if (slate := _slate_of(one)) is not None],
                 [
                     (one.user, one.idempotency_key)
@@ -78,6 +80,7 @@ class Executor:
                 policy_cache=self.policy_cache,
                 clock=self.clock,
                 check=self._check,
+                interactions=_requests_by_user(learning),
             )
             outcomes = [self._execute(one, uow) for one in commands]
             uow.write()
@@ -155,6 +158,13 @@ def _slate_of(command: Any) -> str | None:
     if isinstance(command, (Feedback, CloseSlate)):
         return command.slate
     return command.instead_of if isinstance(command, RecommendRequest) else None
+
+
+def _requests_by_user(commands: Sequence[LearnInteractions]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for one in commands:
+        found.setdefault(one.user, []).extend(one.requests)
+    return found
 
 
 def _run_after_commit(update: Callable[[], object]) -> None:

@@ -119,6 +119,9 @@ def user_lines(reader: Reader, snapshot: CatalogueSnapshot, user: UserRow) -> It
         "slates": user.slates,
         "state": _state_fields(user.state),
         "shown": [[ids[row], second] for row, second in SeenItems(user.shown).entries()],
+        "consumed": [
+            [ids[row], second] for row, second in SeenItems(user.consumed or b"").entries()
+        ],
     }
     parts: dict[str, list[str]] = {"lists": [], "events": []}
     size = 0
@@ -180,4 +183,5 @@ def _slate_fields(row: SlateRow) -> dict[str, Any]:
 
 
 def _event_fields(row: EventRow) -> dict[str, Any]:
-    return {"time": row.time, "slate": row.slate_id, "kind": row.kind, "body": row.body}
+    event = {"time": row.time, "slate": row.slate_id, "kind": row.kind, "body": row.body}
+    return event if row.request is None else event | {"request": row.request}

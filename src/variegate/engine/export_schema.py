@@ -219,6 +219,26 @@ class _WithdrawBody(_Part):
     instead: SlateId
 
 
+class _InteractionBody(_Part):
+    rewards: Annotated[dict[Id, _Reward], Field(min_length=1, max_length=10_000)]
+    time: _Time | None
+    allow_repeats: bool
+    memory: _Count
+    revision: Annotated[str, StringConstraints(pattern=r"^\d{1,18}$")] | None
+    slates: _Count
+    features: str
+
+
+class InteractionLine(_Part):
+    """An interaction outside lists."""
+
+    time: _Time
+    slate: None
+    kind: Literal["interaction"]
+    body: _InteractionBody
+    request: Id | None = None
+
+
 class _Event(_Part, Generic[Kind, Body]):
     time: _Time
     slate: SlateId
@@ -230,7 +250,8 @@ class _Event(_Part, Generic[Kind, Body]):
 EventLine: TypeAlias = Annotated[
     _Event[Literal["feedback"], _FeedbackBody]
     | _Event[Literal["close"], _CloseBody]
-    | _Event[Literal["withdraw"], _WithdrawBody],
+    | _Event[Literal["withdraw"], _WithdrawBody]
+    | InteractionLine,
     Field(discriminator="kind"),
 ]
 
@@ -262,6 +283,8 @@ class UserLine(_HistoryPart):
     slates: _Count
     state: StateLine | None
     shown: list[_Shown]
+    #: Not in exports of earlier versions
+    consumed: list[_Shown] = []
 
 
 Line: TypeAlias = ExportLine | ItemLine | PriorLine | UserLine | HistoryLine

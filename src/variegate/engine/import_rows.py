@@ -7,13 +7,22 @@ from typing import Any, Final
 
 import numpy as np
 
-from variegate.engine.codecs import SeenItems, pack_slate, unpack_slate
+from variegate.engine.codecs import (
+    INTERACTION,
+    SeenItems,
+    interaction_features,
+    interaction_slate,
+    pack_slate,
+    unpack_slate,
+)
 from variegate.engine.experiment import Experiment
 from variegate.engine.export_schema import (
     ArrayLine,
     Entry,
+    EventLine,
     HistoryLine,
     ImportFile,
+    InteractionLine,
     ItemLine,
     Line,
     PriorLine,
@@ -27,6 +36,7 @@ from variegate.engine.replay import iter_events, iter_slates
 from variegate.engine.terms import Terms
 from variegate.errors import DataError, NotFoundError, StateError
 from variegate.model.catalogue import Catalogue
+from variegate.model.slate import Slate
 from variegate.policies import Dial, State
 from variegate.prior import PriorFile
 from variegate.store import EventRow, ItemRow, Reader, SlateRow, UserRow
@@ -62,21 +72,42 @@ class LineConverter:
 
     def user_row(self, line: UserLine) -> UserRow:
         """Return the row of a user."""
-        items = [item for item, _second in line.shown]
-        if len(set(items)) != len(items):
-            raise DataError("`shown` must have each item once")
-        rows = self._rows("shown", items)
-        shown = list(zip(rows, [second for _item, second in line.shown], strict=True))
         return UserRow(
             id=line.user,
             policy=line.policy,
             state=None if line.state is None else _parse_state(line.state).to_bytes(),
-            shown=SeenItems.from_entries(shown).to_bytes(),
+            shown=self._seen_items("shown", line.shown),
             slates=line.slates,
             version=0,
             created=line.created,
             changed=line.changed,
+            consumed=self._seen_items("consumed", line.consumed) or None,
         )
+
+    def _seen_items(self, field: str, entries: Sequence[tuple[str, int]]) -> bytes:
+        items = [item for item, _second in entries]
+        if len(set(items)) != len(items):
+            raise DataError(f"`{field}` must have each item once")
+        rows = self._rows(field, items)
+        seconds = [second for _item, second in entries]
+        return SeenItems.from_entries(list(zip(rows, seconds, strict=True))).to_bytes()
+
+    def event_row(self, line: EventLine, user: str) -> EventRow:
+        """Return the row of an event, with the items of an interaction by their rows here."""
+        body = line.body.model_dump()
+        if not isinstance(line, InteractionLine):
+            return EventRow(None, line.time, user, line.slate, line.kind, body)
+        decode_base64("features", line.body.features)
+        row = EventRow(None, line.time, user, None, line.kind, body, line.request)
+        slate, ids = interaction_slate(row), tuple(line.body.rewards)
+        self._check_features("an interaction", slate, len(ids))
+        if slate.diversity.any():
+            raise DataError("`features` of an interaction must have no diversity gains")
+        items = np.array(self._rows("rewards", ids), dtype=np.intp)
+        body["features"] = interaction_features(replace(slate, items=items))
+        if not self.keeps_revisions:
+            body["revision"] = None
+        return row._replace(body=body)
 
     def slate_row(self, line: SlateLine, user: str) -> SlateRow:
         """Return the row of a list, with its items by the rows that they have here."""
@@ -94,17 +125,20 @@ class LineConverter:
             }
         )
         slate = unpack_slate(row)
-        shapes = slate.relevance.shape, slate.diversity.shape
-        parts = slate.relevance, slate.diversity, slate.coverage, slate.scores / _MAX_SCORE
-        fits = shapes == ((line.k, self.catalogue.d), (line.k, self.catalogue.m))
-        if not fits or not all((np.abs(part) <= self._largest).all() for part in parts):
-            raise DataError(
-                f"`features` of list {line.id!r} must be those of {self.catalogue}, none above "
-                f"{self._largest:g}"
-            )
+        self._check_features(f"list {line.id!r}", slate, line.k)
         self._check_terms(Terms.from_dict(line.terms))
         items = np.array(self._rows("items", line.items), dtype=np.intp)
         return row._replace(features=pack_slate(replace(slate, items=items)))
+
+    def _check_features(self, name: str, slate: Slate, k: int) -> None:
+        shapes = slate.relevance.shape, slate.diversity.shape
+        parts = slate.relevance, slate.diversity, slate.coverage, slate.scores / _MAX_SCORE
+        fits = shapes == ((k, self.catalogue.d), (k, self.catalogue.m))
+        if not fits or not all((np.abs(part) <= self._largest).all() for part in parts):
+            raise DataError(
+                f"`features` of {name} must be those of {self.catalogue}, none above "
+                f"{self._largest:g}"
+            )
 
     def stored_terms(self, terms: dict[str, Any]) -> dict[str, Any]:
         """Return the terms of a list as they are stored here."""
@@ -117,6 +151,12 @@ class LineConverter:
         return row and row._replace(
             features=pack_slate(unpack_slate(row)), terms=self.stored_terms(row.terms)
         )
+
+    def event_as_imported(self, row: EventRow | None) -> EventRow | None:
+        """Return a stored event as an import would store it, without its number."""
+        if row is None or row.kind != INTERACTION or self.keeps_revisions:
+            return row and row._replace(seq=None)
+        return row._replace(seq=None, body=row.body | {"revision": None})
 
     def _check_terms(self, terms: Terms) -> None:
         for name in ("candidates", "exclude"):
@@ -195,6 +235,7 @@ class UserLines:
         self._untaught: dict[str, set[int]] = {}
         self._slates: set[str] = set()
         self._requests: set[str] = set()
+        self._interactions: set[str] = set()
         self._has_moved = self._has_learnt = False
 
     def rows(self) -> Iterator[tuple[list[SlateRow], list[EventRow]]]:
@@ -207,13 +248,11 @@ class UserLines:
                 if not has_more or not isinstance(line, UserLine | HistoryLine):
                     raise _no_user(line)
                 slates = [self._converter.slate_row(one, user) for one in line.lists]
+                events = [self._converter.event_row(one, user) for one in line.events]
                 self._check_history(line)
-            self._has_moved = self._has_moved or any(
-                decode_base64("features", old.features) != new.features
-                for old, new in zip(line.lists, slates, strict=True)
-            )
+            self._has_moved = self._has_moved or _have_moved(line, slates, events)
             self.entry, has_more = self.entry._replace(end=at.end), line.more
-            yield slates, _event_rows(line, user)
+            yield slates, events
         with self._file.at_line(self.entry.number):
             self._check_end(has_more)
 
@@ -236,7 +275,10 @@ class UserLines:
         for new_slates, new_events in self.rows():
             if any(self._converter.as_imported(next(slates, None)) != row for row in new_slates):
                 return False
-            if any(_without_number(next(events, None)) != event for event in new_events):
+            if any(
+                self._converter.event_as_imported(next(events, None)) != event
+                for event in new_events
+            ):
                 return False
         if next(slates, None) is not None or next(events, None) is not None:
             return False
@@ -255,10 +297,25 @@ class UserLines:
             if any(one.taught):
                 self._untaught[one.id] = set(np.flatnonzero(one.taught).tolist())
         for event in line.events:
-            if event.slate not in self._slates:
-                raise DataError(f"`events` must be about lists above, got {event.slate!r}")
-            if event.kind != "withdraw" and event.body.taught:
-                self._teach(event.slate, set(map(int, event.body.taught)))
+            self._check_event(event)
+
+    def _check_event(self, event: EventLine) -> None:
+        if isinstance(event, InteractionLine):
+            self._check_interaction(event)
+            return
+        if event.slate not in self._slates:
+            raise DataError(f"`events` must be about lists above, got {event.slate!r}")
+        if event.kind != "withdraw" and event.body.taught:
+            self._teach(event.slate, set(map(int, event.body.taught)))
+
+    def _check_interaction(self, line: InteractionLine) -> None:
+        if line.request is not None:
+            if line.request in self._interactions:
+                raise DataError(
+                    f"`request` of interactions must be distinct, got {line.request!r} twice"
+                )
+            self._interactions.add(line.request)
+        self._has_learnt = True
 
     def _teach(self, slate: str, positions: set[int]) -> None:
         left = self._untaught.get(slate, set())
@@ -286,15 +343,17 @@ def _no_user(line: Line) -> DataError:
     return DataError(f"`kind`: {line.kind} must follow the line of its user")
 
 
-def _event_rows(line: UserLine | HistoryLine, user: str) -> list[EventRow]:
-    return [
-        EventRow(None, one.time, user, one.slate, one.kind, one.body.model_dump())
-        for one in line.events
-    ]
-
-
-def _without_number(event: EventRow | None) -> EventRow | None:
-    return event and event._replace(seq=None)
+def _have_moved(
+    line: UserLine | HistoryLine, slates: Sequence[SlateRow], events: Sequence[EventRow]
+) -> bool:
+    """Return whether an item has another row here than in the export."""
+    return any(
+        decode_base64("features", old.features) != new.features
+        for old, new in zip(line.lists, slates, strict=True)
+    ) or any(
+        isinstance(old, InteractionLine) and old.body.features != new.body["features"]
+        for old, new in zip(line.events, events, strict=True)
+    )
 
 
 def item_row(catalogue: Catalogue, line: ItemLine, row: int) -> ItemRow:

@@ -10,14 +10,31 @@ import numpy as np
 
 from variegate.arrays import IndexArray, MaskArray
 from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
-from variegate.engine.codecs import SeenItems, has_features, slate_rows, unpack_slate
+from variegate.engine.codecs import (
+    INTERACTION,
+    SeenItems,
+    has_features,
+    hidden_rows,
+    interaction_rows,
+    interaction_slate,
+    slate_rows,
+    unpack_slate,
+)
 from variegate.engine.executor import Executor
 from variegate.engine.recommend import normalising_weights
 from variegate.engine.replay import iter_events, iter_slates, iter_users
 from variegate.engine.selection import allowed_items, without_seen
 from variegate.engine.terms import Terms, terms_of
-from variegate.errors import InputError, NotFoundError
-from variegate.evaluation.offpolicy import LoggedSlate, LogSource, PolicyUpdate, SlateTerms, UserLog
+from variegate.errors import InputError, NotFoundError, StateError
+from variegate.evaluation.offpolicy import (
+    LoggedSlate,
+    LogSource,
+    PolicyUpdate,
+    RelevanceUpdate,
+    SlateTerms,
+    UserLog,
+)
+from variegate.evaluation.offpolicy.logs import Step
 from variegate.model.gains import NORMALISERS, Normaliser
 from variegate.model.slate import Slate
 from variegate.policies import parse_policy
@@ -73,19 +90,24 @@ def _user_log(reader: Reader, user: str, items: _ItemHistory) -> UserLog:
     steps: list[tuple[_When, SlateRow | EventRow]] = [
         ((row.created, place, 0), row) for place, row in enumerate(rows)
     ]
-    for event in iter_events(reader, user):
-        if event.slate_id in places:
-            steps.append((_when(event, places, rows), event))
+    steps += [
+        (_when(event, places, rows), event)
+        for event in iter_events(reader, user)
+        if event.kind == INTERACTION or event.slate_id in places
+    ]
     lists: dict[str, LoggedSlate] = {}
-    found: list[LoggedSlate | PolicyUpdate] = []
+    found: list[Step] = []
     memory = _Memory()
     for _, step in sorted(steps, key=lambda one: one[0]):
         if isinstance(step, SlateRow):
             if has_features(step):
-                lists[step.id] = _logged(step, items, memory.shown)
+                lists[step.id] = _logged(step, items, memory)
                 found.append(lists[step.id])
             shown = slate_rows(step)
             memory.add(step, shown[shown >= 0])
+        elif step.kind == INTERACTION:
+            memory.use(step)
+            found += _relevance_update(step, items)
         elif step.kind == "withdraw":
             memory.withdraw(str(step.slate_id))
         elif step.body.get("taught") and step.slate_id in lists:
@@ -95,6 +117,8 @@ def _user_log(reader: Reader, user: str, items: _ItemHistory) -> UserLog:
 
 def _when(event: EventRow, places: dict[str, int], rows: Sequence[SlateRow]) -> _When:
     """Return what sorts an event among the lists."""
+    if event.kind == INTERACTION:
+        return event.time, event.body["slates"] - 1, 1
     place = places[str(event.slate_id)]
     # Where clocks are apart, feedback can be older than its list.
     time = max(event.time, rows[place].created)
@@ -109,13 +133,19 @@ class _Memory:
     """What a user was shown, as the service remembered it."""
 
     def __init__(self) -> None:
-        self.shown = SeenItems()
+        self.shown, self.used = SeenItems(), SeenItems()
         self._lists: dict[str, tuple[IndexArray, float, int]] = {}
 
     def add(self, row: SlateRow, items: IndexArray) -> None:
         """Add a list, with the length of the memory that it was given under."""
         one = self._lists[row.id] = items, row.created, terms_of(row).memory
         self.shown = self.shown.add(*one)[0]
+
+    def use(self, event: EventRow) -> None:
+        """Add the items of an interaction, unless they may be recommended at once."""
+        if not event.body["allow_repeats"]:
+            rows = interaction_rows(event)
+            self.used = self.used.add(rows[rows >= 0], event.time, event.body["memory"])[0]
 
     def withdraw(self, slate: str) -> None:
         """Take a list out, as if it had not been given."""
@@ -125,7 +155,7 @@ class _Memory:
             self.shown = self.shown.add(*one)[0]
 
 
-def _logged(row: SlateRow, items: _ItemHistory, shown: SeenItems) -> LoggedSlate:
+def _logged(row: SlateRow, items: _ItemHistory, memory: _Memory) -> LoggedSlate:
     slate, terms = unpack_slate(row), terms_of(row)
     snapshot = _fitting(items.at(terms.revision), slate, terms)
     given = LoggedSlate(
@@ -140,7 +170,7 @@ def _logged(row: SlateRow, items: _ItemHistory, shown: SeenItems) -> LoggedSlate
     )
     if snapshot is None:
         return given
-    remembered = shown.rows(row.created - terms.memory_seconds)
+    remembered = hidden_rows(memory.shown, memory.used, row.created - terms.memory_seconds)
     # With clocks apart, a list of a later revision can be the earlier one.
     remembered = remembered[remembered < len(snapshot.active)]
     free = _candidates(snapshot, terms, remembered, len(slate))
@@ -176,6 +206,19 @@ def _policy_update(given: LoggedSlate, event: EventRow) -> PolicyUpdate:
     seen = np.array(sorted(taught), dtype=np.intp)
     rewards[seen] = [taught[place] for place in seen.tolist()]
     return PolicyUpdate(given, rewards, seen)
+
+
+def _relevance_update(event: EventRow, items: _ItemHistory) -> list[RelevanceUpdate]:
+    """Return what was learnt from an interaction; nothing if an item of it was removed."""
+    try:
+        slate = interaction_slate(event)
+    except StateError:
+        return []
+    rewards = np.array([*event.body["rewards"].values()], dtype=np.float64)
+    snapshot = items.at(event.body["revision"])
+    if snapshot is None or slate.items.max() >= len(snapshot.catalogue):
+        snapshot = items.now
+    return [RelevanceUpdate(slate, rewards, snapshot.catalogue)]
 
 
 def _normaliser_of(row: SlateRow, slate: Slate) -> Normaliser:

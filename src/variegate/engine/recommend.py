@@ -14,7 +14,13 @@ import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.engine.catalogue import plain_attributes
-from variegate.engine.codecs import SeenItems, new_slate_id, pack_slate, unpack_slate
+from variegate.engine.codecs import (
+    SeenItems,
+    hidden_rows,
+    new_slate_id,
+    pack_slate,
+    unpack_slate,
+)
 from variegate.engine.feedback import displaced_ids, seen_without, withdraw
 from variegate.engine.selection import Selection, select_items, unknown_ids, without_seen
 from variegate.engine.terms import DAY, Terms, terms_of
@@ -74,8 +80,9 @@ class RecommendRequest:
             seen, changed = seen_without(uow, user.id, self.instead_of)
         since = uow.now - rules.memory_days * DAY
         recent = seen.rows(since)
+        hidden = hidden_rows(seen, SeenItems(user.consumed or b""), since)
         selection = select_items(uow.snapshot, self, max_candidates=rules.max_candidates)
-        free, repeats, k = _candidates(uow, self, selection.allowed, recent)
+        free, repeats, k = _candidates(uow, self, selection.allowed, recent, hidden)
         seeds = rules.seed, crc32(user.id.encode()), user.slates
         slate, propensities = _choose(policy, k, free, self.dial, rules.mix, seeds)
         # Most slates repeat nothing, and then no entry has to be searched for.
@@ -123,15 +130,20 @@ def _weights(normaliser: Normaliser, k: int) -> list[float]:
 
 
 def _candidates(
-    uow: UnitOfWork, request: RecommendRequest, allowed: MaskArray, seen: IndexArray
+    uow: UnitOfWork,
+    request: RecommendRequest,
+    allowed: MaskArray,
+    seen: IndexArray,
+    hidden: IndexArray,
 ) -> tuple[MaskArray, MaskArray | None, int]:
     """Return the items to choose from, which of all items would be repeats, and how many to choose.
 
-    The repeats are None where none can be chosen.
+    The repeats are those `seen` in lists, None where none can be chosen; `hidden` has the items
+    used outside lists too.
     """
     k = _length(uow, request)
     if not request.allow_repeats:
-        allowed, has_repeats = without_seen(allowed, seen, k)
+        allowed, has_repeats = without_seen(allowed, hidden, k)
         if not has_repeats:
             return allowed, None, k
     repeats = np.zeros_like(allowed)

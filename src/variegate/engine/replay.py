@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from variegate.arrays import FloatArray
+from variegate.arrays import FloatArray, IndexArray
 from variegate.engine.catalogue import (
     LiveCatalogue,
     StoreCatalogue,
@@ -18,7 +18,16 @@ from variegate.engine.catalogue import (
     lock_items,
     read_or_migrate,
 )
-from variegate.engine.codecs import SeenItems, pack_slate, slate_rows, unpack_slate
+from variegate.engine.codecs import (
+    INTERACTION,
+    SeenItems,
+    interaction_features,
+    interaction_rows,
+    interaction_slate,
+    pack_slate,
+    slate_rows,
+    unpack_slate,
+)
 from variegate.engine.experiment import Experiment
 from variegate.engine.queue import CommandResult
 from variegate.errors import DataError, InputError, StateError
@@ -80,25 +89,33 @@ def _event_pages(reader: Reader, user: str | None) -> Iterator[Sequence[EventRow
 
 def lessons(
     reader: Reader, user: str, *, until: float = inf
-) -> Iterator[tuple[SlateRow, dict[int, float]]]:
-    """Yield each list that a user learnt from, with the rewards by position, in order."""
+) -> Iterator[tuple[SlateRow | EventRow, dict[int, float]]]:
+    """Yield each list and interaction that a user learnt from, with the rewards by position."""
     for page in _event_pages(reader, user):
-        events = [event for event in page if event.body.get("taught") and event.time <= until]
-        slates = reader.slates([event.slate_id for event in events if event.slate_id is not None])
+        events = [event for event in page if event.time <= until]
+        slates = reader.slates(
+            [event.slate_id for event in events if event.slate_id and event.body.get("taught")]
+        )
         for event in events:
-            if event.slate_id in slates:
-                rewards = event.body["taught"].items()
-                yield slates[event.slate_id], {int(at): float(reward) for at, reward in rewards}
+            if event.kind == INTERACTION:
+                yield event, dict(enumerate(map(float, event.body["rewards"].values())))
+            elif event.slate_id in slates:
+                rewards = event.body.get("taught", {}).items()
+                if rewards:
+                    yield slates[event.slate_id], {int(at): float(one) for at, one in rewards}
 
 
-def teach(policy: Policy, row: SlateRow, rewards: Mapping[int, float]) -> bool:
+def teach(policy: Policy, row: SlateRow | EventRow, rewards: Mapping[int, float]) -> bool:
     """Update a policy with rewards by position; return False, unchanged, if it cannot learn them.
 
     A policy that a user was moved to may not be able to learn from the list of another.
     """
-    values = np.array([rewards.get(place, 0.0) for place in range(row.k)])
-    seen = None if len(rewards) == row.k else sorted(rewards)
     try:
+        if isinstance(row, EventRow):
+            policy.learn_relevance(interaction_slate(row), [*rewards.values()])
+            return True
+        values = np.array([rewards.get(place, 0.0) for place in range(row.k)])
+        seen = None if len(rewards) == row.k else sorted(rewards)
         policy.update(unpack_slate(row), values, seen=seen)
     except (InputError, StateError):
         return False
@@ -204,6 +221,8 @@ def _largest_difference(ours: FloatArray, theirs: FloatArray) -> float:
 def _has_lesson_twice(reader: Reader, user: str) -> bool:
     seen: set[tuple[str, int]] = set()
     for slate, rewards in lessons(reader, user):
+        if isinstance(slate, EventRow):
+            continue  # the store has each of its keys once
         places = {(slate.id, place) for place in rewards}
         if places & seen:
             return True
@@ -369,9 +388,15 @@ def _relearn_user(
         batch.update_features([row for row, _ in remade])
         whole = sum(is_whole for _, is_whole in remade)
         lists, dropped, after = lists + whole, dropped + len(page) - whole, page[-1].id
+    for events in _event_pages(batch, user.id):
+        outside = [event for event in events if event.kind == INTERACTION]
+        batch.update_events([_remake_interaction(event, policy) for event in outside])
+        for event in outside:
+            ids |= zip(interaction_rows(event).tolist(), event.body["rewards"], strict=True)
     state = replay_user(batch, user.id, policy).state().to_bytes()
     shown = _move_shown(user.shown, ids, policy.catalogue)
-    batch.save_users([user._replace(state=state, shown=shown)])
+    consumed = _move_shown(user.consumed or b"", ids, policy.catalogue)
+    batch.save_users([user._replace(state=state, shown=shown, consumed=consumed or None)])
     return replace(done, users=done.users + 1, lists=lists, dropped=dropped)
 
 
@@ -388,9 +413,24 @@ def _remake_slate(row: SlateRow, policy: Policy) -> tuple[SlateRow, bool]:
     if (rows >= 0).all():
         slate = policy.as_slate(rows, scores)
         return row._replace(features=pack_slate(slate), propensities=None), True
-    nothing = np.zeros((row.k, 0))
-    slate = Slate(rows, row.items, nothing, nothing, scores, nothing)
-    return row._replace(features=pack_slate(slate), propensities=None, closed=True), False
+    features = pack_slate(_without_features(rows, row.items, scores))
+    return row._replace(features=features, propensities=None, closed=True), False
+
+
+def _remake_interaction(event: EventRow, policy: Policy) -> EventRow:
+    """Return an interaction with the features of the policy's catalogue, if all items exist."""
+    items = tuple(event.body["rewards"])
+    rows = policy.catalogue.find_rows(items)
+    if (rows >= 0).all():
+        slate = policy.items_alone(rows)
+    else:
+        slate = _without_features(rows, items, np.zeros(len(items)))
+    return event._replace(body=event.body | {"features": interaction_features(slate)})
+
+
+def _without_features(rows: IndexArray, items: tuple[str, ...], scores: FloatArray) -> Slate:
+    nothing = np.zeros((len(items), 0))
+    return Slate(rows, items, nothing, nothing, scores, nothing)
 
 
 def _move_shown(shown: bytes, ids: Mapping[int, str], catalogue: Catalogue) -> bytes:

@@ -1,13 +1,16 @@
 """One transaction's users and slates: locked, read once, changed in memory, written once."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from variegate.engine.catalogue import LiveCatalogue
+from variegate.engine.codecs import INTERACTION
 from variegate.engine.experiment import Experiment, PolicyCache
 from variegate.engine.replay import restore_user, teach
 from variegate.engine.terms import Rules
-from variegate.errors import NotFoundError
+from variegate.errors import NotFoundError, VariegateError
+from variegate.model.slate import Slate
 from variegate.policies import Policy
 from variegate.store import Batch, EventRow, Head, SlateRow, UserRow
 
@@ -30,6 +33,8 @@ class UnitOfWork:
         Ids that the commands concern; unknown users are created.
     requests
         Users and idempotency keys of requests for slates.
+    interactions
+        The idempotency keys of interactions, by user.
     clock
         Returns the time of the whole batch in place of the database's clock.
     check
@@ -49,6 +54,7 @@ class UnitOfWork:
         policy_cache: PolicyCache,
         clock: Clock | None = None,
         check: Callable[[Head], None] = lambda _head: None,
+        interactions: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
         self.experiment, self.rules = experiment, rules
         self._policy_cache, self._batch = policy_cache, batch
@@ -56,6 +62,7 @@ class UnitOfWork:
         self._requests = {
             (row.user_id, row.request): row for row in self._slates.values() if row.request
         }
+        self._requested_events = _requested_events(batch, interactions)
         # After the locks: a slate that another process gave these users just before may have an
         # item that was added just before that.
         head = batch.head()
@@ -95,6 +102,10 @@ class UnitOfWork:
     def slate_for_request(self, user: str, request: str) -> SlateRow | None:
         """Return the slate that answered a request with this idempotency key, if there is one."""
         return self._requests.get((user, request))
+
+    def event_for_request(self, user: str, request: str) -> EventRow | None:
+        """Return the event that was stored with this idempotency key, if there is one."""
+        return self._requested_events.get((user, request))
 
     def slates_after(self, slate: SlateRow) -> list[SlateRow]:
         """Return the slates that the user was given after one, the newest first."""
@@ -161,6 +172,28 @@ class UnitOfWork:
         self._changed_users.add(user.id)
         return True
 
+    def learn_alone(self, user: str, lessons: Iterable[tuple[Slate, Sequence[float]]]) -> None:
+        """Let a user's policy learn rewards of items outside lists, all of them or none."""
+        policy = self.policy(user)
+        try:
+            for slate, rewards in lessons:
+                policy.learn_relevance(slate, rewards)
+        except VariegateError:
+            del self._policies[user]  # it may have learnt some of them
+            raise
+        self._users[user] = self._users[user]._replace(
+            state=policy.state().to_bytes(), changed=self.now
+        )
+        self._changed_users.add(user)
+
+    def add_event(self, user: UserRow, event: EventRow) -> None:
+        """Add an event that is not about a slate, and change its user."""
+        self._users[user.id] = user
+        self._changed_users.add(user.id)
+        self._events.append(event)
+        if event.request is not None:
+            self._requested_events[user.id, event.request] = event
+
     def write(self) -> None:
         """Write all changes."""
         batch = self._batch
@@ -188,6 +221,7 @@ class UnitOfWork:
         return {
             "slates": len(self._added),
             "feedback": sum(event.kind == "feedback" for event in self._events),
+            "interactions": sum(event.kind == INTERACTION for event in self._events),
             "new_users": len(self._new & self._changed_users),
         }
 
@@ -226,3 +260,14 @@ class UnitOfWork:
         if blanks:
             self._batch.ensure_users(list(blanks.values()))
         return blanks
+
+
+def _requested_events(
+    batch: Batch, interactions: Mapping[str, Sequence[str]]
+) -> dict[tuple[str, str], EventRow]:
+    """Return the events with these idempotency keys by user; call it once users are locked."""
+    return {
+        (user, request): event
+        for user, keys in interactions.items()
+        for request, event in batch.requested_events(user, keys).items()
+    }

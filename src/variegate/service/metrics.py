@@ -132,6 +132,9 @@ class Metrics:
             "batch": batch_size.observe,
             "slates": self._counter("slates", "Slates recommended."),
             "feedback": self._counter("feedback", "Feedback accepted, without duplicates."),
+            "interactions": self._counter(
+                "interactions", "Interactions outside slates accepted, without duplicates."
+            ),
             "new_users": self._counter("new_users", "New users."),
             **{f"store_error {kind}": errors.labels(kind).inc for kind in ERROR_KINDS},
         }

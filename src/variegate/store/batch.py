@@ -19,6 +19,7 @@ from variegate.store.rows import (
     SlateRow,
     UserRow,
     Values,
+    body_update,
     check_ids,
     check_text,
     features_update,
@@ -174,8 +175,14 @@ class Batch(Reader):
         check_ids("user", [row.user_id for row in rows])
         check_ids("slate", [row.slate_id for row in rows if row.slate_id is not None])
         check_ids("kind", [row.kind for row in rows])
+        check_ids("request", [row.request for row in rows if row.request is not None])
         self._transaction.change_each(self._sql.add_event, map(pack_event, rows))
         self._sums.add_events(rows)
+
+    def update_events(self, rows: Sequence[EventRow]) -> None:
+        """Store what another catalogue changes of events: their bodies."""
+        values = map(body_update, rows)
+        self._update(self._sql.update_event, values, rows, "events do not exist")
 
     def delete_old_sums(self, now: float) -> None:
         """Delete the running sums of single minutes that are too old to be queried at `now`."""

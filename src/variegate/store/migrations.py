@@ -87,6 +87,15 @@ MIGRATIONS: Final = (
         ),
     ),
     Migration(7, ("ALTER TABLE slates RENAME COLUMN spread TO diversity",)),
+    Migration(
+        8,
+        (
+            "ALTER TABLE users ADD COLUMN consumed {bytes}",
+            "ALTER TABLE events ADD COLUMN request {text}",
+            """CREATE UNIQUE INDEX events_by_request ON events (user_id, request)
+                WHERE request IS NOT NULL""",
+        ),
+    ),
 )
 
 

@@ -108,6 +108,16 @@ class Reader:
             rows = self._transaction.rows(self._sql.user_events, after_seq, user, limit)
         return [unpack_event(row) for row in rows]
 
+    def requested_events(self, user: str, requests: Iterable[str]) -> dict[str, EventRow]:
+        """Return a user's events with these idempotency keys, by key."""
+        check_ids("user", (user,))
+        wanted = self._ids("request", requests)
+        if not wanted:
+            return {}
+        array = self._sql.array(wanted)
+        rows = self._transaction.rows(self._sql.requested_events, user, array)
+        return {row[-1]: unpack_event(row) for row in rows}
+
     def items(self) -> list[ItemRow]:
         """Return all items by row."""
         return [unpack_item(row) for row in self._transaction.rows(self._sql.items)]

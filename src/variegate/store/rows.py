@@ -53,6 +53,8 @@ class UserRow(NamedTuple):
         Incremented with every change; an update must name the version that it read.
     created, changed
         Unix timestamps.
+    consumed
+        The items of events outside lists, as bytes that the store does not interpret, or None.
     """
 
     id: str
@@ -63,6 +65,7 @@ class UserRow(NamedTuple):
     version: int
     created: float
     changed: float
+    consumed: bytes | None = None
 
 
 class SlateRow(NamedTuple):
@@ -118,7 +121,13 @@ class SlateRow(NamedTuple):
 
 
 class EventRow(NamedTuple):
-    """An entry of the event log; the database assigns `seq`, which is None before."""
+    """An entry of the event log; the database assigns `seq`, which is None before.
+
+    Parameters
+    ----------
+    request
+        The client's idempotency key, unique per user, or None.
+    """
 
     seq: int | None
     time: float
@@ -126,6 +135,7 @@ class EventRow(NamedTuple):
     slate_id: str | None
     kind: str
     body: dict[str, Any]
+    request: str | None = None
 
 
 class ItemRow(NamedTuple):
@@ -257,7 +267,8 @@ def _optional_json(value: object | None) -> str | None:
 
 def user_update(row: UserRow) -> Values:
     """Return the columns of a user after the id, then the id and the version that was read."""
-    return (*row[1:5], row.version + 1, row.created, row.changed, row.id, row.version)
+    changed = row.version + 1, row.created, row.changed, row.consumed
+    return (*row[1:5], *changed, row.id, row.version)
 
 
 def seen_items_update(row: UserRow) -> Values:
@@ -341,13 +352,18 @@ def unpack_slate(values: Values) -> SlateRow:
 
 def pack_event(row: EventRow) -> Values:
     """Return the columns of an event after `seq`, which the database assigns."""
-    return (row.time, row.user_id, row.slate_id, row.kind, to_json(row.body))
+    return (row.time, row.user_id, row.slate_id, row.kind, to_json(row.body), row.request)
 
 
 def unpack_event(values: Values) -> EventRow:
     """Return the event whose columns these are."""
-    seq, time, user, slate, kind, body = values
-    return EventRow(seq, time, user, slate, kind, from_json(body))
+    seq, time, user, slate, kind, body, request = values
+    return EventRow(seq, time, user, slate, kind, from_json(body), request)
+
+
+def body_update(row: EventRow) -> Values:
+    """Return the column of an event that another catalogue changes, then its number."""
+    return (to_json(row.body), row.seq)
 
 
 def pack_item(row: ItemRow) -> Values:

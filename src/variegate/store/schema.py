@@ -6,7 +6,7 @@ Statements are templates: `sql` has the words in which SQLite and PostgreSQL dif
 from typing import Final
 
 #: Version of these tables
-VERSION: Final = 7
+VERSION: Final = 8
 
 CREATE_TABLES: Final = (
     """CREATE TABLE meta ("key" {text} NOT NULL PRIMARY KEY, value TEXT)""",
@@ -18,7 +18,8 @@ CREATE_TABLES: Final = (
         slates BIGINT NOT NULL,
         version BIGINT NOT NULL,
         created {real} NOT NULL,
-        changed {real} NOT NULL)""",
+        changed {real} NOT NULL,
+        consumed {bytes})""",
     "CREATE INDEX users_by_policy ON users (policy)",
     """CREATE TABLE slates (
         id {text} NOT NULL PRIMARY KEY,
@@ -51,8 +52,11 @@ CREATE_TABLES: Final = (
         user_id {text} NOT NULL,
         slate_id {text},
         kind {text} NOT NULL,
-        body TEXT NOT NULL)""",
+        body TEXT NOT NULL,
+        request {text})""",
     "CREATE INDEX events_by_user ON events (user_id, seq)",
+    """CREATE UNIQUE INDEX events_by_request ON events (user_id, request)
+        WHERE request IS NOT NULL""",
     # The running sums of `sums`, so that reports need not read the slates.
     """CREATE TABLE sums (
         period BIGINT NOT NULL,

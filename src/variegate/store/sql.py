@@ -45,7 +45,7 @@ class Statements:
     add_user = "INSERT INTO users {new_user} ON CONFLICT DO NOTHING"
     # user_update
     save_user = """UPDATE users SET policy = ?, state = ?, shown = ?, slates = ?, version = ?,
-        created = ?, changed = ? WHERE id = ? AND version = ?"""
+        created = ?, changed = ?, consumed = ? WHERE id = ? AND version = ?"""
     # seen_items_update
     save_seen_items = """UPDATE users SET shown = ?, slates = ?, version = ?, changed = ?
         WHERE id = ? AND version = ?"""
@@ -75,8 +75,11 @@ class Statements:
 
     events = "SELECT {event} FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
     user_events = "SELECT {event} FROM events WHERE seq > ? AND user_id = ? ORDER BY seq LIMIT ?"
+    requested_events = """SELECT {event} FROM events
+        WHERE user_id = ? AND request {among} AND request IS NOT NULL"""
     recent_users = "SELECT user_id FROM events ORDER BY seq DESC LIMIT ?"
     add_event = "INSERT INTO events {new_event}"  # pack_event
+    update_event = "UPDATE events SET body = ? WHERE seq = ?"  # body_update
     delete_user_events = "DELETE FROM events WHERE user_id = ?"
 
     items = 'SELECT {item} FROM items ORDER BY "row"'

@@ -28,6 +28,7 @@ from variegate.evaluation.offpolicy.log_file import log_line, read_log, slate_li
 from variegate.evaluation.offpolicy.logs import (
     LoggedSlate,
     PolicyUpdate,
+    RelevanceUpdate,
     SlateLog,
     SlateTerms,
     UserLog,
@@ -56,6 +57,7 @@ __all__ = [
     "LoggedSlate",
     "PolicyUpdate",
     "PolicyValue",
+    "RelevanceUpdate",
     "ReplayResult",
     "RewardModel",
     "SlateLog",

@@ -12,6 +12,7 @@ from variegate.errors import InputError, StateError
 from variegate.evaluation.offpolicy.logs import (
     LoggedSlate,
     PolicyUpdate,
+    RelevanceUpdate,
     SkipReason,
     SlateLog,
     SlateTerms,
@@ -134,7 +135,7 @@ def _evaluable(
     is_pi = options.estimator == "pi"
     learners = {name: _Learner(spec) for name, spec in options.logging.items() if is_pi}
     for step in log.steps:
-        if isinstance(step, PolicyUpdate):
+        if isinstance(step, PolicyUpdate | RelevanceUpdate):
             for learner in learners.values():
                 learner.learn(step)
         elif step.has_feedback and step.propensities is not None and len(step.slate) == options.k:
@@ -196,7 +197,7 @@ class _Learner:
     def __init__(self, spec: PolicySpec) -> None:
         self._spec = spec
         self._policy: Policy | None = None
-        self._updates: list[PolicyUpdate] = []
+        self._updates: list[PolicyUpdate | RelevanceUpdate] = []
 
     def at(self, catalogue: Catalogue) -> Policy:
         """Return the policy in its current state, for these items."""
@@ -209,9 +210,9 @@ class _Learner:
         self._policy = policy
         return policy
 
-    def learn(self, update: PolicyUpdate) -> bool:
-        """Learn from a list; return False where this kind of policy cannot."""
-        catalogue, now = update.logged.catalogue, self._policy
+    def learn(self, update: PolicyUpdate | RelevanceUpdate) -> bool:
+        """Learn from a list or an item; return False where this kind of policy cannot."""
+        catalogue, now = _catalogue_of(update), self._policy
         # Items keep their rows, so a larger catalogue has every list of a smaller one.
         if now is not None and len(now.catalogue) >= len(catalogue):
             catalogue = now.catalogue
@@ -230,9 +231,16 @@ class _Learner:
                 _learn(policy, update)
 
 
-def _learn(policy: Policy, update: PolicyUpdate) -> bool:
-    slate = update.logged.slate_for(policy.normaliser)
+def _catalogue_of(update: PolicyUpdate | RelevanceUpdate) -> Catalogue:
+    return update.logged.catalogue if isinstance(update, PolicyUpdate) else update.catalogue
+
+
+def _learn(policy: Policy, update: PolicyUpdate | RelevanceUpdate) -> bool:
     try:
+        if isinstance(update, RelevanceUpdate):
+            policy.learn_relevance(update.slate, update.rewards)
+            return True
+        slate = update.logged.slate_for(policy.normaliser)
         policy.update(slate, update.rewards, update.seen)
     except InputError:
         return False
@@ -244,7 +252,7 @@ def _replay(
 ) -> None:
     learner = _Learner(trial.spec)
     for step in log.steps:
-        if isinstance(step, PolicyUpdate):
+        if isinstance(step, PolicyUpdate | RelevanceUpdate):
             trial.n_not_learnt += not learner.learn(step)
         elif step in lists:
             _evaluate(trial, learner.at(step.catalogue), lists[step], options)

@@ -197,7 +197,17 @@ class PolicyUpdate:
     seen: IndexArray
 
 
-Step: TypeAlias = LoggedSlate | PolicyUpdate
+@dataclass(frozen=True, eq=False)
+class RelevanceUpdate:
+    """Rewards of items outside lists that were learnt from; see `Policy.learn_relevance`."""
+
+    slate: Slate
+    rewards: FloatArray
+    #: The items as of that time, or as of now if that is not known
+    catalogue: Catalogue
+
+
+Step: TypeAlias = LoggedSlate | PolicyUpdate | RelevanceUpdate
 
 
 @dataclass(frozen=True, eq=False)

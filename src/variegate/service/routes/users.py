@@ -11,9 +11,11 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from variegate.engine import Engine
+from variegate.engine import Engine, Interaction
 from variegate.errors import StoreError
 from variegate.schemas import (
+    EventRequest,
+    EventResult,
     ForgottenUser,
     History,
     Id,
@@ -61,6 +63,15 @@ def _client_routes(engine: Engine) -> APIRouter:
     ) -> Response:
         """Return a user's slates and their feedback, newest first."""
         return json_response(engine.history(user, limit, before))
+
+    @router.post("/users/{user}/events", **returns(EventResult, "The result."))
+    async def event(user: Id, body: EventRequest) -> Response:
+        """Learn what a user likes from what they did outside slates, such as a purchase.
+
+        The user need not exist yet. The same event again changes nothing.
+        """
+        one = Interaction(body.rewards, body.event, body.time, body.allow_repeats)
+        return json_response(await engine.learn(user, one))
 
     return router
 
