@@ -60,7 +60,7 @@ class CatalogueSnapshot:
     revision: str
     #: Priors that were fitted to users, by policy
     priors: Mapping[str, PriorFile] = field(default_factory=dict)
-    #: The store's entry `ITEMS_HISTORY`: with another one, changes are not those since this snapshot
+    #: The store's entry `ITEMS_HISTORY`: with another one, changes are not since this snapshot
     history: str | None = None
 
     def row_of(self, item: str) -> int | None:
