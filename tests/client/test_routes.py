@@ -11,6 +11,7 @@ import pytest
 
 from tests.client.asking import Asking
 from variegate.client import AsyncClient, Client, Diversity, Slate, WeightEstimate, Words, routes
+from variegate.client.parsing import parser
 from variegate.client.transport import Call
 from variegate.errors import ConflictError, DataError, InputError, NotFoundError
 from variegate.policies.lmdp import DEFAULT_PRIOR_FLOOR
@@ -393,7 +394,7 @@ def test_the_service_is_alive_and_ready(both: Asking) -> None:
 )
 def test_a_response_that_does_not_match_the_schema_is_an_error(body: bytes, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        routes._parser(Words)(body)
+        parser(Words)(body)
 
 
 def test_an_invalid_field_is_named_by_its_place() -> None:
@@ -401,19 +402,19 @@ def test_an_invalid_field_is_named_by_its_place() -> None:
     body = f'{{"slate_id": "s", "user": "u", "policy": "p", "items": [{item}], "diversity": {{}}}}'
 
     with pytest.raises(DataError, match=r"`items\.0\.score` is invalid: .* number, got True"):
-        routes._parser(Slate)(body.encode())
+        parser(Slate)(body.encode())
 
 
 def test_a_field_of_a_newer_service_is_ignored() -> None:
     body = b'{"likes": "Japan", "variety": "", "tomorrow": [1, {"a": null}]}'
 
-    assert routes._parser(Words)(body) == Words(likes="Japan", variety="")
+    assert parser(Words)(body) == Words(likes="Japan", variety="")
 
 
 def test_an_integer_is_accepted_as_a_number() -> None:
     body = b'{"name": "x", "label": "x", "weight": 1, "low": 0, "high": 2}'
 
-    assert isinstance(routes._parser(WeightEstimate)(body).weight, float)
+    assert isinstance(parser(WeightEstimate)(body).weight, float)
 
 
 @pytest.mark.parametrize("line", [b"<html>", b"[]"])

@@ -5,23 +5,28 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from urllib.parse import quote, urlencode
 from uuid import uuid4
 
-from pydantic import BaseModel, ValidationError
-
+from variegate.client.parsing import (
+    ignore,
+    pages,
+    parse_import,
+    parse_object,
+    parse_upserted,
+    parser,
+)
 from variegate.client.transport import Call, Page, Retry
-from variegate.errors import DataError, InputError
+from variegate.errors import InputError
 from variegate.schemas import (
     CatalogueInfo,
     Diversity,
     EventResult,
     FeedbackResult,
     History,
-    ImportResult,
     Item,
     ItemDetails,
     ItemPage,
@@ -29,7 +34,6 @@ from variegate.schemas import (
     Prior,
     Report,
     Slate,
-    UpsertedItems,
     User,
 )
 
@@ -38,10 +42,6 @@ _SLATES_PER_PAGE: Final = 50
 _ITEMS_PER_PAGE: Final = 200
 #: Bytes of an import per request; the service accepts 64 million.
 _IMPORT_BYTES: Final = 4_000_000
-
-Model = TypeVar("Model", bound=BaseModel)
-PageModel = TypeVar("PageModel", History, ItemPage)
-T = TypeVar("T")
 
 
 def recommend(
@@ -108,7 +108,7 @@ def recommend(
     }
     path = f"/v1/users/{_quote('user', user)}/slates"
     headers = {"idempotency-key": _checked_key(idempotency_key)}
-    return Call("POST", path, _parser(Slate), _json_body(body), headers=headers)
+    return Call("POST", path, parser(Slate), _json_body(body), headers=headers)
 
 
 def feedback(
@@ -139,7 +139,7 @@ def feedback(
         "event": event,
     }
     path = f"/v1/slates/{_quote('slate', slate_id)}/feedback"
-    return Call("POST", path, _parser(FeedbackResult), _json_body(body))
+    return Call("POST", path, parser(FeedbackResult), _json_body(body))
 
 
 def add_event(
@@ -174,18 +174,18 @@ def add_event(
         "allow_repeats": allow_repeats,
     }
     path = f"/v1/users/{_quote('user', user)}/events"
-    return Call("POST", path, _parser(EventResult), _json_body(body))
+    return Call("POST", path, parser(EventResult), _json_body(body))
 
 
 def user(user: str) -> Call[User]:
     """Return what was learnt about a user, in words and in numbers with intervals."""
-    return Call("GET", f"/v1/users/{_quote('user', user)}", _parser(User))
+    return Call("GET", f"/v1/users/{_quote('user', user)}", parser(User))
 
 
 def history(user: str) -> Call[Page[PastSlate]]:
     """Iterate over a user's slates and their feedback, newest first; fetched page by page."""
     path = f"/v1/users/{_quote('user', user)}/history"
-    return _pages(
+    return pages(
         History,
         lambda page: page.slates,
         lambda before: _with_query(path, limit=_SLATES_PER_PAGE, before=before),
@@ -194,7 +194,7 @@ def history(user: str) -> Call[Page[PastSlate]]:
 
 def forget(user: str) -> Call[None]:
     """Delete all data about a user. Needs an admin key."""
-    return Call("DELETE", f"/v1/users/{_quote('user', user)}", _ignore, removes=True)
+    return Call("DELETE", f"/v1/users/{_quote('user', user)}", ignore, removes=True)
 
 
 def export_users() -> Call[dict[str, Any]]:
@@ -205,7 +205,7 @@ def export_users() -> Call[dict[str, Any]]:
     history continues in further lines. If the connection breaks, StoreError is raised; the lines
     before it are complete.
     """
-    return Call("GET", "/v1/export", _parse_object)
+    return Call("GET", "/v1/export", parse_object)
 
 
 def import_users(
@@ -225,12 +225,12 @@ def import_users(
     """
     path = _with_query("/v1/import", replace="true" if replace else None)
     for body in _import_bodies(dict(line) for line in lines):
-        yield Call("POST", path, _parse_import, body, "application/x-ndjson")
+        yield Call("POST", path, parse_import, body, "application/x-ndjson")
 
 
 def catalogue() -> Call[CatalogueInfo]:
     """Return the names of features, distances and attributes, and the policies."""
-    return Call("GET", "/v1/catalogue", _parser(CatalogueInfo))
+    return Call("GET", "/v1/catalogue", parser(CatalogueInfo))
 
 
 def items(search: str = "", *, where: Mapping[str, Any] | None = None) -> Call[Page[Item]]:
@@ -242,7 +242,7 @@ def items(search: str = "", *, where: Mapping[str, Any] | None = None) -> Call[P
         A condition on their attributes, such as ``{"attribute": "price", "<=": 20}``.
     """
     condition = None if where is None else _json(dict(where), "`where`").decode()
-    return _pages(
+    return pages(
         ItemPage,
         lambda page: page.items,
         lambda after: _with_query(
@@ -253,7 +253,7 @@ def items(search: str = "", *, where: Mapping[str, Any] | None = None) -> Call[P
 
 def item(item: str) -> Call[ItemDetails]:
     """Return an item with all its data."""
-    return Call("GET", f"/v1/items/{_quote('item', item)}", _parser(ItemDetails))
+    return Call("GET", f"/v1/items/{_quote('item', item)}", parser(ItemDetails))
 
 
 def add_items(items: Iterable[Mapping[str, Any]]) -> Call[tuple[str, ...]]:
@@ -267,7 +267,7 @@ def add_items(items: Iterable[Mapping[str, Any]]) -> Call[tuple[str, ...]]:
         distances.
     """
     body = _json_body({"items": [dict(item) for item in items]})
-    return Call("POST", "/v1/items", _parse_upserted, body)
+    return Call("POST", "/v1/items", parse_upserted, body)
 
 
 def change_item(
@@ -321,22 +321,22 @@ def _item_call(
         "retired": retired,
     }
     path = f"/v1/items/{_quote('item', item)}"
-    return Call(verb, path, _parse_upserted, _json_body(body))
+    return Call(verb, path, parse_upserted, _json_body(body))
 
 
 def retire_item(item: str) -> Call[None]:
     """Retire an item: it is no longer recommended. Needs an admin key."""
-    return Call("DELETE", f"/v1/items/{_quote('item', item)}", _ignore)
+    return Call("DELETE", f"/v1/items/{_quote('item', item)}", ignore)
 
 
 def report() -> Call[Report]:
     """Compare the policies over their users, with intervals. Needs an admin key."""
-    return Call("GET", "/v1/report", _parser(Report))
+    return Call("GET", "/v1/report", parser(Report))
 
 
 def prior(policy: str) -> Call[Prior]:
     """Return the prior of a policy's new users. Needs an admin key."""
-    return Call("GET", _prior_path(policy), _parser(Prior))
+    return Call("GET", _prior_path(policy), parser(Prior))
 
 
 def fit_prior(policy: str) -> Call[Prior]:
@@ -345,12 +345,12 @@ def fit_prior(policy: str) -> Call[Prior]:
     With too few users it raises ConflictError. With many it takes a while: pass a `timeout` of
     minutes to the client.
     """
-    return Call("POST", _prior_path(policy), _parser(Prior), retry=Retry.IF_NOT_EXECUTED)
+    return Call("POST", _prior_path(policy), parser(Prior), retry=Retry.IF_NOT_EXECUTED)
 
 
 def drop_prior(policy: str) -> Call[Prior]:
     """Return to the prior of the policy's spec. Needs an admin key."""
-    return Call("DELETE", _prior_path(policy), _parser(Prior))
+    return Call("DELETE", _prior_path(policy), parser(Prior))
 
 
 def metrics() -> Call[str]:
@@ -360,17 +360,17 @@ def metrics() -> Call[str]:
 
 def ping() -> Call[None]:
     """Check the address and the key."""
-    return Call("GET", "/v1/ping", _ignore)
+    return Call("GET", "/v1/ping", ignore)
 
 
 def alive() -> Call[None]:
     """Return whether the process is alive."""
-    return Call("GET", "/healthz", _ignore, retry=Retry.NEVER)
+    return Call("GET", "/healthz", ignore, retry=Retry.NEVER)
 
 
 def ready() -> Call[None]:
     """Return whether the service can reach its store."""
-    return Call("GET", "/readyz", _ignore, retry=Retry.NEVER)
+    return Call("GET", "/readyz", ignore, retry=Retry.NEVER)
 
 
 def _prior_path(policy: str) -> str:
@@ -459,65 +459,3 @@ def _import_bodies(lines: Iterable[dict[str, Any]]) -> Iterator[bytes]:
         body += text
     if body:
         yield header + bytes(body)
-
-
-def _parser(model: type[Model]) -> Callable[[bytes], Model]:
-    """Return a function that parses a body, or raises DataError that names the field."""
-
-    def parse(body: bytes) -> Model:
-        try:
-            return model.model_validate_json(body)
-        except ValidationError as error:
-            problem = error.errors(include_url=False)[0]
-        if problem["type"] == "json_invalid":
-            raise _not_json()
-        field = ".".join(map(str, problem["loc"])) or "body"
-        raise DataError(
-            f"the response's `{field}` is invalid: {problem['msg']}, got "
-            f"{problem['input']!r:.80}: `url` must be the address of a variegate service of this "
-            "client's version"
-        )
-
-    return parse
-
-
-def _pages(
-    model: type[PageModel],
-    items: Callable[[PageModel], tuple[T, ...]],
-    path: Callable[[Any], str],
-    position: Any = None,
-) -> Call[Page[T]]:
-    """Return the call for a page: `path` makes its path from the `next` of the page before."""
-
-    def parse(body: bytes) -> Page[T]:
-        page = _parser(model)(body)
-        following = None if page.next is None else _pages(model, items, path, page.next)
-        return Page(items(page), following)
-
-    return Call("GET", path(position), parse)
-
-
-def _parse_upserted(body: bytes) -> tuple[str, ...]:
-    return _parser(UpsertedItems)(body).items
-
-
-def _parse_import(body: bytes) -> int:
-    return _parser(ImportResult)(body).imported
-
-
-def _parse_object(line: bytes) -> dict[str, Any]:
-    try:
-        content = json.loads(line)
-    except (ValueError, RecursionError):
-        raise _not_json() from None
-    if not isinstance(content, dict):
-        raise DataError(f"a line of the export must be an object, got {content!r:.80}")
-    return content
-
-
-def _not_json() -> DataError:
-    return DataError("the response must be JSON: `url` must be the address of a variegate service")
-
-
-def _ignore(_body: bytes) -> None:
-    return None
