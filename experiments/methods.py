@@ -12,7 +12,7 @@ from variegate.evaluation.replay import FittedPolicy, PolicyFactory
 from variegate.evaluation.tuning_result import DEFAULTS
 from variegate.policies import PolicySpec, parse_policy, policy_options
 from variegate.prior import fit_prior
-from variegate.prior.item_prior import BETA, NOISE
+from variegate.prior.item_prior import DIVERSITY, NOISE
 
 #: Our learner, and the paper's algorithm that it is compared with.
 OURS: Final = "lmdp"
@@ -62,8 +62,8 @@ def method_title(policy: str) -> str:
     return _TITLES.get(policy, policy)
 
 
-#: Options of `fit_prior` by default; several distances share this beta.
-PRIOR_OPTIONS: Final[Mapping[str, Any]] = {**(fit_prior.__kwdefaults__ or {}), "beta": BETA}
+#: Options of `fit_prior` by default.
+PRIOR_OPTIONS: Final[Mapping[str, Any]] = fit_prior.__kwdefaults__ or {}
 
 
 @dataclass(frozen=True)
@@ -101,13 +101,21 @@ def _ours(
     return Method(key, title, PolicySpec(OURS, options), prior or {})
 
 
+#: About the floor of the first list on the data sets of the paper.
+CONSTANT_FLOOR: Final = 0.3
+
 #: Our learner without one part or another.
 ABLATIONS: Final = (
     _ours("unweighted", "LMDP, every user weighted alike", prior={"activity_weight": 0.0}),
-    _ours("no-diversity", "LMDP without diversity", floor=0.0, prior={"beta": 0.0}),
-    _ours("no-floor", "LMDP without a floor", floor=0.0),
+    _ours("no-floor", "LMDP without a floor", prior={"diversity": 0.0}),
+    _ours("constant-floor", "LMDP, a constant floor", floor=CONSTANT_FLOOR),
     _ours("fixed-diversity", "LMDP, β not learnt", prior={"beta_variance": 1e-9}),
-    _ours("growing", "LMDP, normaliser growing", normaliser="growing", prior={"beta": 2 * BETA}),
+    _ours(
+        "growing",
+        "LMDP, normaliser growing",
+        normaliser="growing",
+        prior={"diversity": 2 * DIVERSITY},
+    ),
     _ours("noise-low", "LMDP, a quarter of the noise", prior={"noise": NOISE / 4}),
     _ours("noise-high", "LMDP, four times the noise", prior={"noise": 4 * NOISE}),
 )
@@ -130,11 +138,11 @@ METHODS: Final = (
     ),
 )
 #: The title of our default among its settings.
-DEFAULT_SETTING: Final = f"diversity {BETA:g}"
+DEFAULT_SETTING: Final = f"diversity {DIVERSITY:g}"
 METHOD_TITLES: Final[Mapping[str, str]] = {method.key: method.title for method in METHODS}
 
-#: Weights of the mean distance to the items above.
-_DIVERSITIES: Final = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 8.0)
+#: Weights of the mean distance to the items above, relative to the relevance of the best items.
+_DIVERSITIES: Final = (0.15, 0.3, 0.6, DIVERSITY, 1.5, 3.0, 6.0, 24.0)
 _L2: Final = (100.0, 500.0)
 
 
@@ -153,18 +161,18 @@ def _sweep(name: str, option: str, values: Sequence[float], **others: Any) -> tu
 SWEEPS: Final[Mapping[str, tuple[Method, ...]]] = MappingProxyType(
     {
         OURS: (
-            _ours("no-diversity", "diversity 0", floor=0.0, prior={"beta": 0.0}),
+            _ours("no-floor", "diversity 0", prior={"diversity": 0.0}),
             *(
-                _ours(f"{OURS}, {weight:g}", f"diversity {weight:g}", prior={"beta": weight})
+                _ours(
+                    OURS if weight == DIVERSITY else f"{OURS}, {weight:g}",
+                    f"diversity {weight:g}",
+                    prior={"diversity": weight},
+                )
                 for weight in _DIVERSITIES
             ),
-            _ours(title=DEFAULT_SETTING),
         ),
-        # At t = 1 the same lists as ours: EASE has 0.3 times the popularity.
-        EASE: (
-            *(_ease(0.3 * weight, l2) for l2 in _L2 for weight in (0.0, *_DIVERSITIES, BETA)),
-            _ease(**DEFAULTS[EASE]),
-        ),
+        # At t = 1 the same lists as ours: a new user's score is the popularity, scaled.
+        EASE: tuple(_ease(weight, l2) for l2 in _L2 for weight in (0.0, *_DIVERSITIES)),
         LMDH: (
             Method(LMDH, "no floor", PolicySpec(LMDH)),
             *_sweep(LMDH, "floor", (0.2, 0.35, 0.5, 0.8, 1.2, 2.0, 4.0)),

@@ -207,7 +207,7 @@ def _several_distances(runner: Runner) -> SeveralDistances | None:
         DISTANCES,
         {known: [scores for scores, _ in each] for known, each in found.items()},
         {known: np.concatenate([betas for _, betas in each]) for known, each in found.items()},
-        (PRIOR_OPTIONS["beta"], float(np.sqrt(PRIOR_OPTIONS["beta_variance"]))),
+        (0.0, float(np.sqrt(PRIOR_OPTIONS["beta_variance"]))),
     )
 
 

@@ -94,7 +94,7 @@ def test_settings_are_chosen_kept_and_used(here: Path, with_catalogue: bool) -> 
 
     assert chosen.users == {"likes": 4}
     assert line == "lmdp:prior=prior.npz"
-    assert {"diversity": prior.beta.sum(), "noise": prior.noise} == chosen.settings.values
+    assert {"diversity": prior.diversity, "noise": prior.noise} == chosen.settings.values
 
 
 def save_tuned(settings: LearnerSettings) -> None:
@@ -108,7 +108,7 @@ def test_settings_that_were_chosen_before_are_used(here: Path) -> None:
     prior = ItemPrior.load("prior.npz")
 
     assert prior.noise == 0.09
-    assert prior.beta.tolist() == [0.7]
+    assert prior.diversity == 0.7
 
 
 def test_settings_of_ease_are_those_of_its_policy(here: Path) -> None:
@@ -133,7 +133,7 @@ def test_inspect_tells_a_prior_in_words(here: Path) -> None:
     assert alone.startswith("prior.npz: ItemPrior(40 items, 1 distances, fitted to 40 users) (")
     assert "  most users like: item " in alone
     assert "  most users like: Film " in beside
-    assert "  diversity: beta of cosine 0.30 ± 0.22\n" in beside
+    assert "  diversity: beta of cosine 0.00 ± 0.22\n" in beside
     assert fail("inspect", "prior.npz", "--catalogue", "none.npz") == "no catalogue at none.npz"
 
 

@@ -177,14 +177,14 @@ def test_policies_of_a_task_share_one_prior_and_other_options_have_another(
     drawn: ReplayTask,
 ) -> None:
     # A list as an option was once an error: it cannot be hashed.
-    both: dict[str, Any] = {"noise": 0.4, "beta": [0.1, 0.2]}
+    both: dict[str, Any] = {"noise": 0.4, "beta_variance": [0.1, 0.2]}
     first, again = (
         FittedPolicy(PolicySpec(name), both).for_task(drawn) for name in ("lmdp", "ease")
     )
 
     assert first.options["prior"] is again.options["prior"]
-    assert first.options["prior"].beta.tolist() == [0.1, 0.2]
-    assert drawn.fit_prior(noise=0.4).beta.tolist() == [0.15, 0.15]
+    assert first.options["prior"].beta_variance.tolist() == [0.1, 0.2]
+    assert drawn.fit_prior(noise=0.4).beta_variance.tolist() == [0.05, 0.05]
     assert drawn.fit_prior(noise=0.1).noise == 0.1
 
 

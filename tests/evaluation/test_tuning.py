@@ -140,7 +140,7 @@ def test_score_is_that_of_a_replay_with_the_fitted_prior(dataset: Dataset, cache
     )
     scores = {one.settings: one.score for one in found.candidates}
     task = replay_task(dataset, two, split=fold_seed(0, 0), cache=cache)
-    prior = fit_prior(task.catalogue, task.training_likes, noise=0.7, beta=[0.15, 0.15])
+    prior = fit_prior(task.catalogue, task.training_likes, noise=0.7)
     ours, lmdh = (
         Measures.of(scores_of(replay(spec, task, rounds=4, k=3), task))
         for spec in (PolicySpec("lmdp", {"prior": prior}), PolicySpec("lmdh"))

@@ -26,14 +26,11 @@ def items(distances: int = 1) -> Catalogue:
     return Catalogue(list("abcd"), features, ["cosine", "angular", "euclidean"][:distances])
 
 
-@pytest.mark.parametrize("distances", [0, 1, 3])
-def test_defaults_of_lmdp_are_those_of_fit_prior(distances: int) -> None:
-    catalogue = items(distances)
-    found = fit_prior(catalogue, LIKES, **LearnerSettings().prior_options(distances))
-    expected = fit_prior(catalogue, LIKES)
+def test_defaults_of_lmdp_are_those_of_fit_prior() -> None:
+    found = fit_prior(items(), LIKES, **LearnerSettings().prior_options)
+    expected = fit_prior(items(), LIKES)
 
-    assert found.beta.tolist() == expected.beta.tolist()
-    assert found.noise == expected.noise
+    assert (found.diversity, found.noise) == (expected.diversity, expected.noise)
 
 
 def test_defaults_of_ease_are_those_of_the_policy() -> None:
@@ -50,14 +47,14 @@ def test_every_default_is_among_what_is_tried(policy: str) -> None:
     assert [name for name, value in DEFAULTS[policy].items() if value not in tried[name]] == []
 
 
-@pytest.mark.parametrize(("distances", "beta"), [(0, []), (1, [0.6]), (3, [0.2, 0.2, 0.2])])
-def test_diversity_is_shared_by_the_distances(distances: int, beta: list[float]) -> None:
-    options = LearnerSettings("lmdp", diversity=0.6).prior_options(distances)
+@pytest.mark.parametrize("distances", [1, 3])
+def test_diversity_is_shared_by_the_distances(distances: int) -> None:
+    options = LearnerSettings("lmdp", diversity=0.6).prior_options
     prior = fit_prior(items(distances), LIKES, **options)
+    floor = LMDP(items(distances), prior=prior).diversity_floor
 
-    assert prior.beta.tolist() == pytest.approx(beta)
-    # It is also the least diversity of the policy.
-    assert LMDP(items(distances), prior=prior).floor == pytest.approx(sum(beta))
+    # Relative to the mean relevance of the best items: here all four, liked by 6/4 of 4 users.
+    assert floor == pytest.approx(0.6 * (6 / 4 / 4) / distances)
 
 
 def test_policy_spec_is_read_back_as_the_policy(tmp_path: Path) -> None:

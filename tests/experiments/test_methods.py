@@ -104,11 +104,19 @@ def test_every_ablation_shows_other_lists(method: Method, task: ReplayTask) -> N
 
 
 def test_sweep_starts_without_diversity(task: ReplayTask) -> None:
-    for (first, *_others), weight in ((SWEEPS[OURS], "beta"), (SWEEPS[EASE], "diversity")):
-        policy = policy_of(first, task)
+    for method in (OURS, EASE):
+        policy = policy_of(SWEEPS[method][0], task)
         slate = policy.recommend(4)
 
-        assert (policy.explain(slate).diversity == 0.0).all(), weight
+        assert (policy.explain(slate).diversity == 0.0).all(), method
+
+
+def test_ease_starts_with_the_lists_of_ours_at_the_same_weights(task: ReplayTask) -> None:
+    ours = {method.title: policy_of(method, task).recommend(6).ids for method in SWEEPS[OURS]}
+    ease = {method.title: policy_of(method, task).recommend(6).ids for method in SWEEPS[EASE]}
+
+    for title, ids in ours.items():
+        assert ease[f"λ 500, weight {title.removeprefix('diversity ')}"] == ids
 
 
 def test_every_baseline_ease_and_lmdh_are_swept() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from variegate import Catalogue, Policy, make_policy
+from variegate import Catalogue, Policy, fit_prior, make_policy
 from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.errors import VariegateError
 from variegate.kernels import lmdh, lmdh_list, upper_bounds
@@ -41,7 +41,7 @@ from variegate.model.ridge import Estimate, Ridge, check_sums
 from variegate.model.shortlist import Shortlist
 from variegate.policies.registry import POLICIES
 from variegate.policies.state import State
-from variegate.prior import Prior
+from variegate.prior import Observations, Prior
 
 #: Numbers at which arithmetic ends, or single precision does.
 ODD = (
@@ -127,6 +127,16 @@ def call_top(draw: Any) -> None:
 def call_top_of(draw: Any) -> None:
     items, _layout, free, k = layout_and_free(draw)
     check_rows(top_of(draw(arrays(len(items))), free, k)[0], free, k)
+
+
+def call_posterior(draw: Any) -> None:
+    n, likes = draw(st.integers(1, 12)), np.random.default_rng(draw(seeds)).random((9, 6)) < 0.5
+    items = Catalogue(list("abcdef"), np.eye(6), "cosine")
+    prior = fit_prior(items, likes, noise=draw(st.sampled_from((1e-6, 0.2, 1e6))))
+    # Rows 6 and 7 are new items.
+    rows = np.array(draw(st.lists(st.integers(0, 7), min_size=n, max_size=n)), dtype=np.intp)
+    seen = Observations(rows, draw(arrays(n)), draw(arrays(n, 1)), draw(arrays(n)))
+    assert prior.posterior(seen, 8).relevance.shape == (8,)
 
 
 def call_mmr(draw: Any) -> None:
@@ -294,6 +304,8 @@ ENTRIES: Mapping[str, Callable[[Any], None]] = {
     "ridge.solved": call_ridge,
     "ridge.sums_fit": call_sums,
     "ridge.sums_with": call_ridge,
+    "rows.add_covariance": call_posterior,
+    "rows.add_rows": call_posterior,
     "top.fill_given": call_top_of,
     "top.fill_linear": call_top,
 }

@@ -8,6 +8,7 @@ import pytest
 from variegate import LMDH, LMDP, Catalogue, Dial, fit_prior
 from variegate.errors import InputError
 from variegate.policies.lmdp import DEFAULT_PRIOR_FLOOR
+from variegate.prior import ItemPrior
 
 
 def items(distances: Any = "cosine") -> Catalogue:
@@ -30,10 +31,12 @@ def test_floor_that_is_no_weight_is_refused(option: Any) -> None:
 
 
 def test_automatic_floor_depends_on_the_prior() -> None:
-    fitted = LMDP(items(), prior=fit_prior(items(), [[0, 1], [2]], beta=0.6))
+    fitted = LMDP(items(), prior=fit_prior(items(), [[0, 1], [2]], diversity=0.6))
 
     assert LMDP(items()).floor == LMDP(items(), floor="auto").floor == DEFAULT_PRIOR_FLOOR
-    assert fitted.floor == 0.6
+    assert isinstance(fitted.prior, ItemPrior)
+    best = np.sort(fitted.prior.mean(len(items())))[-10:].mean()
+    assert fitted.diversity_floor == pytest.approx(0.6 * best)
     assert LMDP(items(), floor=None).floor is None
 
 

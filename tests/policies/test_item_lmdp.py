@@ -37,7 +37,7 @@ def test_prior_of_items_decides_the_class(tmp_path: Path) -> None:
 
 
 def test_first_list_is_by_popularity_and_diversity() -> None:
-    prior = fit_prior(SHOP, LIKES, beta=0.0)
+    prior = fit_prior(SHOP, LIKES, diversity=0.0)
 
     assert LMDP(SHOP, prior=prior).recommend(4).ids == ("tea", "mate", "rum", "ale")
     # The distances are 1 between all items, so a weight of them changes nothing here.
@@ -63,6 +63,34 @@ def test_score_is_relevance_plus_weighted_gains() -> None:
     expected = policy.posterior().relevance[slate.items] + slate.diversity @ beta
 
     np.testing.assert_allclose(slate.scores, expected, rtol=1e-12)
+
+
+def test_floor_follows_the_relevance_of_what_is_left() -> None:
+    items = catalogue_of(2, items=40)
+    likes = np.random.default_rng(4).random((20, 40)) < 0.3
+    policy = LMDP(items, prior=fit_prior(items, likes))
+    assert isinstance(policy, ItemLMDP)
+    first = policy.diversity_floor
+    slate = policy.recommend(8)
+    policy.update(slate, np.zeros(8))
+    left = np.delete(policy.posterior().relevance, slate.items)
+
+    assert policy.diversity_floor == pytest.approx(
+        policy.prior.diversity * np.sort(left)[-10:].mean() / 2
+    )
+    assert policy.diversity_floor != first
+    again = policy.recommend(5)
+    explained = policy.explain(again)
+    total = explained.relevance + explained.diversity.sum(axis=1)
+    np.testing.assert_allclose(again.scores, total, rtol=1e-12)
+
+
+def test_floor_is_that_of_all_items_where_fewer_are_left_than_a_list_has() -> None:
+    policy = made(SHOP)
+    policy.update(policy.recommend(3), [1, 1, 0])
+
+    expected = policy.prior.diversity * policy.posterior().relevance.mean()
+    assert policy.diversity_floor == pytest.approx(expected)
 
 
 def test_gain_is_the_mean_distance_to_the_items_above() -> None:
@@ -230,4 +258,4 @@ def test_total_of_beta_has_the_interval_of_the_sum() -> None:
 
     assert wants.total_diversity == pytest.approx(wants.diversity.sum())
     assert high - low == pytest.approx(2 * 1.959964 * np.sqrt(covariance.sum()))
-    assert policy.prior_preferences.diversity.tolist() == policy.prior.beta.tolist()
+    assert policy.prior_preferences.diversity.tolist() == [0.0] * 3

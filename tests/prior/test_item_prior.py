@@ -14,8 +14,9 @@ from tests.prior.making import made_catalogue, made_likes
 from variegate import Catalogue
 from variegate.arrays import FloatArray
 from variegate.errors import DataError, InputError
+from variegate.kernels.rows import add_covariance, add_rows
 from variegate.prior import ItemPrior, Observations, Prior, PriorFile, default_prior, fit_prior
-from variegate.prior import item_prior as module
+from variegate.prior import covariance as module
 
 ITEMS = 12
 
@@ -73,7 +74,7 @@ def test_posterior_is_the_conditioned_gaussian(n: int, seed: int, noise: float) 
     covariance = np.zeros((ITEMS + 1, ITEMS + 1))
     covariance[:ITEMS, :ITEMS] = dense_covariance(prior)
     covariance[ITEMS, ITEMS] = 0.1
-    mean = np.append(prior.mean(ITEMS), prior.beta)
+    mean = np.append(prior.mean(ITEMS), 0.0)
     A = np.zeros((n, ITEMS + 1))
     A[np.arange(n), seen.items] = seen.scales
     A[:, ITEMS:] = seen.gains
@@ -109,7 +110,7 @@ def test_rows_are_computed_again_when_the_cache_is_full(monkeypatch: pytest.Monk
     for rows in ([0, 1], [2, 3], [0, 4], [5, 6, 7]):
         found = prior.covariance(np.array(rows), ITEMS)
         np.testing.assert_allclose(found, everything[rows], atol=1e-6)
-        assert len(prior._rows) <= 4
+        assert prior._covariance._kept.filled <= 4
 
 
 def test_new_items_have_the_mean_of_all_and_no_covariance() -> None:
@@ -147,7 +148,7 @@ def test_order_of_users_does_not_matter() -> None:
 
 
 def test_file_gives_the_prior_back(tmp_path: Path) -> None:
-    prior = made_prior(noise=0.3, beta=[0.4], beta_variance=0.02, activity_weight=0.25)
+    prior = made_prior(noise=0.3, diversity=0.4, beta_variance=0.02, activity_weight=0.25)
 
     prior.save(tmp_path / "prior.npz")
     loaded = PriorFile.load(tmp_path / "prior.npz")
@@ -155,7 +156,7 @@ def test_file_gives_the_prior_back(tmp_path: Path) -> None:
     for other in (loaded, pickle.loads(pickle.dumps(prior))):  # noqa: S301 - made here
         assert isinstance(other, ItemPrior)
         assert (other.noise, other.activity_weight) == (0.3, 0.25)
-        assert (other.beta.tolist(), other.beta_variance.tolist()) == ([0.4], [0.02])
+        assert (other.diversity, other.beta_variance.tolist()) == (0.4, [0.02])
         assert other.item_ids == prior.item_ids
         np.testing.assert_array_equal(other.liked, prior.liked)
 
@@ -200,7 +201,8 @@ def test_prior_is_for_its_catalogue_or_one_that_has_grown() -> None:
         ([[99]], {}, f"`likes` must hold rows from 0 to {ITEMS - 1}, got 99"),
         ([[0]], {"noise": 0.0}, "`noise` must"),
         ([[0]], {"noise": float("nan")}, "`noise` must"),
-        ([[0]], {"beta": [0.1, 0.2]}, "`beta` must be a number, or one for each of 1 distances"),
+        ([[0]], {"diversity": -0.1}, "`diversity` must be a number of at least 0, got -0.1"),
+        ([[0]], {"beta_variance": [1, 2]}, "`beta_variance` must be a number, or one for each"),
         ([[0]], {"beta_variance": 0.0}, "`beta_variance` must be a number greater than 0"),
         ([[0]], {"activity_weight": 2.0}, "`activity_weight` must"),
     ],
@@ -227,7 +229,25 @@ def test_likes_that_do_not_fit_together_are_refused(change: dict[str, Any], word
 def test_description_names_items_by_their_titles() -> None:
     shop = Catalogue(["a", "b", "c"], np.eye(3), "cosine", titles=["Tea", "Rum", "Ale"])
 
-    lines = fit_prior(shop, [[0], [0, 1], [0, 2]], beta=0.3).describe(shop)
+    lines = fit_prior(shop, [[0], [0, 1], [0, 2]]).describe(shop)
 
     assert lines[:2] == ("fitted to 3 users", "most users like: Tea, Rum, Ale")
-    assert "diversity: beta of cosine 0.30 ± 0.22" in lines
+    assert "diversity: beta of cosine 0.00 ± 0.22" in lines
+
+
+@given(n=st.integers(0, 20), seed=st.integers(0, 1000))
+@settings(max_examples=20, deadline=None)
+def test_compiled_sums_are_those_of_numpy(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(9, 5000)).astype(np.float32)
+    places, weights = rng.integers(-1, 9, n), rng.normal(size=n)
+    columns, kept = rng.integers(0, 5000, n), places >= 0
+    total, covariance = rng.normal(size=5000), np.zeros((n, n))
+    expected = total + weights[kept] @ matrix[places[kept]].astype(np.float64)
+
+    add_rows(matrix, places, weights, total)
+    add_covariance(matrix, places, columns, weights, covariance)
+
+    np.testing.assert_allclose(total, expected, rtol=1e-12, atol=1e-12)
+    entries = matrix[np.ix_(places, columns)] * np.outer(weights, weights) * np.outer(kept, kept)
+    np.testing.assert_allclose(covariance, np.tril(entries), rtol=1e-6, atol=1e-6)

@@ -153,7 +153,7 @@ def _fit_and_print(
     from variegate.prior import fit_prior as fit
 
     catalogue, used = source.catalogue, settings or LearnerSettings()
-    prior = fit(catalogue, source.likes, **used.prior_options(catalogue.m))
+    prior = fit(catalogue, source.likes, **used.prior_options)
     prior.save(place)
     show_prior(console, prior, place, catalogue)
     if source.file is None:

@@ -245,7 +245,7 @@ def _weights(
         top = np.argsort(-mean, kind="stable")[:MAX_ITEMS]
         ids, titles = ([names[row] for row in top] for names in (catalogue.ids, catalogue.titles))
         variances = prior.covariance(top, len(catalogue))[np.arange(len(top)), top]
-        beta = prior.beta, np.sqrt(prior.beta_variance)
+        beta = np.zeros(prior.m), np.sqrt(prior.beta_variance)
         return (
             _weight_views(ids, titles, mean[top], np.sqrt(np.maximum(variances, 0.0))),
             _weight_views(prior.distances, prior.distances, *beta),

@@ -32,11 +32,11 @@ from variegate.policies import PolicySpec
 SPACE: Final[Mapping[str, Mapping[str, tuple[float, ...]]]] = MappingProxyType(
     {
         "lmdp": {
-            "diversity": (0.1, 0.15, 0.2, 0.3, 0.4, 0.6),
+            "diversity": (0.3, 0.45, 0.6, 0.9, 1.2, 1.8),
             "noise": (0.05, 0.1, 0.2, 0.4, 0.8),
         },
         "ease": {
-            "diversity": (0.02, 0.05, 0.1, 0.2, 0.3, 0.5),
+            "diversity": (0.2, 0.45, 0.9, 1.8, 2.7, 4.5),
             "l2": (50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0),
         },
     }
@@ -323,10 +323,7 @@ class Objective:
 
     def __call__(self, settings: Sequence[LearnerSettings], setting: str) -> list[Candidate]:
         """Return the settings with their scores, in their order; progress names `setting`."""
-        distances = self.folds[0].task.catalogue.m
-        measured = self._measure(
-            [one.fitted_policy(distances) for one in settings], f"Trying {setting}"
-        )
+        measured = self._measure([one.fitted_policy for one in settings], f"Trying {setting}")
         return [self._candidate(one, ours) for one, ours in zip(settings, measured, strict=True)]
 
     def _candidate(self, settings: LearnerSettings, ours: Mapping[str, Measures]) -> Candidate:

@@ -12,8 +12,9 @@ from variegate.errors import DataError, InputError
 from variegate.evaluation.replay import FittedPolicy
 from variegate.files import atomic_write
 from variegate.policies import PolicySpec
-from variegate.policies.ease import DIVERSITY, L2
-from variegate.prior.item_prior import BETA, NOISE
+from variegate.policies.ease import DIVERSITY as EASE_DIVERSITY
+from variegate.policies.ease import L2
+from variegate.prior.item_prior import DIVERSITY, NOISE
 
 FORMAT: Final = "variegate tuned settings"
 VERSION: Final = 2
@@ -27,8 +28,8 @@ _COLUMNS: Final = ("score", "F1/LMDH", "penalty", "settings")
 #: The settings of each learner that is tuned, with their defaults.
 DEFAULTS: Final[Mapping[str, Mapping[str, float]]] = MappingProxyType(
     {
-        "lmdp": {"diversity": BETA, "noise": NOISE},
-        "ease": {"diversity": DIVERSITY, "l2": L2},
+        "lmdp": {"diversity": DIVERSITY, "noise": NOISE},
+        "ease": {"diversity": EASE_DIVERSITY, "l2": L2},
     }
 )
 
@@ -40,12 +41,12 @@ class LearnerSettings:
     Examples
     --------
     >>> settings = LearnerSettings("lmdp", noise=0.4)
-    >>> settings.prior_options(distances=2)
-    {'noise': 0.4, 'beta': 0.15}
+    >>> settings.prior_options
+    {'diversity': 0.9, 'noise': 0.4}
     >>> settings.policy_spec("prior.npz")
     'lmdp:prior=prior.npz'
     >>> LearnerSettings("ease").policy_spec("prior.npz")
-    'ease:prior=prior.npz,diversity=0.1,l2=100'
+    'ease:prior=prior.npz,diversity=0.9,l2=100'
     """
 
     #: ``lmdp`` or ``ease``
@@ -67,17 +68,16 @@ class LearnerSettings:
         """Return the settings with another value of one of them."""
         return LearnerSettings(self.policy, **{**self.values, name: value})
 
-    def prior_options(self, distances: int) -> dict[str, float]:
-        """Return the options of `fit_prior`; EASE uses only the likes of the prior."""
-        if self.policy != "lmdp":
-            return {}
-        beta = self.values["diversity"] / max(distances, 1)
-        return {"noise": self.values["noise"], "beta": beta}
+    @property
+    def prior_options(self) -> dict[str, float]:
+        """The options of `fit_prior`; EASE uses only the likes of the prior."""
+        return dict(self.values) if self.policy == "lmdp" else {}
 
-    def fitted_policy(self, distances: int) -> FittedPolicy:
-        """Return the policy, with a prior that is fitted to the training users of each task."""
+    @property
+    def fitted_policy(self) -> FittedPolicy:
+        """The policy, with a prior that is fitted to the training users of each task."""
         options = {} if self.policy == "lmdp" else dict(self.values)
-        return FittedPolicy(PolicySpec(self.policy, options), self.prior_options(distances))
+        return FittedPolicy(PolicySpec(self.policy, options), self.prior_options)
 
     def policy_spec(self, prior_path: str | Path) -> str:
         """Return the policy as text for commands and services, with the prior at that path."""

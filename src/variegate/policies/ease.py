@@ -25,7 +25,7 @@ from variegate.prior import ItemPrior
 POPULARITY: Final = 0.3
 #: Chosen on training users only, by `variegate tune --policy ease`; see docs/beyond.md.
 L2: Final = 100.0
-DIVERSITY: Final = 0.1
+DIVERSITY: Final = 0.9
 
 
 class EASE(Policy):
@@ -43,7 +43,8 @@ class EASE(Policy):
     l2
         Strength of the regularisation.
     diversity
-        Weight of the mean distance to the items above, shared by the distances.
+        Weight of the mean distance to the items above, shared by the distances, relative to the
+        mean score of the ten best items of a new user: the same for all users and all lists.
     """
 
     name = "ease"
@@ -66,7 +67,8 @@ class EASE(Policy):
         if found is not None:
             found = found.for_catalogue(catalogue)
         self.prior, self.l2, self.diversity = found, float(l2), float(diversity)
-        self._beta = np.full(catalogue.m, self.diversity / max(catalogue.m, 1))
+        scale = 1.0 if found is None else POPULARITY * found.best_share
+        self._beta = np.full(catalogue.m, scale * self.diversity / max(catalogue.m, 1))
         #: Rewards by row
         self._clicked: dict[int, float] = {}
 

@@ -46,7 +46,10 @@ class ItemLMDP(LMDP):
     prior
         An `ItemPrior`, or the path of one.
     floor
-        Minimum of beta: the total of the prior's beta by default; None for none.
+        Minimum of beta. By default the prior's `diversity` times the mean relevance of the ten
+        best items that were not observed: it falls as a user has seen what they like, so that
+        diversity costs the same share of the relevance in every list. A number is constant, as
+        for LMDH; None is no floor.
     normaliser
         By default the diversity gain of an item is its mean distance to the items above.
     search, attention, forgetting
@@ -82,8 +85,8 @@ class ItemLMDP(LMDP):
         if not isinstance(found, ItemPrior):
             raise InputError(f"`prior` must be a prior of items, got {found}")
         self.prior: ItemPrior = found.for_catalogue(catalogue)
-        least = float(np.maximum(found.beta, 0.0).sum()) if floor == "auto" else floor
-        self._set_floor(least, found.beta)
+        self._relative_floor = found.diversity if floor == "auto" else None
+        self._set_floor(None if floor == "auto" else floor, np.zeros(0))
         self.search = check_choice("search", search, SEARCHES)
         self.attention = checked_attention(attention)
         self.exploration, self.shortlist, self._dial = 0.0, None, None
@@ -113,8 +116,7 @@ class ItemLMDP(LMDP):
         added = precision - 1.0 / before.beta_variance.sum()
         if not (isfinite(added) and added > ROUNDING * precision):
             return 0.0, inf
-        total = precision * after.beta.sum() - (precision - added) * before.beta.sum()
-        return float(total / added), float(1.0 / sqrt(added))
+        return float(precision * after.beta.sum() / added), float(1.0 / sqrt(added))
 
     def likely_items(self, n: int = 3) -> tuple[IndexArray, FloatArray, FloatArray]:
         """Return the items whose relevance rose most by what was learnt: rows, rise, deviation."""
@@ -150,6 +152,12 @@ class ItemLMDP(LMDP):
     def width(self, k: int) -> float:  # noqa: ARG002
         """Return 0: it does not explore."""
         return 0.0
+
+    def _min_beta(self) -> FloatArray | None:
+        if self._relative_floor is None:
+            return super()._min_beta()
+        total = self._relative_floor * self.posterior().attainable
+        return np.full(self.catalogue.m, total / max(self.catalogue.m, 1))
 
     def _compiled_list(
         self, layout: Layout | None, free: MaskArray, k: int

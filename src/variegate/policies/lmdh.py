@@ -139,7 +139,8 @@ class LMDH(RidgePolicy):
 
     @property
     def diversity_floor(self) -> float:
-        return (self.floor or 0.0) / max(self.catalogue.m, 1)
+        floors = self._min_beta()
+        return 0.0 if floors is None else float(floors.sum()) / max(self.catalogue.m, 1)
 
     def total_diversity_likelihood(self) -> tuple[float, float]:
         d, m, before = self.catalogue.d, self.catalogue.m, self.prior_preferences
@@ -204,6 +205,10 @@ class LMDH(RidgePolicy):
         self.floor = floor
         self._floors = set_read_only((floor or 0.0) * shares / (shares.sum() or 1.0))
 
+    def _min_beta(self) -> FloatArray | None:
+        """Return the minimum of each weight of a distance, (m,); None without a floor."""
+        return None if self.floor is None else self._floors
+
     def _adjusted(self, weights: FloatArray) -> FloatArray:
         """Return the weights with beta after floor and dial."""
         adjusted, d = weights.copy(), self.catalogue.d
@@ -212,8 +217,9 @@ class LMDH(RidgePolicy):
 
     def _adjusted_beta(self, beta: FloatArray) -> FloatArray:
         """Return beta raised to the floor, then changed by the dial."""
-        if self.floor is not None:
-            beta = np.maximum(beta, self._floors)
+        floors = self._min_beta()
+        if floors is not None:
+            beta = np.maximum(beta, floors)
         if self._dial is not None:
             beta = self._dial.applied(beta, [h.name for h in self.catalogue.distances])
         return beta

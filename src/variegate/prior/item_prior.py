@@ -7,28 +7,30 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse import csr_array
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from variegate.arrays import (
     FloatArray,
     IndexArray,
+    check_not_negative,
     check_positive,
     check_range,
 )
-from variegate.errors import InputError
+from variegate.errors import InputError, StateError
+from variegate.kernels.rows import add_covariance, add_rows
 from variegate.model.catalogue import Catalogue
 from variegate.model.catalogue_checks import check_rows
+from variegate.prior.covariance import LikesCovariance, Moments
 from variegate.prior.files import PriorFile
 from variegate.prior.new_items import LaterItems, Neighbours, find_neighbours
 from variegate.prior.prior import per_distance
 
 #: Chosen on training users only, by `variegate tune`; see docs/beyond.md.
 NOISE: Final = 0.2
-BETA: Final = 0.3
+DIVERSITY: Final = 0.9
 BETA_VARIANCE: Final = 0.05
-#: Bytes of covariance rows that are kept, at most.
-CACHE_BYTES: Final = 2**28
+#: The most relevant items, as many as a usual list has.
+N_BEST: Final = 10
 #: Neither every user alike (0) nor every like alike (1); see docs/beyond.md.
 ACTIVITY_WEIGHT: Final = 0.5
 MIN_NOISE, MAX_NOISE = 1e-6, 1e6
@@ -52,6 +54,8 @@ class Posterior(NamedTuple):
 
     #: Expected relevance of each item, (L,)
     relevance: FloatArray
+    #: Mean relevance of the best items of the prior that were not observed
+    attainable: float
     #: Mean of beta, (m,), and its covariance, (m, m)
     beta: FloatArray
     beta_covariance: FloatArray
@@ -88,10 +92,11 @@ class ItemPrior(PriorFile):
     ends: IndexArray
     #: Variance of a reward around the item's relevance
     noise: float
-    #: Names of the distances, mean and variance of the weight of each, (m,)
+    #: Names of the distances, and variance of the weight of each, (m,)
     distances: tuple[str, ...]
-    beta: FloatArray
     beta_variance: FloatArray
+    #: Total weight of the distances in a list, relative to the relevance of the best items
+    diversity: float = DIVERSITY
     #: A user with n likes has a weight of n^-activity_weight in the covariance
     activity_weight: float = ACTIVITY_WEIGHT
     #: How many users of a service were shown each item, and how many of them liked it, (2, L)
@@ -113,8 +118,10 @@ class ItemPrior(PriorFile):
         if not len(self.ends) or self.ends[-1] != len(self.liked) or (np.diff(self.ends) < 1).any():
             raise InputError("`ends` must rise to the number of `liked`, one end per user")
         self._check_shown()
-        for name in ("beta", "beta_variance"):
-            put(self, name, per_distance(name, getattr(self, name), len(self.distances)))
+        check_not_negative(diversity=self.diversity)
+        put(self, "diversity", float(self.diversity))
+        variances = per_distance("beta_variance", self.beta_variance, len(self.distances))
+        put(self, "beta_variance", variances)
         for variance in self.beta_variance:
             check_positive(beta_variance=float(variance))
 
@@ -188,10 +195,14 @@ class ItemPrior(PriorFile):
             neighbours = find_neighbours(catalogue, self.originals, self._neighbours)
             later = LaterItems.of(neighbours, self._moments.shares, self.shown, self.originals)
             extended = replace(self, later=later)
-            # These caches do not depend on the later items.
-            extended.__dict__.update(_moments=self._moments, _rows=self._rows)
+            extended.__dict__.update(_moments=self._moments)
             self.__dict__.update(_neighbours=neighbours, _extended=(catalogue, extended))
         return extended
+
+    @cached_property
+    def best_share(self) -> float:
+        """Mean share of users who like the ten items that most users like."""
+        return _best_mean(self._moments.shares[: self.originals], np.zeros(0, dtype=np.intp))
 
     def mean(self, size: int) -> FloatArray:
         """Return the prior mean of the first `size` rows.
@@ -214,30 +225,30 @@ class ItemPrior(PriorFile):
 
         Without `for_catalogue`, an item that is not in the prior has a covariance of 0.
         """
-        known, wanted, later = len(self.item_ids), rows.tolist(), self.later
-        if later is not None:
-            return later.covariance(rows, self._rows_for(later.needed(rows)))
-        kept = self._rows_for({row for row in wanted if row < known})
-        new = np.zeros(known, dtype=np.float32)
-        found = np.array([kept.get(row, new) for row in wanted]).reshape(-1, known)
-        return found if size == known else np.pad(found, ((0, 0), (0, size - known)))
+        matrix, places = self._covariance.rows(rows)
+        found = np.zeros((len(rows), size), dtype=np.float32)
+        found[places >= 0, : matrix.shape[1]] = matrix[places[places >= 0]]
+        return found
 
     def posterior(self, seen: Observations, size: int) -> Posterior:
         """Return what is known of a user with these observations, for the first `size` items.
 
         With C the covariance of the items shown, scaled, and X their gains, the rewards have the
-        covariance K = C + X diag(beta_variance) X' + noise I before they are observed.
+        covariance K = C + X diag(beta_variance) X' + noise I before they are observed. The mean
+        of beta is 0 before: a positive one would take from the relevance the credit for clicks.
         """
-        mean, spread = self.mean(size), np.diag(self.beta_variance)
+        relevance, spread = self.mean(size), np.diag(self.beta_variance)
         if not len(seen.items):
-            return Posterior(mean, self.beta, spread)
-        rows, cross, factor = self._rewards_before(seen, size)
-        surprise = seen.rewards - seen.scales * mean[seen.items] - seen.gains @ self.beta
-        weights = cho_solve(factor, np.column_stack([surprise, cross]), check_finite=False)
-        first = weights[:, 0]
+            return Posterior(relevance, self.best_share, np.zeros(self.m), spread)
+        cross, factor = self._rewards_before(seen)
+        surprise = seen.rewards - seen.scales * relevance[seen.items]
+        weights = _solve(factor, np.column_stack([surprise, cross]))
+        first, (matrix, places) = weights[:, 0], self._covariance.rows(seen.items)
+        add_rows(matrix, places, first * seen.scales, relevance[: matrix.shape[1]])
         return Posterior(
-            mean + (first * seen.scales).astype(np.float32) @ rows,
-            self.beta + cross.T @ first,
+            relevance,
+            _best_mean(relevance[: self.originals], seen.items[seen.items < self.originals]),
+            cross.T @ first,
             spread - cross.T @ weights[:, 1:],
         )
 
@@ -246,21 +257,22 @@ class ItemPrior(PriorFile):
         own = self.covariance(items, size)
         variances = own[np.arange(len(items)), items].astype(np.float64)
         if len(seen.items):
-            rows, _cross, factor = self._rewards_before(seen, size)
-            shown = rows[:, items] * seen.scales[:, None]
-            variances -= np.sum(shown * cho_solve(factor, shown, check_finite=False), axis=0)
+            _cross, factor = self._rewards_before(seen)
+            shown = self.covariance(seen.items, size)[:, items] * seen.scales[:, None]
+            variances -= np.sum(shown * _solve(factor, shown), axis=0)
         return np.sqrt(np.maximum(variances, 0.0))
 
-    def _rewards_before(
-        self, seen: Observations, size: int
-    ) -> tuple[NDArray[np.float32], FloatArray, tuple[FloatArray, bool]]:
-        """Return the covariances of the items shown with all, and of the rewards with beta; K."""
-        rows = self.covariance(seen.items, size)
-        K = rows[:, seen.items] * np.outer(seen.scales, seen.scales)
+    def _rewards_before(self, seen: Observations) -> tuple[FloatArray, FloatArray]:
+        """Return the covariance of the rewards with beta, and the Cholesky factor of K."""
+        matrix, places = self._covariance.rows(seen.items)
         cross = seen.gains * self.beta_variance
-        K += cross @ seen.gains.T
+        K = np.asfortranarray(cross @ seen.gains.T)
+        add_covariance(matrix, places, seen.items, seen.scales, K)
         K[np.diag_indices_from(K)] += self.noise
-        return rows, cross, cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
+        factor, failed = dpotrf(K, lower=True, overwrite_a=True)
+        if failed:
+            raise StateError("the rewards of a user must have a positive covariance, but have not")
+        return cross, factor
 
     def with_likes(
         self,
@@ -305,8 +317,9 @@ class ItemPrior(PriorFile):
             f"most users like: {_examples(shares, titles)}",
             f"users differ most in: {_examples(deviations, titles)}",
         ]
-        for name, mean, variance in zip(self.distances, self.beta, self.beta_variance, strict=True):
-            lines.append(f"diversity: beta of {name} {mean:.2f} ± {np.sqrt(variance):.2f}")
+        lines.append(f"diversity: {self.diversity:g} times the relevance of the best items")
+        for name, variance in zip(self.distances, self.beta_variance, strict=True):
+            lines.append(f"diversity: beta of {name} 0.00 ± {np.sqrt(variance):.2f}")
         lines.append(f"residual standard deviation {np.sqrt(self.noise):.2f}")
         return tuple(lines)
 
@@ -315,6 +328,7 @@ class ItemPrior(PriorFile):
             "noise": self.noise,
             "item_ids": self.item_ids,
             "distances": self.distances,
+            "diversity": self.diversity,
             "activity_weight": self.activity_weight,
             "originals": self.originals,
         }
@@ -323,7 +337,6 @@ class ItemPrior(PriorFile):
         return {
             "liked": self.liked.astype(np.int32),
             "ends": self.ends,
-            "beta": self.beta,
             "beta_variance": self.beta_variance,
             "shown": self.shown,
         }
@@ -336,31 +349,20 @@ class ItemPrior(PriorFile):
             arrays["ends"],
             header["noise"],
             tuple(header["distances"]),
-            arrays["beta"],
             arrays["beta_variance"],
+            header["diversity"],
             header["activity_weight"],
-            # Not in the files of earlier versions.
-            arrays.get("shown", EMPTY),
-            header.get("originals", -1),
+            arrays["shown"],
+            header["originals"],
         )
 
     @cached_property
-    def _moments(self) -> "_Moments":
-        items, starts = len(self.item_ids), np.append(0, self.ends)
-        counts = np.diff(starts)
-        table = csr_array((np.ones(len(self.liked)), self.liked, starts), (self.users, items))
-        weights = counts.astype(np.float64) ** -self.activity_weight
-        # As many weighted likes as likes: the noise has the same meaning on any data.
-        weights *= counts.sum() / (weights @ counts) / self.users
-        weighted = csr_array((np.repeat(weights, counts), self.liked, starts), (self.users, items))
-        sums = np.asarray(weighted.sum(axis=0), dtype=np.float64)
-        return _Moments(
-            np.bincount(self.liked, minlength=items) / self.users,
-            csr_array(table.T),
-            weighted,
-            sums,
-            float(weights.sum()),
-        )
+    def _moments(self) -> Moments:
+        return Moments.of(self.liked, self.ends, len(self.item_ids), self.activity_weight)
+
+    @cached_property
+    def _covariance(self) -> LikesCovariance:
+        return LikesCovariance(self._moments, self.later)
 
     @cached_property
     def _extended(self) -> "tuple[Catalogue | None, ItemPrior]":
@@ -371,46 +373,13 @@ class ItemPrior(PriorFile):
     def _neighbours(self) -> Neighbours | None:
         return None
 
-    @cached_property
-    def _rows(self) -> dict[int, NDArray[np.float32]]:
-        return {}
-
-    def _rows_for(self, rows: set[int]) -> Mapping[int, NDArray[np.float32]]:
-        """Return rows of the covariance, computing those that are not cached."""
-        kept = self._rows
-        missing = np.array(sorted(rows - kept.keys()), dtype=np.intp)
-        if not len(missing):
-            return kept
-        if 4 * len(self.item_ids) * (len(kept) + len(missing)) > CACHE_BYTES:
-            # Replaced, not cleared: another thread may be reading it.
-            kept = {row: kept[row] for row in rows & kept.keys()}
-            self.__dict__["_rows"] = kept
-        by_item, weighted = self._moments.by_item, self._moments.weighted_likes
-        products = (by_item[missing] @ weighted).toarray()
-        sums, total = self._moments.weighted, self._moments.total
-        products -= np.outer(sums[missing], sums) / total
-        for row, values in zip(missing.tolist(), products.astype(np.float32), strict=True):
-            kept[row] = values
-        return kept
-
-
-class _Moments(NamedTuple):
-    #: Share of users who like each item, (L,)
-    shares: FloatArray
-    #: Likes by item, (L, users), and weighted by user, (users, L)
-    by_item: csr_array
-    weighted_likes: csr_array
-    #: Weighted likes of each item, (L,), and the weight of all users
-    weighted: FloatArray
-    total: float
-
 
 def fit_prior(
     catalogue: Catalogue,
     likes: Iterable[ArrayLike],
     *,
     noise: float = NOISE,
-    beta: ArrayLike | None = None,
+    diversity: float = DIVERSITY,
     beta_variance: ArrayLike = BETA_VARIANCE,
     activity_weight: float = ACTIVITY_WEIGHT,
 ) -> ItemPrior:
@@ -424,10 +393,13 @@ def fit_prior(
     noise
         The variance of a reward around the item's relevance. Smaller values follow each reward
         more closely; few training users need a larger one.
-    beta, beta_variance
-        Mean and variance of the weight of diversity, about which likes without lists say nothing:
-        one number for all distances or one for each. By default the distances share a mean of
-        0.3.
+    diversity
+        Total weight of the distances in a list, relative to the mean relevance of the ten best
+        items that the user has not seen yet: with 1, a list gives up all relevance for a mean
+        distance that is larger by 1. It is a minimum: users who are found to want more get more.
+    beta_variance
+        Variance of the weight of diversity that users want, about which likes without lists say
+        nothing: one number for all distances or one for each.
     activity_weight
         A user with n likes has a weight of n^-activity_weight in the covariance. 0 weights all
         users alike, so that the most active users dominate it.
@@ -447,8 +419,8 @@ def fit_prior(
         np.cumsum([len(liked) for liked in rows]),
         noise,
         tuple(h.name for h in catalogue.distances),
-        np.asarray(BETA / max(catalogue.m, 1) if beta is None else beta),
         np.asarray(beta_variance),
+        diversity,
         activity_weight,
     )
 
@@ -462,6 +434,27 @@ def liked_rows(likes: Iterable[ArrayLike], items: int) -> list[IndexArray]:
     if not rows:
         raise InputError("`likes` must hold at least one user who likes an item, got none")
     return rows
+
+
+def _solve(factor: FloatArray, right: FloatArray) -> FloatArray:
+    """Return K^-1 `right`, for the lower Cholesky factor of K."""
+    # SciPy's `cho_solve` copies its arguments, which takes longer than solving so few equations.
+    found, _info = dpotrs(factor, right, lower=True)
+    return np.asarray(found)
+
+
+def _best_mean(relevance: FloatArray, observed: IndexArray) -> float:
+    """Return the mean relevance of the best items that were not observed, at least 0.
+
+    Where fewer are left than a list has, of all items.
+    """
+    left = relevance.copy()
+    left[observed] = -np.inf
+    n = min(N_BEST, len(left))
+    best = np.partition(left, -n)[-n:]
+    if not np.isfinite(best).all():
+        best = np.partition(relevance, -n)[-n:]
+    return max(float(best.mean()), 0.0)
 
 
 def _examples(scores: FloatArray, titles: Sequence[str]) -> str:

@@ -8,13 +8,12 @@ be at the top of a list, and nothing would be learnt about it. Once users of the
 it, s moves to its clicks per expected click, and the likes of its own replace the mixture.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array, vstack
 
 from variegate.arrays import FloatArray, IndexArray
 from variegate.model.catalogue import Catalogue
@@ -108,26 +107,27 @@ class LaterItems:
         """Return the mean of all items from that of the prior's items."""
         return np.append(shares[: self.known], self.mixtures @ shares)
 
-    def needed(self, rows: IndexArray) -> set[int]:
-        """Return the prior's items whose covariances determine those of `rows`."""
-        later = self.mixtures[rows[rows >= self.known] - self.known]
-        return {*rows[rows < self.known].tolist(), *later.indices.tolist()}
+    @property
+    def size(self) -> int:
+        """The number of all items."""
+        return self.known + self.mixtures.shape[0]
 
-    def covariance(
-        self, rows: IndexArray, kept: Mapping[int, NDArray[np.float32]]
-    ) -> NDArray[np.float32]:
-        """Return the covariance of some items with all, from rows of that of the prior's items."""
-        size = self.mixtures.shape[1]
-        found = np.zeros((len(rows), size), dtype=np.float32)
-        for place, row in enumerate(rows.tolist()):
-            if row < self.known:
-                found[place] = kept[row]
-            else:
-                start, end = self.mixtures.indptr[row - self.known : row - self.known + 2]
-                parts = np.array([kept[i] for i in self.mixtures.indices[start:end].tolist()])
-                found[place] = self.mixtures.data[start:end].astype(np.float32) @ parts
-        later = (self.mixtures @ found.T).T.astype(np.float32)
-        return np.hstack([found[:, : self.known], later])
+    def mixed(
+        self, rows: IndexArray, by_item: csr_array, sums: FloatArray
+    ) -> tuple[csr_array, FloatArray]:
+        """Return rows of a table and of sums by item of the prior, as mixtures for later items."""
+        mixing = self._all_mixtures[rows]
+        return csr_array(mixing @ by_item), np.asarray(mixing @ sums)
+
+    @cached_property
+    def _all_mixtures(self) -> csr_array:
+        itself = eye_array(self.known, self.mixtures.shape[1], format="csr")
+        return csr_array(vstack([itself, self.mixtures]))
+
+    def with_columns(self, covariance: FloatArray) -> FloatArray:
+        """Return covariances with the prior's items, (n, L), as those with all items."""
+        later = (self.mixtures @ covariance.T).T
+        return np.hstack([covariance[:, : self.known], later])
 
 
 def _click_rates(shows: IndexArray, clicks: IndexArray) -> FloatArray:
