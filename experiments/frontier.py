@@ -107,16 +107,11 @@ def points(frontier: Frontier, moment: int, *, draws: int = DRAWS) -> Iterator[P
     """Yield every setting of the other methods, compared with our frontier at a round."""
     if OURS not in frontier:
         return
-    ours = [_with_resamples(splits, moment, draws) for splits in frontier[OURS].values()]
-    hulls = [
-        upper_hull(diversity, recall)
-        for diversity, recall in zip(
-            *np.moveaxis(np.array(ours), (1, 2, 0), (0, 1, 2)), strict=True
-        )
-    ]
     for method, settings in frontier.items():
-        if method == OURS:
+        if method == OURS or not settings:
             continue
+        # Over the splits that the method was replayed on.
+        hulls = _our_hulls(frontier[OURS], len(next(iter(settings.values()))), moment, draws)
         for setting, splits in settings.items():
             diversity, recall = _with_resamples(splits, moment, draws)
             margins = np.array(
@@ -128,6 +123,15 @@ def points(frontier: Frontier, moment: int, *, draws: int = DRAWS) -> Iterator[P
             low, high = np.quantile(margins[1:], [0.025, 0.975])
             numbers = (diversity[0], recall[0], margins[0], low, high)
             yield Point(method, setting, moment, *map(float, numbers))
+
+
+def _our_hulls(
+    ours: Replays, splits: int, moment: int, draws: int
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Return our hull over the first splits: of all users, then of each resample."""
+    drawn = [_with_resamples(scores[:splits], moment, draws) for scores in ours.values()]
+    by_draw = np.moveaxis(np.array(drawn), (1, 2, 0), (0, 1, 2))
+    return [upper_hull(*both) for both in zip(*by_draw, strict=True)]
 
 
 def _with_resamples(

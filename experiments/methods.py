@@ -186,9 +186,6 @@ SWEEPS: Final[Mapping[str, tuple[Method, ...]]] = MappingProxyType(
         "lsb": (Method("lsb", "default", PolicySpec("lsb")),),
     }
 )
-#: Every setting of the sweeps once.
-SWEPT_METHODS: Final = tuple({m.key: m for sweep in SWEEPS.values() for m in sweep}.values())
-
 _SWEEP_TITLES: Final[Mapping[str, str]] = MappingProxyType(
     {
         OURS: "LMDP, by its diversity",

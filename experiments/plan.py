@@ -36,7 +36,7 @@ class Plan:
     simulated_runs: int = 20
     readings: tuple[Normaliser, ...] = ("none", "fixed", "growing")
     ratio_users: int = 1000
-    #: Splits for the sweeps beyond the paper
+    #: Splits for the sweeps of LMDH and the paper's baselines; ours and EASE have all splits
     frontier_splits: int = 2
     #: Runs and lists of every simulated experiment beyond the paper; its own sizes, if not given
     experiment_size: tuple[int, int] | None = None

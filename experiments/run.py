@@ -4,17 +4,18 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from experiments.methods import (
+    EASE,
     METHODS,
     OURS,
     PRIOR_OPTIONS,
     SWEEPS,
-    SWEPT_METHODS,
     Method,
 )
 from experiments.plan import BANDITS, COMPARED, OTHER_READINGS, Plan
@@ -169,13 +170,14 @@ def _methods_and_sweeps(runner: Runner, name: str) -> tuple[Replays, Mapping[str
     """Return the scores of every method on one data set, and of every setting of each sweep."""
     plan = runner.plan
     swept = min(plan.frontier_splits, plan.splits)
-    splits = [
-        _method_scores(runner, name, split, (*METHODS, *(SWEPT_METHODS if split < swept else ())))
-        for split in range(plan.splits)
-    ]
+    sizes = {method: plan.splits if method in (OURS, EASE) else swept for method in SWEEPS}
+    splits = []
+    for split in range(plan.splits):
+        sweeps = [SWEEPS[method] for method, size in sizes.items() if split < size]
+        splits.append(_method_scores(runner, name, split, (*METHODS, *chain(*sweeps))))
     replays = {method.key: [scores[method.key] for scores in splits] for method in METHODS}
     frontier = {
-        method: {m.title: [scores[m.key] for scores in splits[:swept]] for m in settings}
+        method: {m.title: [scores[m.key] for scores in splits[: sizes[method]]] for m in settings}
         for method, settings in SWEEPS.items()
     }
     return replays, frontier

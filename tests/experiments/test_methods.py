@@ -16,7 +16,6 @@ from experiments.methods import (
     METHODS,
     OURS,
     SWEEPS,
-    SWEPT_METHODS,
     Method,
     sweep_title,
 )
@@ -28,6 +27,7 @@ from variegate.policies.item_lmdp import ItemLMDP
 from variegate.prior import ItemPrior, fit_prior
 
 REPLAY = {"dataset": "ml-100k", "split": 0, "rounds": 30, "k": 10, "users": None}
+SWEPT_METHODS = tuple({m.key: m for sweep in SWEEPS.values() for m in sweep}.values())
 every_method = pytest.mark.parametrize("method", [*METHODS, *SWEPT_METHODS], ids=lambda m: m.key)
 
 
