@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from variegate.evaluation import Simulation as Simulation
     from variegate.evaluation import evaluate as evaluate
     from variegate.model import distances as distances
+    from variegate.model.candidates import open_catalogue as open_catalogue
     from variegate.model.catalogue import Catalogue as Catalogue
     from variegate.model.reranking import diversify as diversify
     from variegate.model.search import SEARCHES as SEARCHES
@@ -93,6 +94,7 @@ _NAMES: Final = {
     "errors": ("VariegateError",),
     "evaluation": ("Evaluation", "Simulation", "evaluate"),
     "model.distances": ("distances",),
+    "model.candidates": ("open_catalogue",),
     "model.catalogue": ("Catalogue",),
     "model.reranking": ("diversify",),
     "model.search": ("SEARCHES",),

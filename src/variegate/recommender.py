@@ -5,13 +5,14 @@ from collections.abc import KeysView, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from variegate.errors import DataError, InputError, NotFoundError, StateError
 from variegate.files import atomic_write, open_npz
+from variegate.model.candidates import Offer
 from variegate.model.catalogue import Catalogue
 from variegate.model.fingerprint import Fingerprint
 from variegate.model.slate import Slate
@@ -89,6 +90,7 @@ class Recommender:
         rng: Any = None,
         *,
         dial: Dial | None = None,
+        **offer: Unpack[Offer],
     ) -> Slate:
         """Return a list of `k` items for a user, who may be new. Nothing is learnt.
 
@@ -96,7 +98,7 @@ class Recommender:
         ----------
         user_id
             Any text that is not empty; a whole number counts as its digits.
-        k, candidates, exclude, dial
+        k, candidates, exclude, dial, scores, features, vectors, attributes
             As for `Policy.recommend`. `catalogue.rows(ids)` turns ids of items into rows.
         rng
             A NumPy generator or a seed, in place of the user's own random numbers.
@@ -106,7 +108,7 @@ class Recommender:
         samples = rng is None and policy.is_stochastic
         if samples:
             rng = np.random.default_rng([self.seed, _number_of(user), number])
-        slate = policy.recommend(k, candidates, exclude, rng, dial=dial)
+        slate = policy.recommend(k, candidates, exclude, rng, dial=dial, **offer)
         self._policies[user] = policy
         if samples:
             self._lists[user] = number + 1

@@ -35,6 +35,7 @@ from variegate.kernels.baselines import (
 from variegate.kernels.bounds import bound_parts
 from variegate.kernels.cells import add_distances
 from variegate.kernels.layout import Layout, unit_features
+from variegate.kernels.vectors import vector_list
 from variegate.model.distances import Distance, jaccard
 from variegate.model.gains import normalising_factors
 from variegate.model.ridge import Estimate, Ridge, check_sums
@@ -114,6 +115,16 @@ def call_lmdh(draw: Any) -> None:
     belief = belief_of(draw, items.d + items.m)
     vars(lmdh)["LARGE"] = draw(st.sampled_from((1, 200)))  # by all cores, or by one
     found = lmdh_list(layout, free, *belief, draw(arrays(k)))
+    if found is not None:
+        check_rows(found[0], free, k)
+
+
+def call_vectors(draw: Any) -> None:
+    items, _layout, free, k = layout_and_free(draw)
+    wide = draw(arrays(len(items), draw(st.sampled_from((0, 1, 9)))))
+    vectors = wide.astype(draw(st.sampled_from((np.float32, np.float64))))
+    belief = belief_of(draw, items.d + 1)
+    found = vector_list(items.features, vectors, free, *belief, draw(arrays(k)))
     if found is not None:
         check_rows(found[0], free, k)
 
@@ -308,6 +319,7 @@ ENTRIES: Mapping[str, Callable[[Any], None]] = {
     "rows.add_rows": call_posterior,
     "top.fill_given": call_top_of,
     "top.fill_linear": call_top,
+    "vectors.select_from_vectors": call_vectors,
 }
 
 

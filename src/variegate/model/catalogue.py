@@ -43,6 +43,7 @@ from variegate.model.distances import Distance
 from variegate.model.encoder import Encoder, Source
 from variegate.model.filters import AttributeIndex
 from variegate.model.fingerprint import Fingerprint, fingerprint_of
+from variegate.model.scores import SCORE
 
 #: Names of embedding and SVD features, which mean nothing to a reader.
 UNNAMED_FEATURE: Final = re.compile(r"feature \d+")
@@ -77,6 +78,8 @@ class Catalogue:
         Computes features from attributes, for items that are added or changed later.
     sources
         Compute the data of distances from attributes, by the distance's name.
+    is_open
+        Whether there are no items, since each request has its own; see `open_catalogue`.
 
     Examples
     --------
@@ -103,8 +106,10 @@ class Catalogue:
         feature_scale: float = 1.0,
         encoder: Encoder | None = None,
         sources: Mapping[str, Source] | None = None,
+        is_open: bool = False,
     ) -> None:
-        self.ids: Final = check_ids(ids)
+        self.is_open: Final = is_open
+        self.ids: Final = check_ids(ids, is_open=is_open)
         self.features: Final = check_features(features, len(self.ids))
         self.distances: Final = check_distances(distances, self.features)
         self.titles: Final = self.ids if titles is None else tuple(map(str, titles))
@@ -132,7 +137,8 @@ class Catalogue:
 
     def __repr__(self) -> str:
         names = ", ".join(h.name for h in self.distances) or "none"
-        return f"Catalogue({len(self)} items, {self.d} features, distances: {names})"
+        items = "open" if self.is_open else f"{len(self)} items"
+        return f"Catalogue({items}, {self.d} features, distances: {names})"
 
     @property
     def d(self) -> int:
@@ -145,9 +151,16 @@ class Catalogue:
         return len(self.distances)
 
     @cached_property
+    def score_column(self) -> int | None:
+        """The feature that the scores of a request fill; None if there is none."""
+        computed = () if self.encoder is None else self.encoder.names
+        names = self.feature_names
+        return names.index(SCORE) if SCORE in names and SCORE not in computed else None
+
+    @cached_property
     def largest_norm(self) -> float:
         """The length of the longest feature vector."""
-        return float(np.linalg.norm(self.features, axis=1).max())
+        return float(np.linalg.norm(self.features, axis=1).max(initial=0.0))
 
     @cached_property
     def feature_labels(self) -> tuple[str, ...]:
@@ -230,9 +243,9 @@ class Catalogue:
 
     def first(self, items: int) -> "Catalogue":
         """Return the catalogue of the first `items` only."""
-        check_count(items, len(self), name="items", of="the catalogue's items")
         if items == len(self):
             return self
+        check_count(items, len(self), name="items", of="the catalogue's items")
         return self.replace(
             ids=self.ids[:items],
             features=self.features[:items],
@@ -306,6 +319,19 @@ class Catalogue:
         ('feature 1', 'feature 2', 'popularity')
         """
         return with_features(self, columns)
+
+    def with_score(self) -> "Catalogue":
+        """Return a catalogue with the feature ``score``, which the scores of a request fill.
+
+        It is 0 for every item: without scores in a request it has no effect.
+
+        Examples
+        --------
+        >>> shop = Catalogue(["a", "b"], [[1.0, 0.0], [0.0, 1.0]], "cosine").with_score()
+        >>> shop.feature_names
+        ('feature 1', 'feature 2', 'score')
+        """
+        return with_features(self, {SCORE: np.zeros(len(self))})
 
     def with_attributes(
         self, ids: Iterable[object], attributes: Mapping[str, Sequence[Any]]
@@ -400,6 +426,7 @@ class Catalogue:
             "feature_scale": self.feature_scale,
             "encoder": self.encoder,
             "sources": dict(self.sources),
+            "is_open": self.is_open,
         }
 
     def _check_lengths(self) -> None:

@@ -71,10 +71,15 @@ def check_rows(name: str, rows: ArrayLike, items: int) -> IndexArray:
     return array
 
 
-def check_ids(ids: Iterable[object]) -> tuple[str, ...]:
-    """Return the ids as distinct texts."""
+def check_ids(ids: Iterable[object], *, is_open: bool = False) -> tuple[str, ...]:
+    """Return the ids as distinct texts: at least one, and none for an open catalogue."""
     texts = as_texts(ids)
-    if not texts:
+    if is_open and texts:
+        raise InputError(
+            f"`ids` must be empty for an open catalogue, got {len(texts)}: its items come with "
+            "each request, as `candidates`"
+        )
+    if not (texts or is_open):
         raise InputError("`ids` must name at least one item, got none")
     seen: set[str] = set()
     for text in texts:

@@ -81,6 +81,7 @@ def read_catalogue(
             "sources": {
                 name: source_from_json(one) for name, one in header.get("sources", {}).items()
             },
+            "is_open": not header["ids"],
         }
 
 

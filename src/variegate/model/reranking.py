@@ -16,6 +16,7 @@ from variegate.arrays import (
 from variegate.errors import InputError
 from variegate.kernels import lmdh_list
 from variegate.kernels.layout import layout_of
+from variegate.kernels.vectors import vector_list
 from variegate.model.catalogue import Catalogue
 from variegate.model.catalogue_checks import check_distances, check_features
 from variegate.model.distances import Distance
@@ -69,14 +70,16 @@ def diversify(
     """
     relevance = check_numbers("scores", scores, ndim=1)
     k = check_count(k, len(relevance), of="the items")
+    check_choice("search", search, SEARCHES)
+    if search == "greedy" and isinstance(distances, str) and distances == "cosine":
+        weights = _weights(diversity, 1)
+        rows = _list_from_vectors(_worth(relevance, weights), features, weights, k)
+        if rows is not None:
+            return rows
     vectors = check_features(features, len(relevance))
     bound = check_distances(distances, vectors)
     weights = _weights(diversity, len(bound))
-    check_choice("search", search, SEARCHES)
-    # One scale for every position: the searches compare sums of gains. If only distances count,
-    # scores still decide the first item and break ties.
-    least = TIE_BREAK / max(float(np.abs(relevance).max(initial=0.0)), 1.0)
-    worth = max(1.0 - float(weights.sum()), least) * relevance
+    worth = _worth(relevance, weights)
     layout = layout_of(worth[:, None], bound) if search == "greedy" else None
     if layout is not None:
         # LMDH's list for known preferences: one feature, the score, with weight 1.
@@ -89,6 +92,31 @@ def diversify(
     scorer = Utility(items, [1.0], weights).scorer(np.arange(len(worth)), k)
     places, _values = SEARCHES[search](scorer, k)
     return places
+
+
+def _worth(relevance: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return what the scores add to a list."""
+    # One scale for every position: the searches compare sums of gains. If only distances count,
+    # scores still decide the first item and break ties.
+    least = TIE_BREAK / max(float(np.abs(relevance).max(initial=0.0)), 1.0)
+    worth: FloatArray = max(1.0 - float(weights.sum()), least) * relevance
+    return worth
+
+
+def _list_from_vectors(
+    worth: FloatArray, features: ArrayLike, weights: FloatArray, k: int
+) -> IndexArray | None:
+    """Return the rows by the vectors as they are; None for other numbers and shapes."""
+    vectors = np.asarray(features)
+    if vectors.dtype not in (np.float32, np.float64) or vectors.ndim != 2:
+        return None
+    if len(vectors) != len(worth) or not vectors.shape[1]:
+        return None
+    everything = np.ones(len(worth), dtype=np.bool_)
+    eta, known = np.append(1.0, weights), np.zeros((2, 2))
+    rows = np.ascontiguousarray(vectors)
+    found = vector_list(worth[:, None], rows, everything, eta, known, 0.0, np.ones(k))
+    return None if found is None else found[0]
 
 
 def _weights(diversity: float | Sequence[float], m: int) -> FloatArray:

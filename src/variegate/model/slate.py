@@ -30,6 +30,8 @@ class Slate:
     coverage: FloatArray
     #: The user that a `Recommender` made it for; None if it comes from a policy
     user_id: str | None = None
+    #: What the caller should know about the request, such as missing scores
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.items)

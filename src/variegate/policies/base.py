@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from math import inf, isfinite
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +23,7 @@ from variegate.arrays import (
 from variegate.errors import InputError, StateError
 from variegate.kernels.baselines import Linear, list_gains
 from variegate.kernels.layout import Layout
+from variegate.model.candidates import Candidates, Offer, offered_candidates
 from variegate.model.catalogue import Catalogue
 from variegate.model.catalogue_checks import check_rows
 from variegate.model.gains import NORMALISERS, Normaliser, normalising_factors
@@ -86,6 +88,8 @@ class Policy(_KeepsOptions, ABC):
     is_stochastic: ClassVar[bool] = False
     #: Whether `recommend` and `explain` accept a `Dial`.
     takes_dial: ClassVar[bool] = False
+    #: Whether `recommend` accepts scores, and candidates of an open catalogue.
+    takes_scores: ClassVar[bool] = False
 
     def __init__(self, catalogue: Catalogue, *, normaliser: Normaliser = "growing") -> None:
         check_choice("normaliser", normaliser, NORMALISERS)
@@ -130,11 +134,12 @@ class Policy(_KeepsOptions, ABC):
     def recommend(
         self,
         k: int,
-        candidates: ArrayLike | None = None,
+        candidates: ArrayLike | Candidates | None = None,
         exclude: ArrayLike | None = None,
         rng: Any = None,
         *,
         dial: Dial | None = None,
+        **offer: Unpack[Offer],
     ) -> Slate:
         """Return a list of `k` items for this user. The policy does not change.
 
@@ -143,14 +148,25 @@ class Policy(_KeepsOptions, ABC):
         k
             Number of items, from 1 to the number of candidates.
         candidates
-            Rows to choose from, or a mask over the catalogue; all by default.
+            Rows to choose from, or a mask over the catalogue; all by default. For an open
+            catalogue, the ids of the request's own items.
         exclude
-            Rows, or a mask, that must not be chosen.
+            Rows, or a mask, that must not be chosen; for an open catalogue, ids.
         rng
             A NumPy generator or a seed, for policies that sample.
         dial
             Changes the learnt weights of the distances for this list; see `takes_dial`.
+        scores
+            A ranker's score of each candidate, on any scale; see `normalise_scores` and
+            `scored_candidates`.
+        features, vectors, attributes
+            Data of the candidates of an open catalogue; see `own_candidates`.
         """
+        given = any(value is not None for value in offer.values())
+        if given or self.catalogue.is_open or isinstance(candidates, Candidates):
+            offered = self._offered(candidates, exclude, offer)
+            count = check_count(k, int(np.count_nonzero(offered.free)))
+            return finite_slate(self._under_dial(dial)._recommend_offered(offered, count, rng))
         free = self.catalogue.candidate_mask(candidates, exclude)
         count = check_count(k, int(np.count_nonzero(free)))
         return finite_slate(self._under_dial(dial)._recommend(free, count, rng))
@@ -278,6 +294,28 @@ class Policy(_KeepsOptions, ABC):
         slate = None if layout is None else self._compiled_slate(layout, free, k, rng)
         return self._search_slate(free, k, rng) if slate is None else slate
 
+    def _offered(self, candidates: Any, exclude: Any, offer: Offer) -> Candidates:
+        """Return the candidates of a request that has its own items or scores."""
+        if not self.takes_scores:
+            from variegate.policies.registry import policies_with_scores  # it imports this module
+
+            raise InputError(
+                f"`candidates` must be rows of a catalogue, without scores, for {self!r}: "
+                f"{', '.join(policies_with_scores())} accept a request's own items and scores"
+            )
+        return offered_candidates(self.catalogue, candidates, exclude, offer)
+
+    def _recommend_offered(self, offered: Candidates, k: int, rng: Any) -> Slate:
+        """Return a list of `k` of the candidates that came with the request."""
+        slate = self._over(offered)._recommend(offered.free, k, rng)
+        return offered.slate(slate.items, slate.scores, slate.diversity)
+
+    def _over(self, offered: Candidates) -> Self:
+        """Return a copy over the request's candidates, for lists only."""
+        other = copy(self)
+        other.catalogue = offered.catalogue
+        return other
+
     def _search_slate(self, free: MaskArray, k: int, rng: Any) -> Slate:
         """Return the list that `_search` finds with `_scorer`: the reference, in NumPy."""
         rows = np.flatnonzero(free)
@@ -357,6 +395,8 @@ class Policy(_KeepsOptions, ABC):
                 f"`slate` must have features ({k}, {catalogue.d}) and ({k}, {catalogue.m}) for "
                 f"{catalogue}, got {shapes[0]} and {shapes[1]}: it is from another catalogue"
             )
+        if catalogue.is_open:
+            return  # the items of a slate are those of its request
         known, size = catalogue.ids, len(catalogue)
         for row, item in zip(slate.items.tolist(), slate.ids, strict=True):
             if not (0 <= row < size and known[row] == item):

@@ -58,6 +58,8 @@ class ItemLMDP(LMDP):
         Not available: 0 and None.
     """
 
+    takes_scores = False
+
     def __init__(
         self,
         catalogue: Catalogue,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from copy import copy
 from math import inf, isfinite, sqrt
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal, Self, TypedDict
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from variegate.arrays import (
 from variegate.errors import StateError
 from variegate.kernels import lmdh_list, upper_bounds
 from variegate.kernels.layout import Layout
+from variegate.kernels.vectors import vector_list
+from variegate.model.candidates import Candidates
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Gains, Normaliser, normalising_factors
 from variegate.model.ridge import MAX_OBSERVATIONS, Estimate, Ridge
@@ -44,6 +46,8 @@ PICKS_VARIANCE: Final = 0.0625
 #: Items that `constant_direction` looks at, at most, and what makes its weights unique.
 N_ITEMS: Final = 2000
 SHRINKAGE: Final = 1e-3
+#: About the normalised score of an item that a ranker would show.
+TOP_SCORE: Final = 0.7
 #: A smaller share of the precision is rounding.
 ROUNDING: Final = 1e-9
 
@@ -103,6 +107,7 @@ class LMDH(RidgePolicy):
 
     name = "lmdh"
     takes_dial = True
+    takes_scores = True
 
     def __init__(
         self,
@@ -237,6 +242,35 @@ class LMDH(RidgePolicy):
         places, scores, x = found
         return slate_with_gains(self.catalogue, rows[places], scores, x)
 
+    def _recommend_offered(self, offered: Candidates, k: int, rng: Any) -> Slate:
+        found = self._list_from_vectors(offered, k)
+        if found is None:
+            return super()._recommend_offered(offered, k, rng)
+        return offered.slate(*found)
+
+    def _list_from_vectors(
+        self, offered: Candidates, k: int
+    ) -> tuple[IndexArray, FloatArray, FloatArray] | None:
+        """Return places, scores and x from the request's vectors; None if only `_over` can."""
+        vectors = offered.vectors
+        if vectors is None or self.search != "greedy" or isinstance(self.exploration, Confidence):
+            return None
+        estimate, factors = self._estimate(), normalising_factors(self.normaliser, k)
+        return vector_list(
+            offered.features,
+            vectors,
+            offered.free,
+            estimate.mean,
+            estimate.inverse_root,
+            self.width(k),
+            factors,
+        )
+
+    def _over(self, offered: Candidates) -> Self:
+        other = super()._over(offered)
+        other.shortlist = None  # it is of the whole catalogue
+        return other
+
     def _compiled_slate(
         self,
         layout: Layout,
@@ -304,6 +338,8 @@ class LMDH(RidgePolicy):
 
 def constant_direction(catalogue: Catalogue) -> FloatArray:
     """Return weights of the features that give every item a relevance near 1, as far as any do."""
+    if catalogue.is_open:
+        return np.where(np.arange(catalogue.d) == catalogue.score_column, 1.0 / TOP_SCORE, 0.0)
     rows = np.unique(np.linspace(0, len(catalogue) - 1, N_ITEMS).astype(np.intp))
     z = catalogue.features[rows]
     scale = float(np.abs(z).max(initial=0.0)) or 1.0

@@ -27,7 +27,9 @@ class PriorOptions(ListOptions, total=False):
 class LMDP(LMDH):
     """LMDH from a population prior, with a floor under diversity: the recommended policy.
 
-    The other options are those of LMDH, except `ridge`, which the prior replaces.
+    The other options are those of LMDH, except `ridge`, which the prior replaces. On a catalogue
+    with the feature ``score`` the diversity gain of an item is by default its mean distance to the
+    items above (`normaliser`), and there is no floor.
 
     Parameters
     ----------
@@ -38,8 +40,8 @@ class LMDP(LMDH):
     exploration
         Standard deviations of the posterior added to an item's estimated reward.
     floor
-        As for LMDH. ``"auto"`` is the beta of a prior of items, and 0.8 otherwise; None for no
-        floor.
+        As for LMDH. ``"auto"`` is the beta of a prior of items, none with the feature ``score``,
+        and 0.8 otherwise; None for no floor.
 
     Examples
     --------
@@ -62,8 +64,11 @@ class LMDP(LMDH):
         floor: float | Literal["auto"] | None = "auto",
         **options: Unpack[ListOptions],
     ) -> None:
+        has_score = catalogue.score_column is not None
+        if has_score:
+            options.setdefault("normaliser", "mean")
         if isinstance(floor, str) and floor == "auto":
-            floor = DEFAULT_PRIOR_FLOOR
+            floor = None if has_score else DEFAULT_PRIOR_FLOOR
         super().__init__(
             catalogue,
             ridge=1.0,  # the prior replaces it; given here so that LMDP(ridge=...) is an error

@@ -6,6 +6,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, as_generator, check_count
+from variegate.model.candidates import Candidates
 from variegate.model.catalogue import Catalogue
 from variegate.model.ridge import Estimate
 from variegate.model.search import Scorer
@@ -77,6 +78,12 @@ class LMDT(LMDP):
         if self._sample is None:
             return self._following(self._sampled(k, as_generator(rng)))._recommend(free, k, rng)
         return super()._recommend(free, k, rng)
+
+    def _recommend_offered(self, offered: Candidates, k: int, rng: Any) -> Slate:
+        if self._sample is None:
+            following = self._following(self._sampled(k, as_generator(rng)))
+            return following._recommend_offered(offered, k, rng)
+        return super()._recommend_offered(offered, k, rng)
 
     def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
         if self._sample is None:

@@ -18,6 +18,7 @@ from variegate.arrays import (
     check_fraction,
 )
 from variegate.errors import InputError
+from variegate.model.candidates import Candidates
 from variegate.model.gains import Gains
 from variegate.model.search import SEARCHES, greedy
 from variegate.model.slate import Slate
@@ -30,7 +31,7 @@ def explore_slate(
     policy: Policy,
     k: int,
     epsilon: float,
-    candidates: ArrayLike | None = None,
+    candidates: ArrayLike | Candidates | None = None,
     exclude: ArrayLike | None = None,
     rng: Any = None,
     dial: Dial | None = None,
@@ -63,6 +64,10 @@ def explore_slate(
     >>> slate.ids, propensities.round(2)
     (('c', 'a'), array([0.8 , 0.85]))
     """
+    if isinstance(candidates, Candidates):
+        over = policy._over(policy._offered(candidates, None, {}))
+        found, propensities = explore_slate(over, k, epsilon, candidates.free, None, rng, dial)
+        return candidates.slate(found.items, found.scores, found.diversity), propensities
     _check_policy(policy)
     check_fraction(epsilon=epsilon)
     free = policy.catalogue.candidate_mask(candidates, exclude)

@@ -150,6 +150,11 @@ def policies_with_dial() -> list[str]:
     return [name for name, make in POLICIES.items() if _class_of(make).takes_dial]
 
 
+def policies_with_scores() -> list[str]:
+    """Return the names of the policies that accept scores and open catalogues."""
+    return [name for name, make in POLICIES.items() if _class_of(make).takes_scores]
+
+
 def policy_options(name: str) -> Mapping[str, Any]:
     """Return the options of a policy in `POLICIES` with their defaults.
 

@@ -17,6 +17,9 @@ NOISE: Final = 0.25
 #: Means of beta, shared by the distances, and of the weight of popularity.
 BETA: Final = 0.35
 POPULARITY_WEIGHT: Final = 0.1
+#: Mean of the weight of a ranker's normalised score: the first list follows the ranker, and with
+#: the mean of beta the model expects a reward near that of a coin toss.
+SCORE_WEIGHT: Final = 0.5
 BETA_VARIANCE: Final = 0.05
 
 
@@ -41,7 +44,7 @@ def default_prior(
     ----------
     variance
         Variance of each feature's weight. The means are 0, except 0.1 for a feature named
-        "popularity".
+        "popularity" and 0.5 for the feature "score" of a request's scores.
     noise
         The variance of a reward around the model's estimate; 0.25 is that of a coin toss.
     beta, beta_variance
@@ -57,6 +60,8 @@ def default_prior(
     check_positive(variance=variance, noise=noise)
     d, m, names = catalogue.d, catalogue.m, catalogue.feature_names
     mean = [POPULARITY_WEIGHT if name == POPULARITY else 0.0 for name in names]
+    if catalogue.score_column is not None:
+        mean[catalogue.score_column] = SCORE_WEIGHT
     theta = Prior(
         np.append(mean, np.zeros(m)),
         np.diag(np.append(np.full(d, variance), np.ones(m))),
