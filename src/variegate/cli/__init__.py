@@ -7,6 +7,7 @@ from variegate.cli.compare import compare
 from variegate.cli.datasets import fetch, stats
 from variegate.cli.evaluate_log import evaluate_log
 from variegate.cli.fit_prior import fit_prior
+from variegate.cli.import_interactions import import_interactions
 from variegate.cli.inspect import inspect
 from variegate.cli.keys import keys
 from variegate.cli.rebuild import rebuild
@@ -47,6 +48,7 @@ for _command in (
     serve,
     keys,
     users,
+    import_interactions,
     rebuild,
     evaluate_log,
     replay,
