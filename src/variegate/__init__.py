@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from variegate.model import distances as distances
     from variegate.model.candidates import open_catalogue as open_catalogue
     from variegate.model.catalogue import Catalogue as Catalogue
+    from variegate.model.constraints import AtLeast as AtLeast
+    from variegate.model.constraints import Constraints as Constraints
     from variegate.model.reranking import diversify as diversify
     from variegate.model.search import SEARCHES as SEARCHES
     from variegate.model.shortlist import Shortlist as Shortlist
@@ -96,6 +98,7 @@ _NAMES: Final = {
     "model.distances": ("distances",),
     "model.candidates": ("open_catalogue",),
     "model.catalogue": ("Catalogue",),
+    "model.constraints": ("AtLeast", "Constraints"),
     "model.reranking": ("diversify",),
     "model.search": ("SEARCHES",),
     "model.shortlist": ("Shortlist",),

@@ -14,6 +14,7 @@ from variegate.errors import DataError, InputError, NotFoundError, StateError
 from variegate.files import atomic_write, open_npz
 from variegate.model.candidates import Offer
 from variegate.model.catalogue import Catalogue
+from variegate.model.constraints import Constraints
 from variegate.model.fingerprint import Fingerprint
 from variegate.model.slate import Slate
 from variegate.model.utility import Preferences
@@ -90,6 +91,7 @@ class Recommender:
         rng: Any = None,
         *,
         dial: Dial | None = None,
+        constraints: Constraints | None = None,
         **offer: Unpack[Offer],
     ) -> Slate:
         """Return a list of `k` items for a user, who may be new. Nothing is learnt.
@@ -98,7 +100,7 @@ class Recommender:
         ----------
         user_id
             Any text that is not empty; a whole number counts as its digits.
-        k, candidates, exclude, dial, scores, features, vectors, attributes
+        k, candidates, exclude, dial, constraints, scores, features, vectors, attributes
             As for `Policy.recommend`. `catalogue.rows(ids)` turns ids of items into rows.
         rng
             A NumPy generator or a seed, in place of the user's own random numbers.
@@ -108,7 +110,9 @@ class Recommender:
         samples = rng is None and policy.is_stochastic
         if samples:
             rng = np.random.default_rng([self.seed, _number_of(user), number])
-        slate = policy.recommend(k, candidates, exclude, rng, dial=dial, **offer)
+        slate = policy.recommend(
+            k, candidates, exclude, rng, dial=dial, constraints=constraints, **offer
+        )
         self._policies[user] = policy
         if samples:
             self._lists[user] = number + 1

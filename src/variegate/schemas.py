@@ -4,92 +4,26 @@ The service validates requests with these models and documents responses with th
 responses without validating them again. The clients parse responses with them.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Final, Literal
 
-from variegate.conditions import parse_condition
-from variegate.errors import MissingExtraError
+from variegate.schema_types import ID_PATTERN as ID_PATTERN
+from variegate.schema_types import MAX_ID_LENGTH as MAX_ID_LENGTH
+from variegate.schema_types import AtLeast as AtLeast
+from variegate.schema_types import Constraints as Constraints
+from variegate.schema_types import Diversity as Diversity
+from variegate.schema_types import Id as Id
+from variegate.schema_types import Number as Number
+from variegate.schema_types import PolicyName as PolicyName
+from variegate.schema_types import RequestModel as RequestModel
+from variegate.schema_types import ResponseModel as ResponseModel
+from variegate.schema_types import SlateId as SlateId
+from variegate.schema_types import StoredValue as StoredValue
+from variegate.schema_types import Text as Text
+from variegate.schema_types import Value as Value
+from variegate.schema_types import Where as Where
 
-try:
-    from pydantic import (
-        AfterValidator,
-        BaseModel,
-        ConfigDict,
-        Field,
-        FiniteFloat,
-        StringConstraints,
-    )
-except ImportError:
-    raise MissingExtraError(
-        "the HTTP API needs pydantic: pip install 'variegate[client]' or 'variegate[service]'"
-    ) from None
-
-MAX_ID_LENGTH: Final = 200
-#: No control characters: ids are written to logs and URLs.
-ID_PATTERN: Final = r"^[^\x00-\x1f\x7f]+$"
-
-Id = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID_LENGTH, pattern=ID_PATTERN)]
-SlateId = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z_-]{1,64}$")]
-PolicyName = Annotated[
-    str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
-]
-Number = Annotated[FiniteFloat, Field(ge=-1e6, le=1e6)]
-#: The limit makes pydantic check that UTF-8 can encode it.
-Text = Annotated[str, StringConstraints(max_length=10_000)]
-_Scalar = Text | Annotated[int, Field(ge=-(2**63), lt=2**63)] | FiniteFloat | bool | None
-#: The value of an attribute or a distance in a request.
-Value = _Scalar | list[_Scalar]
-#: The same in a response: a catalogue file has other limits.
-StoredValue = str | int | float | bool | None | list[str | int | float | bool | None]
-
-_REQUEST: Final = ConfigDict(extra="forbid", strict=True)
-
-
-def _checked_condition(where: dict[str, Any]) -> dict[str, Any]:
-    parse_condition(where)  # its InputError is a ValueError, which pydantic reports
-    return where
-
-
-#: A condition on the attributes of items; see `variegate.conditions`.
-Where = Annotated[dict[str, Any], AfterValidator(_checked_condition)]
-
-
-class RequestModel(BaseModel):
-    """A request body: unknown fields are refused, and text is not converted to numbers."""
-
-    model_config = _REQUEST
-
-
-class ResponseModel(BaseModel):
-    """A response body: fields that a newer service adds are ignored."""
-
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
-
-
-# A dataclass: callers of the clients make it themselves, and its limits are the service's to check.
-@dataclass(frozen=True, slots=True)
-class Diversity:
-    """The diversity dial: how diverse one slate is, relative to what was learnt."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = _REQUEST
-
-    scale: Annotated[
-        FiniteFloat,
-        Field(
-            ge=0,
-            le=1e6,
-            description="Multiplies the learnt weights of diversity: 0 for none, 1 as learnt, "
-            "2 for double.",
-        ),
-    ] = 1.0
-    floor: Annotated[
-        Number | dict[Text, Number] | None,
-        Field(description="Minimum weight of diversity, for all distances or by distance name."),
-    ] = None
-    ceiling: Annotated[
-        Number | dict[Text, Number] | None,
-        Field(description="Maximum weight of diversity, for all distances or by distance name."),
-    ] = None
+# After `schema_types`, which says what to install where pydantic is missing.
+from pydantic import Field, FiniteFloat, StringConstraints  # isort: skip
 
 
 class SlateRequest(RequestModel):
@@ -107,6 +41,7 @@ class SlateRequest(RequestModel):
         description="A condition on the attributes of the items to choose from.",
         examples=[{"attribute": "price", "<=": 20}],
     )
+    constraints: Constraints | None = Field(None, description="What the slate must meet.")
     strict: bool = Field(
         False,
         description="Whether unknown ids in `candidates` and `exclude` are refused; by default "
@@ -217,6 +152,14 @@ class ShownItem(ResponseModel):
     attributes: dict[str, StoredValue] | None = Field(None, description="With `details` only.")
 
 
+class Relaxed(ResponseModel):
+    """A constraint that could not be met."""
+
+    constraint: str = Field(description="Such as at_most.brand, at_least.0 or pins.1.")
+    asked: int | str = Field(description="The number, or the item of a pin.")
+    used: int | None = Field(description="The number in its place; null for a pin, dropped.")
+
+
 class Slate(ResponseModel):
     """A slate: a list of items, from the top down."""
 
@@ -229,6 +172,9 @@ class Slate(ResponseModel):
     )
     unknown_ids: tuple[str, ...] = Field(
         (), description="Ids in `candidates` and `exclude` that no item has; left out if none."
+    )
+    relaxed: tuple[Relaxed, ...] = Field(
+        (), description="Constraints that could not be met; left out if none."
     )
 
     @property

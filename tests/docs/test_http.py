@@ -15,6 +15,7 @@ from tests.docs.shell import WRITTEN, commands, service, terminal
 from tests.paths import ROOT
 
 HTTP, README, CLIENT = ROOT / "docs" / "http.md", ROOT / "README.md", ROOT / "docs" / "client.md"
+RULES = ROOT / "docs" / "rules.md"
 needs_curl = pytest.mark.skipif(
     not (shutil.which("curl") and shutil.which("bash")),
     reason="NOT RUN: curl and bash are needed for the commands of docs/http.md and README.md",
@@ -30,14 +31,15 @@ def unlike(shown: str, language: str, real: str) -> list[str]:
 
 @needs_curl
 @pytest.mark.slow
-def test_commands_are_answered_as_shown() -> None:
+@pytest.mark.parametrize("path", [HTTP, RULES], ids=name_of)
+def test_commands_are_answered_as_shown(path: Path) -> None:
     wrong = []
     with terminal() as shell:
-        for command, answer in commands(HTTP):
+        for command, answer in commands(path):
             real = shell.run(command.text)
             assert answer is not None, f"no answer is shown below {command.text}"
             found = unlike(answer.text, answer.language, real)
-            wrong += [f"docs/http.md:{answer.lines_above}: {difference}" for difference in found]
+            wrong += [f"{name_of(path)}:{answer.lines_above}: {one}" for one in found]
     assert wrong == []
 
 

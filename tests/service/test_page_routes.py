@@ -267,8 +267,14 @@ class TestBeside:
 
         same = given(page, k=2, candidates=allowed, exclude=["item-7"], allow_repeats=True)
         fresh = given(page, k=2, candidates=allowed, exclude=["item-7"])
+        ruled = given(
+            page,
+            k=2,
+            where={"attribute": "maker", "=": "us"},
+            constraints={"pins": {"2": "item-0"}},
+        )
 
-        for one in (same, fresh):
+        for one in (same, fresh, ruled):
             assert [item["id"] for item in beside(page, one, "lmdp").json()["items"]] == ids(one)
 
     def test_a_list_that_was_taken_back_was_not_shown(self, page: TestClient) -> None:

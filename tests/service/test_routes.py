@@ -25,6 +25,39 @@ def caller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
 
 
 class TestLists:
+    def test_a_list_meets_a_condition_and_constraints(self, caller: Caller) -> None:
+        us, them = ({"attribute": "maker", "=": maker} for maker in ("us", "them"))
+        asked = {
+            "at_most": {"maker": 2},
+            "at_least": [{"where": them, "n": 3}],
+            "pins": {"3": "item-4"},
+            "relax": True,
+        }
+        given = caller.slate("ruled", k=4, constraints=asked, exclude=["nope"])
+        assert given["items"][2]["id"] == "item-4"
+        assert given["relaxed"] == [{"constraint": "at_least.0", "asked": 3, "used": 2}]
+        assert given["unknown_ids"] == ["nope"]
+        only = caller.slate("ruled", k=3, where=us)
+        assert all(int(item["id"].removeprefix("item-")) % 2 == 0 for item in only["items"])
+
+    def test_all_that_is_wrong_is_said_at_once(self, caller: Caller) -> None:
+        body: Json = {
+            "k": 0,
+            "where": {"attribute": "maker", "~": 1},
+            "constraints": {"at_most": {"maker": 0}, "pins": {"0": "item-1"}},
+        }
+        message = error(caller.send("POST", "/v1/users/ann/slates", body), 422)
+        for words in (
+            "`k` must be greater than or equal to 1, got 0",
+            "`where` must compare by one of",
+            "`constraints.at_most.maker` must be greater than or equal to 1, got 0",
+            "`constraints.pins.0.[key]` must match pattern",
+        ):
+            assert words in message
+        body = {"constraints": {"at_least": [{"where": {"not": 3}, "n": 1}]}}
+        message = error(caller.send("POST", "/v1/users/ann/slates", body), 422)
+        assert message.startswith("`constraints.at_least.0.where.not` must be an object such as")
+
     def test_a_body_may_be_left_out(self, caller: Caller) -> None:
         given = caller.get("POST", "/v1/users/no-body/slates", status=201)
         assert len(given["items"]) == 3

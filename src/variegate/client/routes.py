@@ -23,6 +23,7 @@ from variegate.client.transport import Call, Page, Retry
 from variegate.errors import InputError
 from variegate.schemas import (
     CatalogueInfo,
+    Constraints,
     Diversity,
     EventResult,
     FeedbackResult,
@@ -51,6 +52,7 @@ def recommend(
     candidates: Iterable[str] | None = None,
     exclude: Iterable[str] = (),
     where: Mapping[str, Any] | None = None,
+    constraints: Constraints | Mapping[str, Any] | None = None,
     strict: bool = False,
     diversity: Diversity | Mapping[str, Any] | None = None,
     explain: bool = False,
@@ -75,6 +77,9 @@ def recommend(
     where
         A condition on the attributes of the items to choose from, such as
         ``{"attribute": "price", "<=": 20}``.
+    constraints
+        What the slate must meet: a `Constraints`, or a mapping with any of `at_most`, `at_least`,
+        `pins` and `relax`.
     strict
         Whether unknown ids in `candidates` and `exclude` are an error; by default they are
         skipped, and the slate has them as `unknown_ids`.
@@ -99,6 +104,7 @@ def recommend(
         "candidates": None if candidates is None else _ids("candidates", candidates),
         "exclude": _ids("exclude", exclude),
         "where": None if where is None else dict(where),
+        "constraints": _plain_constraints(constraints),
         "strict": strict or None,
         "diversity": None if dial is None else dict(dial),
         "explain": explain,
@@ -428,6 +434,14 @@ def _vector(features: Sequence[float] | Mapping[str, float]) -> list[float] | di
     if isinstance(features, Mapping):
         return {name: float(number) for name, number in features.items()}
     return [float(number) for number in features]
+
+
+def _plain_constraints(
+    constraints: Constraints | Mapping[str, Any] | None,
+) -> dict[str, Any] | None:
+    if isinstance(constraints, Constraints):
+        return constraints.model_dump(exclude_defaults=True)
+    return None if constraints is None else dict(constraints)
 
 
 def _json_body(content: dict[str, Any]) -> bytes:

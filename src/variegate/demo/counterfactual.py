@@ -1,5 +1,6 @@
 """What another policy, taught by the same feedback, would have shown in place of a slate."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 from zlib import crc32
@@ -42,7 +43,9 @@ def counterfactual_view(
     terms = terms_of(row)
     free = _candidates(reader, snapshot, terms, row)
     k = min(row.k, int(np.count_nonzero(free)))
-    other = policy.recommend(k, candidates=free, rng=crc32(row.id.encode()), dial=terms.dial)
+    constraints = terms.constraints and replace(terms.constraints, relax=True)
+    rng = crc32(row.id.encode())
+    other = policy.recommend(k, free, rng=rng, dial=terms.dial, constraints=constraints)
     titles = snapshot.catalogue.titles
     return {
         "policy": name,
@@ -90,7 +93,11 @@ def _candidates(
     used = rows(_used_before(reader, terms, before))
     shown = rows(_shown_before(reader, terms, before))[::-1]
     hidden = np.concatenate([shown[~np.isin(shown, used)], used])
-    return without_seen(allowed, hidden, before.k)[0]
+    free = without_seen(allowed, hidden, before.k)[0]
+    if terms.constraints is not None:
+        pinned = rows(list(terms.constraints.pins.values()))
+        free[pinned] = allowed[pinned]
+    return free
 
 
 def _used_before(reader: Reader, terms: Terms, before: SlateRow) -> list[str]:

@@ -26,6 +26,7 @@ from variegate.engine.selection import Selection, select_items, unknown_ids, wit
 from variegate.engine.terms import DAY, Terms, terms_of
 from variegate.engine.unit_of_work import UnitOfWork
 from variegate.errors import ConflictError, InputError, StateError
+from variegate.model.constraints import Constraints
 from variegate.model.gains import Normaliser, normalising_factors
 from variegate.model.slate import Slate
 from variegate.policies import Dial, Explanation, Policy, explore_slate
@@ -42,6 +43,8 @@ class RecommendRequest:
         Items in the slate; the setting `k` by default.
     where
         A condition on attributes; see `variegate.conditions`.
+    constraints
+        What the slate must meet. Pinned items are shown even if the user has seen them.
     strict
         Whether unknown ids in `candidates` and `exclude` are refused, instead of skipped.
     allow_repeats
@@ -59,6 +62,7 @@ class RecommendRequest:
     candidates: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ()
     where: Mapping[str, Any] | None = None
+    constraints: Constraints | None = None
     strict: bool = False
     dial: Dial | None = None
     explain: bool = False
@@ -84,11 +88,17 @@ class RecommendRequest:
         selection = select_items(uow.snapshot, self, max_candidates=rules.max_candidates)
         free, repeats, k = _candidates(uow, self, selection.allowed, recent, hidden)
         seeds = rules.seed, crc32(user.id.encode()), user.slates
-        slate, propensities = _choose(policy, k, free, self.dial, rules.mix, seeds)
+        # With random items constraints might not be met, so there are none, and no propensities.
+        mix = rules.mix if self.constraints is None else 0.0
+        slate, propensities = _choose(policy, k, free, self, mix, seeds)
         # Most slates repeat nothing, and then no entry has to be searched for.
         are_new = repeats is None and len(recent) == len(seen)
         later, displaced = seen.add(slate.items, uow.now, rules.memory, are_new=are_new)
-        terms = _terms(uow, self, selection, displaced_ids(uow.snapshot, displaced, since))
+        terms = replace(
+            _terms(uow, self, selection, displaced_ids(uow.snapshot, displaced, since)),
+            mix=mix,
+            relaxed=slate.relaxed,
+        )
         row = _new_row(uow, user, policy, slate, terms)._replace(
             propensities=None if propensities is None else propensities.tolist(),
             request=self.idempotency_key,
@@ -142,13 +152,26 @@ def _candidates(
     used outside lists too.
     """
     k = _length(uow, request)
+    free, has_repeats = allowed, request.allow_repeats
     if not request.allow_repeats:
-        allowed, has_repeats = without_seen(allowed, hidden, k)
-        if not has_repeats:
-            return allowed, None, k
+        free, has_repeats = without_seen(allowed, hidden, k)
+        pinned = _pinned_rows(uow, request, allowed)
+        has_repeats |= bool(np.isin(pinned, seen).any())
+        free[pinned] = True
+    if not has_repeats:
+        return free, None, k
     repeats = np.zeros_like(allowed)
     repeats[seen] = True
-    return allowed, repeats, min(k, int(np.count_nonzero(allowed)))
+    return free, repeats, min(k, int(np.count_nonzero(free)))
+
+
+def _pinned_rows(uow: UnitOfWork, request: RecommendRequest, allowed: MaskArray) -> IndexArray:
+    """Return the pinned items that are allowed: they are shown whether they were seen or not."""
+    if request.constraints is None:
+        return np.empty(0, dtype=np.intp)
+    rows = uow.snapshot.catalogue.find_rows(request.constraints.pins.values())
+    rows = rows[rows >= 0]
+    return rows[allowed[rows]]
 
 
 def _length(uow: UnitOfWork, request: RecommendRequest) -> int:
@@ -162,14 +185,17 @@ def _choose(
     policy: Policy,
     k: int,
     candidates: MaskArray,
-    dial: Dial | None,
+    request: RecommendRequest,
     mix: float,
     seeds: tuple[int, ...],
 ) -> tuple[Slate, FloatArray | None]:
     rng = np.random.default_rng(seeds) if policy.is_stochastic or mix > 0.0 else None
     if mix > 0.0:
-        return explore_slate(policy, k, mix, candidates=candidates, rng=rng, dial=dial)
-    return policy.recommend(k, candidates=candidates, rng=rng, dial=dial), None
+        return explore_slate(policy, k, mix, candidates=candidates, rng=rng, dial=request.dial)
+    slate = policy.recommend(
+        k, candidates, rng=rng, dial=request.dial, constraints=request.constraints
+    )
+    return slate, None
 
 
 def _new_row(
@@ -211,11 +237,11 @@ def _terms(
         aggregation=rules.aggregation,
         default_reward=rules.default_reward,
         late=rules.late,
-        mix=rules.mix,
         dial=request.dial,
         candidates=selection.candidates,
         exclude=selection.exclude,
         where=None if request.where is None else dict(request.where),
+        constraints=request.constraints,
         allow_repeats=request.allow_repeats,
         memory=rules.memory,
         memory_days=rules.memory_days,
@@ -280,7 +306,8 @@ def _answer(
             item["explanation"] = _explanation(why, at)
         if request.details:
             item["attributes"] = plain_attributes(catalogue, place) if place >= 0 else {}
-    unknown = unknown_ids(request, terms_of(row))
+    terms = terms_of(row)
+    unknown, relaxed = unknown_ids(request, terms), [one._asdict() for one in terms.relaxed]
     return {
         "slate_id": row.id,
         "user": row.user_id,
@@ -288,6 +315,7 @@ def _answer(
         "items": items,
         "diversity": row.diversity,
         **({"unknown_ids": unknown} if unknown else {}),
+        **({"relaxed": relaxed} if relaxed else {}),
     }
 
 

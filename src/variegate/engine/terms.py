@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from variegate.model.constraints import Constraints, Relaxed
 from variegate.policies import Dial
 from variegate.schemas import Id, Where
 from variegate.store import SlateRow
@@ -98,6 +99,8 @@ class Terms:
         The diversity dial of the request.
     candidates, exclude, where, allow_repeats
         What the request allowed; of the ids, those that were known.
+    constraints, relaxed
+        The constraints of the request, and those that could not be met.
     displaced
         Ids and seconds since 1970 of the entries that the slate removed from the user's seen
         items: of items that it repeated, and the oldest ones beyond `memory`.
@@ -114,6 +117,8 @@ class Terms:
     candidates: tuple[Id, ...] | None = None
     exclude: tuple[Id, ...] = ()
     where: Where | None = None
+    constraints: Constraints | None = None
+    relaxed: tuple[Relaxed, ...] = ()
     allow_repeats: bool = False
     memory: Annotated[int, Field(ge=0, lt=2**53)] = 1000
     memory_days: Annotated[float, Field(ge=0, le=1e9)] = 30.0
@@ -141,6 +146,8 @@ class Terms:
         }
         if self.dial is not None:
             terms["dial"] = _plain_dial(self.dial)
+        if self.constraints is not None:
+            terms["constraints"] = self.constraints.to_dict()
         return terms
 
     @classmethod
@@ -152,6 +159,10 @@ class Terms:
                 values[name] = tuple(values[name])
         if "displaced" in values:
             values["displaced"] = tuple((item, second) for item, second in values["displaced"])
+        if "constraints" in values:
+            values["constraints"] = Constraints.from_dict(values["constraints"])
+        if "relaxed" in values:
+            values["relaxed"] = tuple(Relaxed(*one) for one in values["relaxed"])
         if "dial" in values:
             values["dial"] = Dial(**values["dial"])
         return cls(**values)

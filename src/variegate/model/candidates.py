@@ -128,6 +128,16 @@ class Candidates:
             feature_names=self.base.feature_names,
         )
 
+    @property
+    def attributes(self) -> Mapping[str, Sequence[Any]]:
+        """What constraints are about: the attributes of the request, or of the catalogue."""
+        if self.base.is_open:
+            return self.given_attributes or {}
+        rows = self.rows.tolist()
+        return {
+            name: [column[row] for row in rows] for name, column in self.base.attributes.items()
+        }
+
     def slate(self, places: IndexArray, scores: FloatArray, x: FloatArray) -> Slate:
         """Return the items at these places as a slate of the request."""
         ids = tuple([self.ids[place] for place in places.tolist()])

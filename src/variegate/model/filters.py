@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -58,6 +58,25 @@ class Column:
             self.codes[places] = [code_of[one] for one in own]
             self.values.extend(distinct)
             self._starts.append(len(self.values))
+
+    @cached_property
+    def sets(self) -> IndexArray:
+        """A number for the set of values of each item, equal for equal sets, (L,)."""
+        numbers = np.full(self.size, -1)
+        numbers[self.rows] = self.codes
+        known: dict[tuple[int, ...], int] = {}
+        for row in np.flatnonzero(np.bincount(self.rows, minlength=self.size) > 1).tolist():
+            values = tuple(self.codes_of(row).tolist())
+            is_one = len(values) == 1
+            numbers[row] = (
+                values[0] if is_one else known.setdefault(values, len(self.values) + len(known))
+            )
+        return numbers
+
+    def codes_of(self, row: int) -> IndexArray:
+        """Return the distinct codes of an item, sorted."""
+        start, stop = np.searchsorted(self.rows, [row, row + 1])
+        return np.unique(self.codes[start:stop])
 
     def has_kind(self, kind: int) -> bool:
         """Return whether any value is of this kind."""

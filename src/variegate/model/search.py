@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations, islice, permutations
 from math import comb, perm
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 
@@ -77,36 +77,59 @@ class FixedScores(Scorer):
         return self
 
 
-def greedy(scorer: Scorer, k: int) -> tuple[IndexArray, FloatArray]:
+class Chooser(Protocol):
+    """Chooses the candidate for each position by the scores; none twice."""
+
+    def choose(self, position: int, scores: FloatArray) -> int:
+        """Return the place of the candidate for a position, which counts from 0."""
+
+
+class BestLeft:
+    """Chooses the best candidate that was not taken, the first in case of ties."""
+
+    def __init__(self, size: int) -> None:
+        self._free = np.ones(size, dtype=np.bool_)
+
+    def choose(self, position: int, scores: FloatArray) -> int:  # noqa: ARG002
+        """Return the best candidate left."""
+        place = int(np.argmax(np.where(self._free, scores, -np.inf)))
+        self._free[place] = False
+        return place
+
+
+def greedy(scorer: Scorer, k: int, chooser: Chooser | None = None) -> tuple[IndexArray, FloatArray]:
     """Take `k` candidates, each the best given those taken before it (Algorithm 1).
 
     Ties go to the candidate that comes first. For a metric distance and non-negative
-    preferences the list is worth at least a quarter of the best (Theorem 1).
+    preferences the list is worth at least a quarter of the best (Theorem 1). A `chooser` can limit
+    what is taken.
     """
-    return _take(scorer, k, relevance_share=1.0)
+    return _take(scorer, k, chooser, relevance_share=1.0)
 
 
-def non_oblivious_greedy(scorer: Scorer, k: int) -> tuple[IndexArray, FloatArray]:
+def non_oblivious_greedy(
+    scorer: Scorer, k: int, chooser: Chooser | None = None
+) -> tuple[IndexArray, FloatArray]:
     """Take `k` candidates by half of their relevance and all of their diversity.
 
     For a metric distance and non-negative preferences the list is worth at least half of
     the best (Borodin et al. 2012, Theorem 1). The score of a candidate before any pick is its
     relevance; the rest of its score is diversity.
     """
-    return _take(scorer, k, relevance_share=0.5)
+    return _take(scorer, k, chooser, relevance_share=0.5)
 
 
-def _take(scorer: Scorer, k: int, *, relevance_share: float) -> tuple[IndexArray, FloatArray]:
-    k = check_count(k, len(scorer))
+def _take(
+    scorer: Scorer, k: int, chooser: Chooser | None, *, relevance_share: float
+) -> tuple[IndexArray, FloatArray]:
+    k, chooser = check_count(k, len(scorer)), chooser or BestLeft(len(scorer))
     scorer = scorer.fresh()
     held_back = (1.0 - relevance_share) * scorer.scores()
     places, scores_taken = np.empty(k, dtype=np.intp), np.empty(k)
-    free = np.ones(len(scorer), dtype=bool)
     for position in range(k):
         scores = scorer.scores()
-        place = int(np.argmax(np.where(free, scores - held_back, -np.inf)))
+        place = chooser.choose(position, scores - held_back)
         places[position], scores_taken[position] = place, scores[place]
-        free[place] = False
         scorer.take(place)
     return places, scores_taken
 

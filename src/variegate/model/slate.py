@@ -6,6 +6,7 @@ import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray
 from variegate.model.catalogue import Catalogue
+from variegate.model.constraints import Relaxed
 from variegate.model.gains import Gains, Normaliser
 
 
@@ -32,6 +33,8 @@ class Slate:
     user_id: str | None = None
     #: What the caller should know about the request, such as missing scores
     notes: tuple[str, ...] = ()
+    #: Constraints that could not be met, with what was used in their place
+    relaxed: tuple[Relaxed, ...] = ()
 
     def __len__(self) -> int:
         return len(self.items)

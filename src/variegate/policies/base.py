@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isfinite
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self, Unpack
@@ -26,10 +26,12 @@ from variegate.kernels.layout import Layout
 from variegate.model.candidates import Candidates, Offer, offered_candidates
 from variegate.model.catalogue import Catalogue
 from variegate.model.catalogue_checks import check_rows
+from variegate.model.constraints import Constraints
 from variegate.model.gains import NORMALISERS, Normaliser, normalising_factors
 from variegate.model.search import Scorer, Search, greedy
 from variegate.model.slate import Slate, slate_of, slate_with_gains
 from variegate.model.utility import Preferences, known_preferences
+from variegate.policies.constrained import constrained_slate
 from variegate.policies.dial import Dial
 from variegate.policies.state import STATE_VERSION, State
 
@@ -139,6 +141,7 @@ class Policy(_KeepsOptions, ABC):
         rng: Any = None,
         *,
         dial: Dial | None = None,
+        constraints: Constraints | None = None,
         **offer: Unpack[Offer],
     ) -> Slate:
         """Return a list of `k` items for this user. The policy does not change.
@@ -156,6 +159,9 @@ class Policy(_KeepsOptions, ABC):
             A NumPy generator or a seed, for policies that sample.
         dial
             Changes the learnt weights of the distances for this list; see `takes_dial`.
+        constraints
+            What the list must meet: at most n items per value of an attribute, at least n that
+            meet a condition, items at positions.
         scores
             A ranker's score of each candidate, on any scale; see `normalise_scores` and
             `scored_candidates`.
@@ -166,10 +172,16 @@ class Policy(_KeepsOptions, ABC):
         if given or self.catalogue.is_open or isinstance(candidates, Candidates):
             offered = self._offered(candidates, exclude, offer)
             count = check_count(k, int(np.count_nonzero(offered.free)))
-            return finite_slate(self._under_dial(dial)._recommend_offered(offered, count, rng))
+            policy = self._under_dial(dial)
+            if constraints is None:
+                return finite_slate(policy._recommend_offered(offered, count, rng))
+            return finite_slate(policy._constrained_offered(offered, count, rng, constraints))
         free = self.catalogue.candidate_mask(candidates, exclude)
         count = check_count(k, int(np.count_nonzero(free)))
-        return finite_slate(self._under_dial(dial)._recommend(free, count, rng))
+        policy = self._under_dial(dial)
+        if constraints is None:
+            return finite_slate(policy._recommend(free, count, rng))
+        return finite_slate(constrained_slate(policy, free, count, rng, constraints))
 
     def as_slate(self, items: IndexArray, scores: FloatArray) -> Slate:
         """Return rows of the catalogue, in this order, as a slate that this policy learns from."""
@@ -309,6 +321,16 @@ class Policy(_KeepsOptions, ABC):
         """Return a list of `k` of the candidates that came with the request."""
         slate = self._over(offered)._recommend(offered.free, k, rng)
         return offered.slate(slate.items, slate.scores, slate.diversity)
+
+    def _constrained_offered(
+        self, offered: Candidates, k: int, rng: Any, constraints: Constraints
+    ) -> Slate:
+        """Return the same under constraints."""
+        policy = self._over(offered)
+        policy.catalogue = offered.catalogue.replace(attributes=offered.attributes)
+        slate = constrained_slate(policy, offered.free, k, rng, constraints)
+        found = offered.slate(slate.items, slate.scores, slate.diversity)
+        return replace(found, relaxed=slate.relaxed)
 
     def _over(self, offered: Candidates) -> Self:
         """Return a copy over the request's candidates, for lists only."""

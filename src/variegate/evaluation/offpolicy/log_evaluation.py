@@ -123,6 +123,8 @@ class LogSummary:
     users: int = 0
     lists: int = 0
     with_propensities: int = 0
+    #: Lists under constraints, which have no propensities
+    constrained: int = 0
     #: How many lists of each length have propensities and feedback
     lengths: Counter[int] = field(default_factory=Counter)
     #: By length: the shares of random items, and how many lists do not record their candidates
@@ -138,6 +140,7 @@ class LogSummary:
         if not self.with_propensities:
             raise DataError(
                 f"{name}: no propensities on {_lists(self.lists)}: serve with --mix 0.05 first"
+                + (f" ({_constrained(self.constrained)})" if self.constrained else "")
             )
         if not self.lengths:
             count = self.with_propensities
@@ -215,6 +218,7 @@ def summarise_log(
         for logged in log.slates():
             found.lists += 1
             found.with_propensities += logged.propensities is not None
+            found.constrained += logged.is_constrained
             if logged.propensities is not None and logged.has_feedback:
                 on_slate(log, logged)
                 k = len(logged.slate)
@@ -308,6 +312,8 @@ def _notes(summary: LogSummary, k: int, found: ReplayedLog) -> Iterator[str]:
     others = summary.lengths.total() - summary.lengths[k]
     if others:
         yield f"{_lists(others)} of other lengths: only learnt from (--k evaluates them)"
+    if summary.constrained:
+        yield f"{_constrained(summary.constrained)}: only learnt from"
     if summary.assumed[k]:
         yield (
             f"{_lists(summary.assumed[k])} without candidates in the log: assumed to be chosen "
@@ -327,6 +333,10 @@ def _reasons(reasons: Counter[SkipReason]) -> Iterator[str]:
 
 def _lists(count: int) -> str:
     return f"{count} list" if count == 1 else f"{count} lists"
+
+
+def _constrained(count: int) -> str:
+    return f"{_lists(count)} under constraints, which have no propensities"
 
 
 def _value_json(value: PolicyValue) -> dict[str, Any]:

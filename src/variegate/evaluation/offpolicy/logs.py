@@ -176,6 +176,8 @@ class LoggedSlate:
     catalogue: Catalogue
     #: What it was chosen from, or why that is not known
     terms: SlateTerms | SkipReason
+    #: Whether it was made under constraints: such lists have no propensities
+    is_constrained: bool = False
 
     def slate_for(self, normaliser: Normaliser) -> Slate:
         """Return the list with its distances scaled as a policy with this normaliser does."""

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Header, Response
 
 from variegate.engine import Engine, Feedback, RecommendRequest
+from variegate.model.constraints import AtLeast, Constraints
 from variegate.policies import Dial
 from variegate.schemas import (
     FeedbackRequest,
@@ -66,6 +67,7 @@ def recommend_request(
         candidates=None if body.candidates is None else tuple(body.candidates),
         exclude=tuple(body.exclude),
         where=body.where,
+        constraints=_constraints(body),
         strict=body.strict,
         dial=None
         if diversity is None
@@ -75,4 +77,16 @@ def recommend_request(
         details=body.details,
         instead_of=body.instead_of,
         idempotency_key=idempotency_key,
+    )
+
+
+def _constraints(body: SlateRequest) -> Constraints | None:
+    asked = body.constraints
+    if asked is None:
+        return None
+    return Constraints(
+        asked.at_most,
+        tuple(AtLeast(one.where, one.n) for one in asked.at_least),
+        {int(position): item for position, item in asked.pins.items()},
+        asked.relax,
     )

@@ -1,0 +1,121 @@
+"""What the requests and responses of the HTTP API are made of; see `variegate.schemas`."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final
+
+from variegate.conditions import parse_condition
+from variegate.errors import MissingExtraError
+
+try:
+    from pydantic import (
+        AfterValidator,
+        BaseModel,
+        ConfigDict,
+        Field,
+        FiniteFloat,
+        StringConstraints,
+        model_validator,
+    )
+except ImportError:
+    raise MissingExtraError(
+        "the HTTP API needs pydantic: pip install 'variegate[client]' or 'variegate[service]'"
+    ) from None
+
+MAX_ID_LENGTH: Final = 200
+#: No control characters: ids are written to logs and URLs.
+ID_PATTERN: Final = r"^[^\x00-\x1f\x7f]+$"
+
+Id = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID_LENGTH, pattern=ID_PATTERN)]
+SlateId = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z_-]{1,64}$")]
+PolicyName = Annotated[
+    str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
+]
+Number = Annotated[FiniteFloat, Field(ge=-1e6, le=1e6)]
+#: The limit makes pydantic check that UTF-8 can encode it.
+Text = Annotated[str, StringConstraints(max_length=10_000)]
+_Scalar = Text | Annotated[int, Field(ge=-(2**63), lt=2**63)] | FiniteFloat | bool | None
+#: The value of an attribute or a distance in a request.
+Value = _Scalar | list[_Scalar]
+#: The same in a response: a catalogue file has other limits.
+StoredValue = str | int | float | bool | None | list[str | int | float | bool | None]
+
+_REQUEST: Final = ConfigDict(extra="forbid", strict=True)
+
+
+def _checked_condition(where: dict[str, Any]) -> dict[str, Any]:
+    parse_condition(where)  # its InputError is a ValueError, which pydantic reports
+    return where
+
+
+#: A condition on the attributes of items; see `variegate.conditions`.
+Where = Annotated[dict[str, Any], AfterValidator(_checked_condition)]
+
+
+class RequestModel(BaseModel):
+    """A request body: unknown fields are refused, and text is not converted to numbers."""
+
+    model_config = _REQUEST
+
+
+class ResponseModel(BaseModel):
+    """A response body: fields that a newer service adds are ignored."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+# A dataclass: callers of the clients make it themselves, and its limits are the service's to check.
+@dataclass(frozen=True, slots=True)
+class Diversity:
+    """The diversity dial: how diverse one slate is, relative to what was learnt."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _REQUEST
+
+    scale: Annotated[
+        FiniteFloat,
+        Field(
+            ge=0,
+            le=1e6,
+            description="Multiplies the learnt weights of diversity: 0 for none, 1 as learnt, "
+            "2 for double.",
+        ),
+    ] = 1.0
+    floor: Annotated[
+        Number | dict[Text, Number] | None,
+        Field(description="Minimum weight of diversity, for all distances or by distance name."),
+    ] = None
+    ceiling: Annotated[
+        Number | dict[Text, Number] | None,
+        Field(description="Maximum weight of diversity, for all distances or by distance name."),
+    ] = None
+
+
+class AtLeast(RequestModel):
+    """A minimum number of items that meet a condition."""
+
+    where: dict[str, Any] = Field(description="A condition on attributes.")
+    n: Annotated[int, Field(ge=1, le=10_000)]
+
+
+class Constraints(RequestModel):
+    """What a slate must meet."""
+
+    at_most: dict[Text, Annotated[int, Field(ge=1, le=10_000)]] = Field(
+        {}, description="Maximum number of items per value, by attribute.", examples=[{"brand": 2}]
+    )
+    at_least: Annotated[list[AtLeast], Field(max_length=100)] = Field(
+        [], description="Minimum numbers of items that meet conditions."
+    )
+    pins: dict[Annotated[str, StringConstraints(pattern=r"^[1-9]\d{0,4}$")], Id] = Field(
+        {}, description="Ids of items by position, which counts from 1.", examples=[{"1": "p7"}]
+    )
+    relax: bool = Field(
+        False,
+        description="Whether constraints that cannot be met are relaxed, and returned as "
+        "`relaxed`; by default they are refused.",
+    )
+
+    @model_validator(mode="after")
+    def _check_conditions(self) -> "Constraints":
+        for at, one in enumerate(self.at_least):
+            parse_condition(one.where, f"constraints.at_least.{at}.where")
+        return self
