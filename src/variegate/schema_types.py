@@ -100,16 +100,20 @@ class Constraints(RequestModel):
     """What a slate must meet."""
 
     at_most: dict[Text, Annotated[int, Field(ge=1, le=10_000)]] = Field(
-        {}, description="Maximum number of items per value, by attribute.", examples=[{"brand": 2}]
+        default={},
+        description="Maximum number of items per value, by attribute.",
+        examples=[{"brand": 2}],
     )
     at_least: Annotated[list[AtLeast], Field(max_length=100)] = Field(
-        [], description="Minimum numbers of items that meet conditions."
+        default=[], description="Minimum numbers of items that meet conditions."
     )
     pins: dict[Annotated[str, StringConstraints(pattern=r"^[1-9]\d{0,4}$")], Id] = Field(
-        {}, description="Ids of items by position, which counts from 1.", examples=[{"1": "p7"}]
+        default={},
+        description="Ids of items by position, which counts from 1.",
+        examples=[{"1": "p7"}],
     )
     relax: bool = Field(
-        False,
+        default=False,
         description="Whether constraints that cannot be met are relaxed, and returned as "
         "`relaxed`; by default they are refused.",
     )

@@ -4,8 +4,10 @@ The service validates requests with these models and documents responses with th
 responses without validating them again. The clients parse responses with them.
 """
 
+from collections import Counter
 from typing import Annotated, Final, Literal
 
+from variegate.errors import join_problems
 from variegate.schema_types import ID_PATTERN as ID_PATTERN
 from variegate.schema_types import MAX_ID_LENGTH as MAX_ID_LENGTH
 from variegate.schema_types import AtLeast as AtLeast
@@ -23,7 +25,7 @@ from variegate.schema_types import Value as Value
 from variegate.schema_types import Where as Where
 
 # After `schema_types`, which says what to install where pydantic is missing.
-from pydantic import Field, FiniteFloat, StringConstraints  # isort: skip
+from pydantic import Field, FiniteFloat, StringConstraints, model_validator  # isort: skip
 
 
 class SlateRequest(RequestModel):
@@ -58,6 +60,27 @@ class SlateRequest(RequestModel):
         description="Id of a slate of this user without feedback. It is withdrawn, as if it had "
         "not been shown, and replaced by the new one.",
     )
+
+
+class BatchRequest(SlateRequest):
+    """A request for a slate for each of several users, with the same options."""
+
+    users: Annotated[list[Id], Field(min_length=1, max_length=1000)] = Field(
+        description="Distinct ids of users, who need not exist yet.", examples=[["ana", "ben"]]
+    )
+
+    @model_validator(mode="after")
+    def _check_users(self) -> "BatchRequest":
+        problems = [
+            f"`users` must be distinct, got {user!r:.80} {count} times"
+            for user, count in Counter(self.users).items()
+            if count > 1
+        ]
+        if self.instead_of is not None:
+            problems.append("`instead_of` is of one user, and no option of a batch")
+        if problems:
+            raise ValueError(join_problems(problems))
+        return self
 
 
 class FeedbackRequest(RequestModel):
@@ -430,6 +453,13 @@ class ErrorDetail(ResponseModel):
     )
     message: str = Field(description="For people: what is wrong, and what is expected.")
     request_id: str = Field(description="Also in the service's log and in X-Request-ID.")
+
+
+class FailedSlate(ResponseModel):
+    """Why a user of a batch has no slate."""
+
+    user: str
+    error: ErrorDetail
 
 
 class ErrorResponse(ResponseModel):

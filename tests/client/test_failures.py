@@ -71,7 +71,7 @@ CALLS = {
 READS = {name for name, calling in CALLS.items() if calling.done is nothing} | {"user", "history"}
 #: Tested one by one below, or never tried again
 OTHERS = {"export_users", "fit_prior", "alive", "ready", "close", "add_items", "change_item"}
-OTHERS |= {"retire_item", "patch_item"}
+OTHERS |= {"retire_item", "patch_item", "recommend_many"}
 
 
 @pytest.mark.parametrize(
@@ -258,6 +258,21 @@ def test_an_export_that_breaks_off_says_so(both: Asking, proxy: Stumbling, user:
     with pytest.raises(StoreError, match="the response was cut off"):
         both.at(proxy.url)("export_users")
     assert len(proxy.asked) == 2
+
+
+def test_a_batch_that_breaks_off_is_asked_for_again(
+    both: Asking, proxy: Stumbling, user: str
+) -> None:
+    users = [f"{user} {number}" for number in range(3)]
+    proxy.script = ["503", "cut short"]
+    again = both.at(proxy.url)
+
+    with pytest.raises(StoreError, match="the response was cut off"):
+        again("recommend_many", users, 2, idempotency_key=f"cut-{both.kind}")
+    found = again("recommend_many", users, 2, idempotency_key=f"cut-{both.kind}")
+
+    assert sorted(one.user for one in found) == users
+    assert [both("user", one).slates for one in users] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("stumble", ["503", "drop"])

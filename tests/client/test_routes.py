@@ -10,7 +10,19 @@ import httpx2
 import pytest
 
 from tests.client.asking import Asking
-from variegate.client import AsyncClient, Client, Diversity, Slate, WeightEstimate, Words, routes
+from variegate.client import (
+    AsyncClient,
+    AtLeast,
+    Client,
+    Constraints,
+    Diversity,
+    FailedSlate,
+    Slate,
+    WeightEstimate,
+    Words,
+    encoding,
+    routes,
+)
 from variegate.client.parsing import parser
 from variegate.client.transport import Call
 from variegate.errors import ConflictError, DataError, InputError, NotFoundError
@@ -19,6 +31,7 @@ from variegate.policies.lmdp import DEFAULT_PRIOR_FLOOR
 #: One call of every function that makes them.
 CALLS: dict[str, Callable[[], Call[Any]]] = {
     "recommend": lambda: routes.recommend("_"),
+    "recommend_many": lambda: routes.recommend_many(["_"]),
     "feedback": lambda: routes.feedback("_", {}),
     "add_event": lambda: routes.add_event("_", {}),
     "user": lambda: routes.user("_"),
@@ -68,6 +81,35 @@ def test_both_clients_have_every_method_described(kind: type) -> None:
 def test_methods_tell_their_arguments() -> None:
     assert str(inspect.signature(Client.feedback)).startswith("(self, /, slate: ")
     assert list(inspect.signature(Client("http://h").user).parameters) == ["user"]
+
+
+def test_lists_of_many_users_come_line_by_line(both: Asking, user: str) -> None:
+    users = [f"{user} {number}" for number in range(3)]
+    key = f"{both.kind}-many"
+    found = {one.user: one for one in both("recommend_many", users, 2, idempotency_key=key)}
+
+    assert sorted(found) == users
+    assert all(isinstance(one, Slate) and len(one.ids) == 2 for one in found.values())
+    again = both("recommend_many", users[1:], 3, idempotency_key=key)
+    assert [one.error.code for one in again if isinstance(one, FailedSlate)] == ["conflict"] * 2
+
+
+def test_rules_reach_the_service(both: Asking, user: str) -> None:
+    new = {"attribute": "year", ">=": 2010}
+    constraints = Constraints(at_least=[AtLeast(where=new, n=4)], pins={"2": SAMURAI}, relax=True)
+    slate = both("recommend", user, 4, constraints=constraints, exclude=["gone"], details=True)
+
+    assert (slate.ids[1], slate.unknown_ids) == (SAMURAI, ("gone",))
+    (relaxed,) = slate.relaxed
+    assert (relaxed.constraint, relaxed.asked, relaxed.used) == ("at_least.0", 4, 3)
+    only = both("recommend", user, 2, where=new, constraints={"at_most": {"year": 1}}, details=True)
+    years = [(one.attributes or {})["year"] for one in only.items]
+    assert min(map(float, years)) >= 2010
+    assert len(set(years)) == 2
+    found = both("items", where={"and": [new, {"attribute": "year", "<": 2011}]})
+    assert {item.attributes["year"] for item in found} == {2010}
+    with pytest.raises(InputError, match="`exclude` must be known ids with `strict`, got 'gone'"):
+        both("recommend", user, exclude=["gone"], strict=True)
 
 
 def test_a_list_has_what_was_asked_for(both: Asking, user: str) -> None:
@@ -272,7 +314,7 @@ def test_many_users_are_sent_in_pieces(
     lines = [one for one in both("export_users") if one.get("user") in names]
     for name in names:
         both("forget", name)
-    monkeypatch.setattr(routes, "_IMPORT_BYTES", 2 * len(json.dumps(lines[0])))
+    monkeypatch.setattr(encoding, "_IMPORT_BYTES", 2 * len(json.dumps(lines[0])))
 
     pieces = list(routes.import_users(lines))
 

@@ -40,6 +40,7 @@ PLAIN = [
 ]
 ASKED = [
     ("POST", "/v1/users/{user}/slates"),
+    ("POST", "/v1/slates"),
     ("POST", "/v1/slates/{slate}/feedback"),
     ("POST", "/v1/users/{user}/events"),
     ("GET", "/v1/users/{user}"),

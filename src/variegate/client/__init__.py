@@ -7,11 +7,14 @@ those of `variegate.errors`.
 from variegate.client.async_client import AsyncClient
 from variegate.client.client import Client
 from variegate.schemas import (
+    AtLeast,
     CatalogueInfo,
+    Constraints,
     Difference,
     Diversity,
     EventResult,
     Explanation,
+    FailedSlate,
     FeedbackResult,
     Interval,
     Item,
@@ -22,6 +25,7 @@ from variegate.schemas import (
     PolicyReport,
     Prior,
     PriorWeight,
+    Relaxed,
     Report,
     ShownItem,
     Slate,
@@ -33,12 +37,15 @@ from variegate.schemas import (
 
 __all__ = [
     "AsyncClient",
+    "AtLeast",
     "CatalogueInfo",
     "Client",
+    "Constraints",
     "Difference",
     "Diversity",
     "EventResult",
     "Explanation",
+    "FailedSlate",
     "FeedbackResult",
     "Interval",
     "Item",
@@ -49,6 +56,7 @@ __all__ = [
     "PolicyReport",
     "Prior",
     "PriorWeight",
+    "Relaxed",
     "Report",
     "ShownItem",
     "Slate",

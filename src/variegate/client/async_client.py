@@ -120,6 +120,7 @@ class AsyncClient(BaseClient["httpx2.AsyncClient"]):
             return make_no_reply(error)
 
     recommend = method(routes.recommend, _result)
+    recommend_many = method(routes.recommend_many, _lines)
     feedback = method(routes.feedback, _result)
     add_event = method(routes.add_event, _result)
     user = method(routes.user, _result)

@@ -136,6 +136,7 @@ class Client(BaseClient["httpx2.Client"]):
             return make_no_reply(error)
 
     recommend = method(routes.recommend, _result)
+    recommend_many = method(routes.recommend_many, _lines)
     feedback = method(routes.feedback, _result)
     add_event = method(routes.add_event, _result)
     user = method(routes.user, _result)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from variegate.client.transport import Call, Page
 from variegate.errors import DataError
-from variegate.schemas import History, ImportResult, ItemPage, UpsertedItems
+from variegate.schemas import FailedSlate, History, ImportResult, ItemPage, Slate, UpsertedItems
 
 Model = TypeVar("Model", bound=BaseModel)
 PageModel = TypeVar("PageModel", History, ItemPage)
@@ -61,14 +61,20 @@ def parse_import(body: bytes) -> int:
     return parser(ImportResult)(body).imported
 
 
+def parse_slate_line(line: bytes) -> Slate | FailedSlate:
+    """Return a line of a batch: a slate, or why there is none."""
+    is_failed = "error" in parse_object(line)
+    return parser(FailedSlate)(line) if is_failed else parser(Slate)(line)
+
+
 def parse_object(line: bytes) -> dict[str, Any]:
-    """Return a line of an export, or raise DataError."""
+    """Return a line of an export or a batch, or raise DataError."""
     try:
         content = json.loads(line)
     except (ValueError, RecursionError):
         raise _not_json() from None
     if not isinstance(content, dict):
-        raise DataError(f"a line of the export must be an object, got {content!r:.80}")
+        raise DataError(f"a line of the response must be an object, got {content!r:.80}")
     return content
 
 

@@ -3,29 +3,38 @@
 `Client` and `AsyncClient` take their methods, with signatures and docstrings, from here.
 """
 
-import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Final
-from urllib.parse import quote, urlencode
 from uuid import uuid4
 
+from variegate.client.encoding import (
+    checked_key,
+    feature_numbers,
+    id_list,
+    import_bodies,
+    json_body,
+    json_bytes,
+    quote_id,
+    reward_numbers,
+    slate_options,
+    with_query,
+)
 from variegate.client.parsing import (
     ignore,
     pages,
     parse_import,
     parse_object,
+    parse_slate_line,
     parse_upserted,
     parser,
 )
 from variegate.client.transport import Call, Page, Retry
-from variegate.errors import InputError
 from variegate.schemas import (
     CatalogueInfo,
     Constraints,
     Diversity,
     EventResult,
+    FailedSlate,
     FeedbackResult,
     History,
     Item,
@@ -38,11 +47,8 @@ from variegate.schemas import (
     User,
 )
 
-_IDEMPOTENCY_KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 _SLATES_PER_PAGE: Final = 50
 _ITEMS_PER_PAGE: Final = 200
-#: Bytes of an import per request; the service accepts 64 million.
-_IMPORT_BYTES: Final = 4_000_000
 
 
 def recommend(
@@ -98,23 +104,69 @@ def recommend(
         Identifies this request: the same key again returns the same slate, also from another
         process. By default a new one for every call.
     """
-    dial = asdict(diversity) if isinstance(diversity, Diversity) else diversity
-    body = {
-        "k": k,
-        "candidates": None if candidates is None else _ids("candidates", candidates),
-        "exclude": _ids("exclude", exclude),
-        "where": None if where is None else dict(where),
-        "constraints": _plain_constraints(constraints),
-        "strict": strict or None,
-        "diversity": None if dial is None else dict(dial),
-        "explain": explain,
-        "allow_repeats": allow_repeats,
-        "details": details,
-        "instead_of": instead_of.slate_id if isinstance(instead_of, Slate) else instead_of,
-    }
-    path = f"/v1/users/{_quote('user', user)}/slates"
-    headers = {"idempotency-key": _checked_key(idempotency_key)}
-    return Call("POST", path, parser(Slate), _json_body(body), headers=headers)
+    body = slate_options(
+        k=k,
+        candidates=candidates,
+        exclude=exclude,
+        where=where,
+        constraints=constraints,
+        strict=strict,
+        diversity=diversity,
+        explain=explain,
+        allow_repeats=allow_repeats,
+        details=details,
+    )
+    body["instead_of"] = instead_of.slate_id if isinstance(instead_of, Slate) else instead_of
+    path = f"/v1/users/{quote_id('user', user)}/slates"
+    headers = {"idempotency-key": checked_key(idempotency_key)}
+    return Call("POST", path, parser(Slate), json_body(body), headers=headers)
+
+
+def recommend_many(
+    users: Iterable[str],
+    k: int | None = None,
+    *,
+    candidates: Iterable[str] | None = None,
+    exclude: Iterable[str] = (),
+    where: Mapping[str, Any] | None = None,
+    constraints: Constraints | Mapping[str, Any] | None = None,
+    strict: bool = False,
+    diversity: Diversity | Mapping[str, Any] | None = None,
+    explain: bool = False,
+    allow_repeats: bool = False,
+    details: bool = False,
+    idempotency_key: str | None = None,
+) -> Call[Slate | FailedSlate]:
+    """Iterate over new slates for up to 1,000 users, as they are made, in any order.
+
+    A user whose slate cannot be made has a `FailedSlate`; the others are made all the same. If the
+    connection breaks, StoreError is raised: call it again with the same key, and users who had a
+    slate get the same one.
+
+    Parameters
+    ----------
+    users
+        Distinct ids; users need not exist yet.
+    k, candidates, exclude, where, constraints, strict, diversity, explain, allow_repeats, details
+        As for `recommend`, for every user.
+    idempotency_key
+        Identifies this request of each user, as for `recommend`; by default a new one.
+    """
+    options = slate_options(
+        k=k,
+        candidates=candidates,
+        exclude=exclude,
+        where=where,
+        constraints=constraints,
+        strict=strict,
+        diversity=diversity,
+        explain=explain,
+        allow_repeats=allow_repeats,
+        details=details,
+    )
+    body = json_body({"users": id_list("users", users), **options})
+    headers = {"idempotency-key": checked_key(idempotency_key)}
+    return Call("POST", "/v1/slates", parse_slate_line, body, headers=headers)
 
 
 def feedback(
@@ -140,12 +192,12 @@ def feedback(
     """
     slate_id = slate.slate_id if isinstance(slate, Slate) else slate
     body = {
-        "rewards": _numbers(rewards),
-        "seen": None if seen is None else _ids("seen", seen),
+        "rewards": reward_numbers(rewards),
+        "seen": None if seen is None else id_list("seen", seen),
         "event": event,
     }
-    path = f"/v1/slates/{_quote('slate', slate_id)}/feedback"
-    return Call("POST", path, parser(FeedbackResult), _json_body(body))
+    path = f"/v1/slates/{quote_id('slate', slate_id)}/feedback"
+    return Call("POST", path, parser(FeedbackResult), json_body(body))
 
 
 def add_event(
@@ -174,33 +226,33 @@ def add_event(
         Whether the items may be recommended at once; by default they count as seen.
     """
     body = {
-        "rewards": _numbers(rewards),
+        "rewards": reward_numbers(rewards),
         "event": str(uuid4()) if event is None else event,
         "time": time,
         "allow_repeats": allow_repeats,
     }
-    path = f"/v1/users/{_quote('user', user)}/events"
-    return Call("POST", path, parser(EventResult), _json_body(body))
+    path = f"/v1/users/{quote_id('user', user)}/events"
+    return Call("POST", path, parser(EventResult), json_body(body))
 
 
 def user(user: str) -> Call[User]:
     """Return what was learnt about a user, in words and in numbers with intervals."""
-    return Call("GET", f"/v1/users/{_quote('user', user)}", parser(User))
+    return Call("GET", f"/v1/users/{quote_id('user', user)}", parser(User))
 
 
 def history(user: str) -> Call[Page[PastSlate]]:
     """Iterate over a user's slates and their feedback, newest first; fetched page by page."""
-    path = f"/v1/users/{_quote('user', user)}/history"
+    path = f"/v1/users/{quote_id('user', user)}/history"
     return pages(
         History,
         lambda page: page.slates,
-        lambda before: _with_query(path, limit=_SLATES_PER_PAGE, before=before),
+        lambda before: with_query(path, limit=_SLATES_PER_PAGE, before=before),
     )
 
 
 def forget(user: str) -> Call[None]:
     """Delete all data about a user. Needs an admin key."""
-    return Call("DELETE", f"/v1/users/{_quote('user', user)}", ignore, removes=True)
+    return Call("DELETE", f"/v1/users/{quote_id('user', user)}", ignore, removes=True)
 
 
 def export_users() -> Call[dict[str, Any]]:
@@ -229,8 +281,8 @@ def import_users(
         Whether to replace existing users, items and priors whose content differs; by default
         they raise ConflictError.
     """
-    path = _with_query("/v1/import", replace="true" if replace else None)
-    for body in _import_bodies(dict(line) for line in lines):
+    path = with_query("/v1/import", replace="true" if replace else None)
+    for body in import_bodies(dict(line) for line in lines):
         yield Call("POST", path, parse_import, body, "application/x-ndjson")
 
 
@@ -247,11 +299,11 @@ def items(search: str = "", *, where: Mapping[str, Any] | None = None) -> Call[P
     where
         A condition on their attributes, such as ``{"attribute": "price", "<=": 20}``.
     """
-    condition = None if where is None else _json(dict(where), "`where`").decode()
+    condition = None if where is None else json_bytes(dict(where), "`where`").decode()
     return pages(
         ItemPage,
         lambda page: page.items,
-        lambda after: _with_query(
+        lambda after: with_query(
             "/v1/items", search=search, limit=_ITEMS_PER_PAGE, after=after, where=condition
         ),
     )
@@ -259,7 +311,7 @@ def items(search: str = "", *, where: Mapping[str, Any] | None = None) -> Call[P
 
 def item(item: str) -> Call[ItemDetails]:
     """Return an item with all its data."""
-    return Call("GET", f"/v1/items/{_quote('item', item)}", parser(ItemDetails))
+    return Call("GET", f"/v1/items/{quote_id('item', item)}", parser(ItemDetails))
 
 
 def add_items(items: Iterable[Mapping[str, Any]]) -> Call[tuple[str, ...]]:
@@ -272,7 +324,7 @@ def add_items(items: Iterable[Mapping[str, Any]]) -> Call[tuple[str, ...]]:
         `distances`. An existing item keeps what is left out; a new one needs features and
         distances.
     """
-    body = _json_body({"items": [dict(item) for item in items]})
+    body = json_body({"items": [dict(item) for item in items]})
     return Call("POST", "/v1/items", parse_upserted, body)
 
 
@@ -322,17 +374,17 @@ def _item_call(
     body = {
         "title": title,
         "attributes": None if attributes is None else dict(attributes),
-        "features": None if features is None else _vector(features),
+        "features": None if features is None else feature_numbers(features),
         "distances": None if distances is None else dict(distances),
         "retired": retired,
     }
-    path = f"/v1/items/{_quote('item', item)}"
-    return Call(verb, path, parse_upserted, _json_body(body))
+    path = f"/v1/items/{quote_id('item', item)}"
+    return Call(verb, path, parse_upserted, json_body(body))
 
 
 def retire_item(item: str) -> Call[None]:
     """Retire an item: it is no longer recommended. Needs an admin key."""
-    return Call("DELETE", f"/v1/items/{_quote('item', item)}", ignore)
+    return Call("DELETE", f"/v1/items/{quote_id('item', item)}", ignore)
 
 
 def report() -> Call[Report]:
@@ -380,96 +432,4 @@ def ready() -> Call[None]:
 
 
 def _prior_path(policy: str) -> str:
-    return f"/v1/policies/{_quote('policy', policy)}/prior"
-
-
-def _quote(name: str, text: object) -> str:
-    """Return an id as one segment of a path, or raise InputError.
-
-    Examples
-    --------
-    >>> _quote("user", "ana b?"), _quote("user", "a/b"), _quote("user", "..")
-    ('ana%20b%3F', 'a%2Fb', '%2E%2E')
-    """
-    if not isinstance(text, str) or not text:
-        raise InputError(f"`{name}` must be text, got {text!r:.80}")
-    if not text.strip("."):
-        return "%2E" * len(text)  # `.` and `..` would be resolved
-    try:
-        return quote(text, safe="")
-    except UnicodeEncodeError:
-        raise InputError(f"`{name}` must be text that UTF-8 can hold, got {text!r:.80}") from None
-
-
-def _with_query(path: str, **query: str | int | None) -> str:
-    values = {name: value for name, value in query.items() if value is not None}
-    return f"{path}?{urlencode(values)}" if values else path
-
-
-def _ids(name: str, ids: Iterable[str]) -> list[str]:
-    if isinstance(ids, str):
-        raise InputError(f"`{name}` must be several ids, got the text {ids!r:.80}")
-    return list(ids)
-
-
-def _checked_key(key: str | None) -> str:
-    if key is None:
-        return str(uuid4())
-    if not _IDEMPOTENCY_KEY.fullmatch(key):
-        raise InputError(
-            "`idempotency_key` must be 1 to 200 printable ASCII characters without spaces, "
-            f"got {key!r:.80}"
-        )
-    return key
-
-
-def _numbers(rewards: Mapping[str, float]) -> dict[str, float]:
-    try:
-        return {item: float(reward) for item, reward in rewards.items()}
-    except (AttributeError, TypeError, ValueError):
-        raise InputError(f"`rewards` must be numbers by item id, got {rewards!r:.80}") from None
-
-
-def _vector(features: Sequence[float] | Mapping[str, float]) -> list[float] | dict[str, float]:
-    if isinstance(features, Mapping):
-        return {name: float(number) for name, number in features.items()}
-    return [float(number) for number in features]
-
-
-def _plain_constraints(
-    constraints: Constraints | Mapping[str, Any] | None,
-) -> dict[str, Any] | None:
-    if isinstance(constraints, Constraints):
-        return constraints.model_dump(exclude_defaults=True)
-    return None if constraints is None else dict(constraints)
-
-
-def _json_body(content: dict[str, Any]) -> bytes:
-    """Return a body without the values that are None."""
-    present = {name: value for name, value in content.items() if value is not None}
-    return _json(present, ", ".join(f"`{name}`" for name in present))
-
-
-def _json(content: Any, name: str) -> bytes:
-    try:
-        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"{name} must be what JSON can hold: {error}") from None
-
-
-def _import_bodies(lines: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    """Yield the bodies of requests: the header in each, and all lines of a user in one."""
-    header, body = b"", bytearray()
-    for line in lines:
-        text = _json(line, "`lines`") + b"\n"
-        if line.get("kind") == "export":
-            header = text
-            continue
-        # The lines before the users stay together: changes of items are restored as one.
-        is_user = line.get("kind", "user") == "user"
-        if body and is_user and len(body) + len(text) > _IMPORT_BYTES:
-            yield header + bytes(body)
-            body.clear()
-        body += text
-    if body:
-        yield header + bytes(body)
+    return f"/v1/policies/{quote_id('policy', policy)}/prior"

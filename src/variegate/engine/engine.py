@@ -26,7 +26,7 @@ from variegate.engine.queries import (
     user_view,
 )
 from variegate.engine.queue import BatchLoop, CommandQueue, EngineThread, Worker
-from variegate.engine.recommend import RecommendRequest
+from variegate.engine.recommend import RecommendRequest, check_request
 from variegate.errors import VariegateError
 from variegate.store import Reader
 
@@ -100,6 +100,10 @@ class Engine:
     async def recommend(self, request: RecommendRequest) -> Answer:
         """Recommend a slate to a user."""
         return await self._execute(request)
+
+    def check_request(self, request: RecommendRequest) -> None:
+        """Raise InputError for what is wrong with a request, whoever the user is."""
+        check_request(self.snapshot(), self.rules, request)
 
     async def feedback(self, report: Feedback) -> Answer:
         """Learn from a user's feedback on a slate."""

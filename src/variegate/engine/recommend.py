@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray
-from variegate.engine.catalogue import plain_attributes
+from variegate.engine.catalogue import CatalogueSnapshot, plain_attributes
 from variegate.engine.codecs import (
     SeenItems,
     hidden_rows,
@@ -23,10 +23,10 @@ from variegate.engine.codecs import (
 )
 from variegate.engine.feedback import displaced_ids, seen_without, withdraw
 from variegate.engine.selection import Selection, select_items, unknown_ids, without_seen
-from variegate.engine.terms import DAY, Terms, terms_of
+from variegate.engine.terms import DAY, Rules, Terms, terms_of
 from variegate.engine.unit_of_work import UnitOfWork
 from variegate.errors import ConflictError, InputError, StateError
-from variegate.model.constraints import Constraints
+from variegate.model.constraints import Constraints, list_problem
 from variegate.model.gains import Normaliser, normalising_factors
 from variegate.model.slate import Slate
 from variegate.policies import Dial, Explanation, Policy, explore_slate
@@ -151,7 +151,7 @@ def _candidates(
     The repeats are those `seen` in lists, None where none can be chosen; `hidden` has the items
     used outside lists too.
     """
-    k = _length(uow, request)
+    k = _length(uow.rules, request)
     free, has_repeats = allowed, request.allow_repeats
     if not request.allow_repeats:
         free, has_repeats = without_seen(allowed, hidden, k)
@@ -174,8 +174,16 @@ def _pinned_rows(uow: UnitOfWork, request: RecommendRequest, allowed: MaskArray)
     return rows[allowed[rows]]
 
 
-def _length(uow: UnitOfWork, request: RecommendRequest) -> int:
-    k, max_k = uow.rules.k if request.k is None else request.k, uow.rules.max_k
+def check_request(snapshot: CatalogueSnapshot, rules: Rules, request: RecommendRequest) -> None:
+    """Raise InputError for what is wrong with a request, whoever the user is."""
+    k = _length(rules, request)
+    allowed = select_items(snapshot, request, max_candidates=rules.max_candidates).allowed
+    if request.constraints is not None:
+        list_problem(snapshot.catalogue, request.constraints, allowed, k)
+
+
+def _length(rules: Rules, request: RecommendRequest) -> int:
+    k, max_k = rules.k if request.k is None else request.k, rules.max_k
     if not 1 <= k <= max_k:
         raise InputError(f"`k` must be from 1 to {max_k}, got {k}")
     return k

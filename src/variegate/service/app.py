@@ -33,6 +33,7 @@ from variegate.service.metrics import Metrics
 from variegate.service.middleware import Guard
 from variegate.service.responses import CoalescingPool, computed_response
 from variegate.service.routes.admin import operator_router
+from variegate.service.routes.batches import batch_router
 from variegate.service.routes.health import PROBES, health_routers
 from variegate.service.routes.items import item_routers
 from variegate.service.routes.slates import slate_router
@@ -166,6 +167,7 @@ def api_routers(engine: Engine, *, page: bool = True) -> list[APIRouter]:
     pool = CoalescingPool()
     routers = [
         slate_router(engine),
+        batch_router(engine),
         *user_routers(engine),
         *item_routers(engine),
         operator_router(engine, pool),

@@ -5,7 +5,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -99,20 +99,36 @@ async def handle_error(request: Request, error: Exception) -> Response:
     raise error
 
 
-async def _handle_own_error(request: Request, error: Exception) -> Response:
+class ErrorAnswer(NamedTuple):
+    """How a caller learns of an error: the status, the code for programs, the words."""
+
+    status: int
+    code: str
+    message: str
+
+
+def own_error(error: VariegateError, *, is_admin: bool) -> ErrorAnswer:
+    """Return the answer to an error of this package; one that is no answer is raised."""
     status = next((code for kind, code in STATUS_CODES.items() if isinstance(error, kind)), 500)
     if status < 500:
-        return _response(request, status, str(error))
+        return ErrorAnswer(status, ERROR_CODES[status], str(error))
     if status == 500:
         raise error  # an extra that is not installed: the middleware logs it
     log.warning("the store is not available: %s", error)
     is_unknown = isinstance(error, OutcomeUnknownError)
     message = _OUTCOME_UNKNOWN if is_unknown else _UNAVAILABLE
-    context = request.scope.get("context")
-    if context is not None and context.role == "admin":
+    if is_admin:
         message = str(error)  # which may contain the store's address or file
-    code = OUTCOME_UNKNOWN if is_unknown else None
-    return _response(request, status, message, {"Retry-After": "1"}, code=code)
+    return ErrorAnswer(status, OUTCOME_UNKNOWN if is_unknown else ERROR_CODES[status], message)
+
+
+async def _handle_own_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, VariegateError)  # noqa: S101 - for the types: it is registered so
+    context = request.scope.get("context")
+    is_admin = context is not None and context.role == "admin"
+    status, code, message = own_error(error, is_admin=is_admin)
+    headers = {"Retry-After": "1"} if status >= 500 else None
+    return _response(request, status, message, headers, code=code)
 
 
 async def _handle_http_exception(request: Request, error: Exception) -> Response:

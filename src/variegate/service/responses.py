@@ -34,7 +34,7 @@ class JsonResponse(Response):
 
 def json_response(content: Any, status: int = 200) -> Response:
     """Return content of the engine as JSON, unvalidated; `returns` documents it."""
-    return JsonResponse(_serialise(content), status)
+    return JsonResponse(serialise(content), status)
 
 
 def returns(model: type[BaseModel], description: str, status: int = 200) -> dict[str, Any]:
@@ -47,10 +47,11 @@ async def computed_response(
     pool: "CoalescingPool", request: Request, key: Hashable, compute: Callable[[], Any]
 ) -> Response:
     """Return content as JSON that a pool computes, once for all requests with an equal key."""
-    return JsonResponse(await pool.run(request, key, lambda: _serialise(compute())), 200)
+    return JsonResponse(await pool.run(request, key, lambda: serialise(compute())), 200)
 
 
-def _serialise(content: Any) -> bytes:
+def serialise(content: Any) -> bytes:
+    """Return content as JSON, or raise StateError for numbers that are not finite."""
     body = to_json(content)
     # to_json has no mode that refuses them, and a text may contain these letters.
     if b"NaN" in body or b"Infinity" in body:
