@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtri
+import scipy
 
 from variegate.arrays import FloatArray, IndexArray, check_range, safe_sqrt, set_read_only
 from variegate.errors import InputError, StateError
@@ -177,7 +177,7 @@ class Ridge:
             )
             return Estimate(mean, G) if is_sound else self._solved_by_eigenvalues()
         phi = self._phi()
-        root, failed = dpotrf(phi, lower=0, clean=1)
+        root, failed = scipy.linalg.lapack.dpotrf(phi, lower=0, clean=1)
         if failed or np.diag(root).min(initial=np.inf) ** 2 < _rounding(phi):
             return self._solved_by_eigenvalues()
         G = _transposed_inverse(root)
@@ -225,7 +225,7 @@ def _rounding(phi: FloatArray) -> float:
 
 
 def _transposed_inverse(root: FloatArray) -> FloatArray:
-    inverse, _ = dtrtri(root, lower=0)
+    inverse, _ = scipy.linalg.lapack.dtrtri(root, lower=0)
     return np.ascontiguousarray(inverse.T)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from variegate.arrays import (
     FloatArray,
@@ -175,7 +175,7 @@ class DC2B(Policy):
     def _log_quality(self, z: FloatArray, theta: FloatArray) -> FloatArray:
         relevance = self._inputs(z) @ theta
         if self.quality == "sigmoid":
-            relevance = expit(relevance)
+            relevance = scipy.special.expit(relevance)
         return relevance * self._exponent
 
     def _explain(self, slate: Slate) -> Explanation:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_not_negative, check_positive
 from variegate.errors import InputError
@@ -128,7 +128,9 @@ class EASE(Policy):
 def item_weights(prior: ItemPrior, l2: float) -> FloatArray:
     """Return the weights B of EASE: row i holds what a like of item i adds to each item."""
     items, starts = len(prior.item_ids), np.append(0, prior.ends)
-    likes = csr_array((np.ones(len(prior.liked)), prior.liked, starts), (prior.users, items))
+    likes = scipy.sparse.csr_array(
+        (np.ones(len(prior.liked)), prior.liked, starts), (prior.users, items)
+    )
     gram = (likes.T @ likes).toarray()
     gram[np.diag_indices(items)] += l2
     inverse = np.linalg.inv(gram)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_expit
+import scipy
 
 from variegate.arrays import FloatArray, safe_sqrt
 
@@ -73,7 +73,7 @@ def evidence_bound(before: Posterior, after: Posterior, xi: FloatArray) -> float
 
     `after` and `xi` must come from one call of `update_posterior`.
     """
-    data = np.sum(log_expit(xi) - xi / 2.0 + curvature(xi) * xi**2)
+    data = np.sum(scipy.special.log_expit(xi) - xi / 2.0 + curvature(xi) * xi**2)
     return float(data + 0.5 * (_log_partition(after) - _log_partition(before)))
 
 

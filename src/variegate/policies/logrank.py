@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_numbers
 from variegate.errors import InputError
@@ -54,7 +54,7 @@ class LogRank(Policy):
 
     def _relevance(self, rows: IndexArray) -> FloatArray:
         """Return r_a of each row."""
-        scores: FloatArray = expit(self.catalogue.features[rows] @ self.mean_user)
+        scores: FloatArray = scipy.special.expit(self.catalogue.features[rows] @ self.mean_user)
         return scores
 
     def _explain(self, slate: Slate) -> Explanation:

@@ -4,8 +4,8 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from variegate.arrays import FloatArray, IndexArray
 from variegate.prior.new_items import LaterItems
@@ -20,8 +20,8 @@ class Moments(NamedTuple):
     #: Share of users who like each item, (L,)
     shares: FloatArray
     #: Likes by item, (L, users), and weighted by user, (users, L)
-    by_item: csr_array
-    weighted_likes: csr_array
+    by_item: "scipy.sparse.csr_array"
+    weighted_likes: "scipy.sparse.csr_array"
     #: Weighted likes of each item, (L,), and the weight of all users
     weighted: FloatArray
     total: float
@@ -33,14 +33,16 @@ class Moments(NamedTuple):
         """Return the sums; the arguments are those of `ItemPrior`."""
         users, starts = len(ends), np.append(0, ends)
         counts = np.diff(starts)
-        table = csr_array((np.ones(len(liked)), liked, starts), (users, items))
+        table = scipy.sparse.csr_array((np.ones(len(liked)), liked, starts), (users, items))
         weights = counts.astype(np.float64) ** -activity_weight
         # As many weighted likes as likes: the noise has the same meaning on any data.
         weights *= counts.sum() / (weights @ counts) / users
-        weighted = csr_array((np.repeat(weights, counts), liked, starts), (users, items))
+        weighted = scipy.sparse.csr_array(
+            (np.repeat(weights, counts), liked, starts), (users, items)
+        )
         return cls(
             np.bincount(liked, minlength=items) / users,
-            csr_array(table.T),
+            scipy.sparse.csr_array(table.T),
             weighted,
             np.asarray(weighted.sum(axis=0), dtype=np.float64),
             float(weights.sum()),

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from variegate.arrays import (
     FloatArray,
@@ -269,7 +269,7 @@ class ItemPrior(PriorFile):
         K = np.asfortranarray(cross @ seen.gains.T)
         add_covariance(matrix, places, seen.items, seen.scales, K)
         K[np.diag_indices_from(K)] += self.noise
-        factor, failed = dpotrf(K, lower=True, overwrite_a=True)
+        factor, failed = scipy.linalg.lapack.dpotrf(K, lower=True, overwrite_a=True)
         if failed:
             raise StateError("the rewards of a user must have a positive covariance, but have not")
         return cross, factor
@@ -439,7 +439,7 @@ def liked_rows(likes: Iterable[ArrayLike], items: int) -> list[IndexArray]:
 def _solve(factor: FloatArray, right: FloatArray) -> FloatArray:
     """Return K^-1 `right`, for the lower Cholesky factor of K."""
     # SciPy's `cho_solve` copies its arguments, which takes longer than solving so few equations.
-    found, _info = dpotrs(factor, right, lower=True)
+    found, _info = scipy.linalg.lapack.dpotrs(factor, right, lower=True)
     return np.asarray(found)
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array, vstack
+import scipy
 
 from variegate.arrays import FloatArray, IndexArray
 from variegate.model.catalogue import Catalogue
@@ -67,7 +67,7 @@ class LaterItems:
 
     known: int
     #: One row per later item, (new, items of the prior)
-    mixtures: csr_array
+    mixtures: "scipy.sparse.csr_array"
 
     @classmethod
     def of(
@@ -98,10 +98,10 @@ class LaterItems:
         own_scale = kept * scale * predicted / np.where(own_shares > 0.0, own_shares, 1.0)
         ends = np.arange(0, rows.size + 1, rows.shape[1])
         mixed = ((1.0 - kept) * scale)[:, None] * weights
-        similar = csr_array((mixed.ravel(), rows.ravel(), ends), (new, size))
+        similar = scipy.sparse.csr_array((mixed.ravel(), rows.ravel(), ends), (new, size))
         places = np.arange(size - known)
-        itself = csr_array((own_scale[places], (places, known + places)), (new, size))
-        return cls(known, csr_array(similar + itself))
+        itself = scipy.sparse.csr_array((own_scale[places], (places, known + places)), (new, size))
+        return cls(known, scipy.sparse.csr_array(similar + itself))
 
     def mean(self, shares: FloatArray) -> FloatArray:
         """Return the mean of all items from that of the prior's items."""
@@ -113,16 +113,16 @@ class LaterItems:
         return self.known + self.mixtures.shape[0]
 
     def mixed(
-        self, rows: IndexArray, by_item: csr_array, sums: FloatArray
-    ) -> tuple[csr_array, FloatArray]:
+        self, rows: IndexArray, by_item: "scipy.sparse.csr_array", sums: FloatArray
+    ) -> tuple["scipy.sparse.csr_array", FloatArray]:
         """Return rows of a table and of sums by item of the prior, as mixtures for later items."""
         mixing = self._all_mixtures[rows]
-        return csr_array(mixing @ by_item), np.asarray(mixing @ sums)
+        return scipy.sparse.csr_array(mixing @ by_item), np.asarray(mixing @ sums)
 
     @cached_property
-    def _all_mixtures(self) -> csr_array:
-        itself = eye_array(self.known, self.mixtures.shape[1], format="csr")
-        return csr_array(vstack([itself, self.mixtures]))
+    def _all_mixtures(self) -> "scipy.sparse.csr_array":
+        itself = scipy.sparse.eye_array(self.known, self.mixtures.shape[1], format="csr")
+        return scipy.sparse.csr_array(scipy.sparse.vstack([itself, self.mixtures]))
 
     def with_columns(self, covariance: FloatArray) -> FloatArray:
         """Return covariances with the prior's items, (n, L), as those with all items."""
