@@ -168,7 +168,8 @@ SWEEPS: Final[Mapping[str, tuple[Method, ...]]] = MappingProxyType(
                     f"diversity {weight:g}",
                     prior={"diversity": weight},
                 )
-                for weight in _DIVERSITIES
+                # One more than EASE: ours falls with the relevance of what is left.
+                for weight in (*_DIVERSITIES, 100.0)
             ),
         ),
         # At t = 1 the same lists as ours: a new user's score is the popularity, scaled.

@@ -92,9 +92,9 @@ def beyond_markdown(results: Results, *, settings: bool = True) -> str:
     """Return the body of the page on the experiments beyond the paper."""
     datasets = ", ".join(map(results.dataset_title, results.beyond.replays)) or "no data set"
     parts = [
-        "LMDP is LMDH with a prior fitted to the training users, with more item features (their "
-        "popularity among the training users, and twenty tastes from the training users' likes), "
-        f"and with a floor under the weight of diversity. Measured on {datasets}, on the same test "
+        "LMDP starts from a prior of the items' relevance, the mean and covariance of the training "
+        "users' likes, and keeps a floor under the weight of diversity, in proportion to the "
+        f"relevance of the best items that are left. Measured on {datasets}, on the same test "
         "users as LMDH and the paper's baselines.",
         learner_settings(),
         *([QUICK] if results.quick else []),
@@ -115,9 +115,8 @@ def learner_settings() -> str:
     papers = signature(LMDH).parameters
     prior = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in PRIOR_OPTIONS.items())
     return (
-        f"One set of settings for all data sets: the prior was fitted with {prior}, and beta is "
-        "also the floor. They were chosen on training users alone, by `variegate tune`. LMDH has "
-        f"the paper's: λ = {papers['ridge'].default:g}, α = {papers['exploration'].default:g}, "
+        f"One set of settings for all data sets: the prior was fitted with {prior}. LMDH has the "
+        f"paper's: λ = {papers['ridge'].default:g}, α = {papers['exploration'].default:g}, "
         "no floor."
     )
 

@@ -215,7 +215,7 @@ def altered(**changes: Any) -> bytes:
         ({"header": None}, "not a complete prior file: "),
         ({"header": np.frombuffer(b"[1]", dtype=np.uint8)}, "not a complete prior file: "),
         ({"format": "other"}, "not a prior of variegate"),
-        ({"version": 2}, "version 2 of the prior format, and this variegate reads version 1"),
+        ({"version": 1}, "version 1 of the prior format, and this variegate reads version 2"),
         ({"mean": None}, "not a complete prior file: no mean"),
         ({"noise": None}, "not a complete prior file: no noise"),
         ({"noise": -1.0}, "not a complete prior file: `noise` must be a number from 1e-30 to"),

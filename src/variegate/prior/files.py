@@ -15,7 +15,7 @@ from variegate.files import atomic_write, open_npz
 from variegate.model.catalogue import Catalogue
 
 FORMAT: Final = "variegate prior"
-VERSION: Final = 1
+VERSION: Final = 2
 
 
 class PriorFile(ABC):
