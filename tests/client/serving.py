@@ -80,7 +80,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.pass_on(body, deed)
 
-    do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815 - as the base class has it
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815 - as the base class has it
 
     def pass_on(self, body: bytes, deed: str) -> None:
         behind = HTTPConnection(self.server.behind, timeout=20)

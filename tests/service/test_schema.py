@@ -51,6 +51,7 @@ ASKED = [
     ("GET", "/v1/items/{item}"),
     ("POST", "/v1/items"),
     ("PUT", "/v1/items/{item}"),
+    ("PATCH", "/v1/items/{item}"),
     ("DELETE", "/v1/items/{item}"),
     ("GET", "/v1/policies/{policy}/prior"),
     ("POST", "/v1/policies/{policy}/prior"),
