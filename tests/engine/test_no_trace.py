@@ -47,8 +47,8 @@ def test_a_refused_request_of_a_known_user_changes_nothing(any_store: Store) -> 
     before = everything(any_store)
     outcomes = shop.all(
         RecommendRequest("ann", k=0),
-        RecommendRequest("ann", candidates=("nope",)),
-        RecommendRequest("bob", exclude=("nope",)),
+        RecommendRequest("ann", candidates=("nope",), strict=True),
+        RecommendRequest("bob", exclude=("nope",), strict=True),
     )
     assert all(isinstance(one, (InputError, NotFoundError)) for one in outcomes)
     assert everything(any_store) == before

@@ -111,7 +111,7 @@ GOOD = {"items": ["alien", "ran"], "propensities": [0.5, 0.5], "rewards": [1, 0]
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"items": ["alien", "jaws"]}, r"no item 'jaws' in Catalogue\(4 items"),
+        ({"items": ["alien", "jaws"]}, r"no item 'jaws' in the catalogue"),
         ({"items": []}, r"`items` must be a list of ids, got \[\]"),
         ({"items": "alien"}, "`items` must be a list of ids, got 'alien'"),
         ({"items": ["ran", "ran"]}, "`items` must be distinct within a list"),
@@ -126,7 +126,7 @@ GOOD = {"items": ["alien", "ran"], "propensities": [0.5, 0.5], "rewards": [1, 0]
         ({"seen": [1, 1]}, "`seen` must hold true or false for each item, got 1"),
         ({"rewards": [10**400, 0]}, "`rewards` must be an array of numbers: "),
         ({"rewards": "10"}, "`rewards` must have 2 entries as `items`, got '10'"),
-        ({"candidates": ["jaws"]}, r"no item 'jaws' in Catalogue\(4 items"),
+        ({"candidates": ["jaws"]}, r"no item 'jaws' in the catalogue"),
         ({"exclude": "alien"}, "`exclude` must be a list of ids, got 'alien'"),
         ({"catalogue_size": 5}, "`catalogue_size` must be from 1 to 4, .* got 5"),
         ({"mix": 2}, "`mix` must be a number from 0 to 1, got 2"),
