@@ -141,13 +141,17 @@ def call_top_of(draw: Any) -> None:
 
 
 def call_posterior(draw: Any) -> None:
-    n, likes = draw(st.integers(1, 12)), np.random.default_rng(draw(seeds)).random((9, 6)) < 0.5
+    n, likes = (
+        draw(st.sampled_from((1, 7, 50))),
+        np.random.default_rng(draw(seeds)).random((9, 6)) < 0.5,
+    )
     items = Catalogue(list("abcdef"), np.eye(6), "cosine")
     prior = fit_prior(items, likes, noise=draw(st.sampled_from((1e-6, 0.2, 1e6))))
     # Rows 6 and 7 are new items.
     rows = np.array(draw(st.lists(st.integers(0, 7), min_size=n, max_size=n)), dtype=np.intp)
     seen = Observations(rows, draw(arrays(n)), draw(arrays(n, 1)), draw(arrays(n)))
     assert prior.posterior(seen, 8).relevance.shape == (8,)
+    assert prior.posterior_deviations(seen, np.arange(3), 8).shape == (3,)
 
 
 def call_mmr(draw: Any) -> None:
@@ -315,8 +319,12 @@ ENTRIES: Mapping[str, Callable[[Any], None]] = {
     "ridge.solved": call_ridge,
     "ridge.sums_fit": call_sums,
     "ridge.sums_with": call_ridge,
-    "rows.add_covariance": call_posterior,
-    "rows.add_rows": call_posterior,
+    "rows.add_posterior": call_posterior,
+    "rows.add_product": call_posterior,
+    "rows.best_mean": call_posterior,
+    "rows.extend": call_posterior,
+    "rows.n_common": call_posterior,
+    "rows.whiten": call_posterior,
     "top.fill_given": call_top_of,
     "top.fill_linear": call_top,
     "vectors.select_from_vectors": call_vectors,

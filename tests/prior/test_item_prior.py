@@ -7,16 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.prior.making import made_catalogue, made_likes
 from variegate import Catalogue
 from variegate.arrays import FloatArray
-from variegate.errors import DataError, InputError
-from variegate.kernels.rows import add_covariance, add_rows
+from variegate.errors import DataError, InputError, StateError
+from variegate.kernels.loops.rows import add_rows
+from variegate.kernels.rows import best_mean, dense_product
 from variegate.prior import ItemPrior, Observations, Prior, PriorFile, default_prior, fit_prior
 from variegate.prior import covariance as module
+from variegate.prior.conditioning import MAX_FACTORS, N_FIRST
 
 ITEMS = 12
 
@@ -235,19 +238,71 @@ def test_description_names_items_by_their_titles() -> None:
     assert "diversity: beta of cosine 0.00 ± 0.22" in lines
 
 
+@given(st.lists(st.integers(1, 25), min_size=2, max_size=6), st.integers(0, 1000))
+@settings(max_examples=20, deadline=None)
+def test_observations_in_steps_give_the_same_bits_as_at_once(steps: list[int], seed: int) -> None:
+    stepwise = made_prior()
+    seen = observed(stepwise, sum(steps), seed)
+
+    for end in np.cumsum(steps):
+        found = stepwise.posterior(first(seen, end), ITEMS)
+        expected = made_prior().posterior(first(seen, end), ITEMS)
+        for ours, theirs in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_users_who_begin_alike_do_not_mix() -> None:
+    prior, seen = made_prior(), observed(made_prior(), 60)
+    other = seen._replace(rewards=np.append(seen.rewards[:50], np.ones(10)))
+
+    for user in (seen, other, first(seen, 55), seen):
+        found = prior.posterior(user, ITEMS).relevance
+        np.testing.assert_array_equal(found, made_prior().posterior(user, ITEMS).relevance)
+    assert len(prior._factors._kept) == 1
+
+
+def test_factors_of_the_latest_users_are_kept() -> None:
+    prior = made_prior()
+
+    for user in range(MAX_FACTORS + 3):
+        prior.posterior(observed(prior, N_FIRST, user), ITEMS)
+
+    assert len(prior._factors._kept) == MAX_FACTORS
+
+
+def test_observations_of_items_that_are_not_there_are_refused() -> None:
+    seen = Observations(np.array([ITEMS]), np.ones(1), np.zeros((1, 1)), np.ones(1))
+
+    with pytest.raises(StateError, match="a positive covariance"):
+        made_prior().posterior(seen, ITEMS)
+
+
+def first(seen: Observations, n: int) -> Observations:
+    items, scales, gains, rewards = seen
+    return Observations(items[:n], scales[:n], gains[:n], rewards[:n])
+
+
 @given(n=st.integers(0, 20), seed=st.integers(0, 1000))
 @settings(max_examples=20, deadline=None)
 def test_compiled_sums_are_those_of_numpy(n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     matrix = rng.normal(size=(9, 5000)).astype(np.float32)
-    places, weights = rng.integers(-1, 9, n), rng.normal(size=n)
-    columns, kept = rng.integers(0, 5000, n), places >= 0
-    total, covariance = rng.normal(size=5000), np.zeros((n, n))
-    expected = total + weights[kept] @ matrix[places[kept]].astype(np.float64)
+    places, weights, total = rng.integers(0, 9, n), rng.normal(size=n), rng.normal(size=5000)
+    expected = total + weights @ matrix[places].astype(np.float64)
+    observed = rng.integers(0, 5000, n)
 
     add_rows(matrix, places, weights, total)
-    add_covariance(matrix, places, columns, weights, covariance)
 
     np.testing.assert_allclose(total, expected, rtol=1e-12, atol=1e-12)
-    entries = matrix[np.ix_(places, columns)] * np.outer(weights, weights) * np.outer(kept, kept)
-    np.testing.assert_allclose(covariance, np.tril(entries), rtol=1e-6, atol=1e-6)
+    left = np.sort(np.delete(total, observed))
+    assert best_mean(total, observed, 10) == pytest.approx(left[-10:].mean(), rel=1e-12)
+    assert np.isnan(best_mean(total[:30], np.arange(25), 10))
+
+
+def test_compiled_product_of_sparse_tables_is_that_of_dense_ones() -> None:
+    rng = np.random.default_rng(1)
+    a, b = (np.maximum(rng.normal(size=shape) - 0.8, 0.0) for shape in ((7, 30), (30, 40)))
+
+    found = dense_product(scipy.sparse.csr_array(a), scipy.sparse.csr_array(b))
+
+    np.testing.assert_allclose(found, a @ b, rtol=1e-12)

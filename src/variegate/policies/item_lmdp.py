@@ -188,13 +188,12 @@ class ItemLMDP(LMDP):
     def _observe(self, more: Observations, keep: float) -> None:
         """Add observations after those known, which are multiplied by `keep`."""
         old = self._seen
-        self._seen = Observations(
-            np.append(old.items, more.items)[-MAX_OBSERVATIONS:],
-            np.append(keep * old.scales, more.scales)[-MAX_OBSERVATIONS:],
-            np.vstack([keep * old.gains, more.gains])[-MAX_OBSERVATIONS:],
-            np.append(keep * old.rewards, more.rewards)[-MAX_OBSERVATIONS:],
+        if keep != 1.0:
+            old = Observations(old.items, *(keep * part for part in old[1:]))
+        joined = (
+            np.concatenate(parts)[-MAX_OBSERVATIONS:] for parts in zip(old, more, strict=True)
         )
-        self._known = None
+        self._seen, self._known = Observations(*joined), None
 
     def _explain(self, slate: Slate) -> Explanation:
         posterior = self.posterior()

@@ -1,9 +1,10 @@
 """Population priors: what is known about a user before the first list."""
 
+from variegate.prior.conditioning import Observations
 from variegate.prior.default import default_prior
 from variegate.prior.features import add_popularity_feature
 from variegate.prior.files import PriorFile
-from variegate.prior.item_prior import ItemPrior, Observations, Posterior, fit_prior
+from variegate.prior.item_prior import ItemPrior, Posterior, fit_prior
 from variegate.prior.prior import Prior
 from variegate.prior.refit import UserSums, fit_prior_from_sums
 

@@ -8,6 +8,7 @@ import scipy
 from numpy.typing import NDArray
 
 from variegate.arrays import FloatArray, IndexArray
+from variegate.kernels.rows import dense_product
 from variegate.prior.new_items import LaterItems
 
 #: Bytes of rows that are kept, at most.
@@ -69,10 +70,14 @@ class LikesCovariance:
         is_known = items < self._size
         known = items if is_known.all() else items[is_known]
         kept = self._kept
-        if (kept.places[known] < 0).any():
+        found = kept.places[known]
+        if found.min(initial=0) < 0:
             kept = self._with_rows(known)
+            found = kept.places[known]
+        if known is items:
+            return kept.matrix, found
         places = np.full(len(items), -1)
-        places[is_known] = kept.places[known]
+        places[is_known] = found
         return kept.matrix, places
 
     def _with_rows(self, wanted: IndexArray) -> "_Rows":
@@ -93,7 +98,8 @@ class LikesCovariance:
             likes, weights = likes[rows], sums[rows]
         else:
             likes, weights = later.mixed(rows, likes, sums)
-        found = (likes @ moments.weighted_likes).toarray() - np.outer(weights, sums) / moments.total
+        found = dense_product(likes, moments.weighted_likes)
+        found -= np.outer(weights, sums / moments.total)
         return np.asarray(found if later is None else later.with_columns(found))
 
 

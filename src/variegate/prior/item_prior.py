@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from math import isnan
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from variegate.arrays import (
@@ -16,10 +16,11 @@ from variegate.arrays import (
     check_positive,
     check_range,
 )
-from variegate.errors import InputError, StateError
-from variegate.kernels.rows import add_covariance, add_rows
+from variegate.errors import InputError
+from variegate.kernels.rows import best_mean
 from variegate.model.catalogue import Catalogue
 from variegate.model.catalogue_checks import check_rows
+from variegate.prior.conditioning import Factors, Observations, Rewards
 from variegate.prior.covariance import LikesCovariance, Moments
 from variegate.prior.files import PriorFile
 from variegate.prior.new_items import LaterItems, Neighbours, find_neighbours
@@ -35,18 +36,6 @@ N_BEST: Final = 10
 ACTIVITY_WEIGHT: Final = 0.5
 MIN_NOISE, MAX_NOISE = 1e-6, 1e6
 EMPTY: Final[IndexArray] = np.zeros((2, 0), dtype=np.intp)
-
-
-class Observations(NamedTuple):
-    """The rewards of one user: w = scale * relevance of the item + beta . gains + noise."""
-
-    #: Rows of the items, (n,)
-    items: IndexArray
-    #: Probability that the position was examined, times what forgetting left of it, (n,)
-    scales: FloatArray
-    #: Diversity gains x of the positions, scaled likewise, (n, m), and rewards, (n,)
-    gains: FloatArray
-    rewards: FloatArray
 
 
 class Posterior(NamedTuple):
@@ -209,10 +198,10 @@ class ItemPrior(PriorFile):
 
         Without `for_catalogue`, an item that is not in the prior has that of a mean item.
         """
-        shares = self._moments.shares
-        if self.later is not None:
-            return self.later.mean(shares)
-        return np.append(shares, np.full(size - len(shares), shares.mean()))
+        mean = self._mean
+        if self.later is None and size != len(mean):
+            return np.append(mean, np.full(size - len(mean), mean.mean()))
+        return mean.copy()
 
     def deviations(self) -> FloatArray:
         """Return the prior standard deviation of each item's relevance."""
@@ -233,46 +222,34 @@ class ItemPrior(PriorFile):
     def posterior(self, seen: Observations, size: int) -> Posterior:
         """Return what is known of a user with these observations, for the first `size` items.
 
-        With C the covariance of the items shown, scaled, and X their gains, the rewards have the
-        covariance K = C + X diag(beta_variance) X' + noise I before they are observed. The mean
-        of beta is 0 before: a positive one would take from the relevance the credit for clicks.
+        The mean of beta is 0 before: a positive one would take from the relevance the credit for
+        clicks.
         """
         relevance, spread = self.mean(size), np.diag(self.beta_variance)
         if not len(seen.items):
             return Posterior(relevance, self.best_share, np.zeros(self.m), spread)
-        cross, factor = self._rewards_before(seen)
-        surprise = seen.rewards - seen.scales * relevance[seen.items]
-        weights = _solve(factor, np.column_stack([surprise, cross]))
-        first, (matrix, places) = weights[:, 0], self._covariance.rows(seen.items)
-        add_rows(matrix, places, first * seen.scales, relevance[: matrix.shape[1]])
-        return Posterior(
-            relevance,
-            _best_mean(relevance[: self.originals], seen.items[seen.items < self.originals]),
-            cross.T @ first,
-            spread - cross.T @ weights[:, 1:],
-        )
+        before, factor = self._rewards(seen, relevance), self._factors.take(seen)
+        factor.condition(seen, before)
+        beta, loss = factor.beta(len(seen.items))
+        factor.add_posterior(seen, before, relevance[: before.matrix.shape[1]])
+        self._factors.put(seen, factor)
+        best = _best_mean(relevance[: self.originals], seen.items)
+        return Posterior(relevance, best, beta, spread - loss)
 
     def posterior_deviations(self, seen: Observations, items: IndexArray, size: int) -> FloatArray:
         """Return the standard deviation of the relevance of some items after observations."""
         own = self.covariance(items, size)
         variances = own[np.arange(len(items)), items].astype(np.float64)
         if len(seen.items):
-            _cross, factor = self._rewards_before(seen)
-            shown = self.covariance(seen.items, size)[:, items] * seen.scales[:, None]
-            variances -= np.sum(shown * _solve(factor, shown), axis=0)
+            factor = self._factors.take(seen)
+            factor.condition(seen, self._rewards(seen, self.mean(size)))
+            variances -= factor.explained(own[:, seen.items] * seen.scales)
+            self._factors.put(seen, factor)
         return np.sqrt(np.maximum(variances, 0.0))
 
-    def _rewards_before(self, seen: Observations) -> tuple[FloatArray, FloatArray]:
-        """Return the covariance of the rewards with beta, and the Cholesky factor of K."""
+    def _rewards(self, seen: Observations, mean: FloatArray) -> Rewards:
         matrix, places = self._covariance.rows(seen.items)
-        cross = seen.gains * self.beta_variance
-        K = np.asfortranarray(cross @ seen.gains.T)
-        add_covariance(matrix, places, seen.items, seen.scales, K)
-        K[np.diag_indices_from(K)] += self.noise
-        factor, failed = scipy.linalg.lapack.dpotrf(K, lower=True, overwrite_a=True)
-        if failed:
-            raise StateError("the rewards of a user must have a positive covariance, but have not")
-        return cross, factor
+        return Rewards(mean, matrix, places, self.beta_variance, self.noise)
 
     def with_likes(
         self,
@@ -361,8 +338,17 @@ class ItemPrior(PriorFile):
         return Moments.of(self.liked, self.ends, len(self.item_ids), self.activity_weight)
 
     @cached_property
+    def _mean(self) -> FloatArray:
+        shares = self._moments.shares
+        return shares if self.later is None else self.later.mean(shares)
+
+    @cached_property
     def _covariance(self) -> LikesCovariance:
         return LikesCovariance(self._moments, self.later)
+
+    @cached_property
+    def _factors(self) -> Factors:
+        return Factors()
 
     @cached_property
     def _extended(self) -> "tuple[Catalogue | None, ItemPrior]":
@@ -436,25 +422,16 @@ def liked_rows(likes: Iterable[ArrayLike], items: int) -> list[IndexArray]:
     return rows
 
 
-def _solve(factor: FloatArray, right: FloatArray) -> FloatArray:
-    """Return K^-1 `right`, for the lower Cholesky factor of K."""
-    # SciPy's `cho_solve` copies its arguments, which takes longer than solving so few equations.
-    found, _info = scipy.linalg.lapack.dpotrs(factor, right, lower=True)
-    return np.asarray(found)
-
-
 def _best_mean(relevance: FloatArray, observed: IndexArray) -> float:
     """Return the mean relevance of the best items that were not observed, at least 0.
 
     Where fewer are left than a list has, of all items.
     """
-    left = relevance.copy()
-    left[observed] = -np.inf
-    n = min(N_BEST, len(left))
-    best = np.partition(left, -n)[-n:]
-    if not np.isfinite(best).all():
-        best = np.partition(relevance, -n)[-n:]
-    return max(float(best.mean()), 0.0)
+    n = min(N_BEST, len(relevance))
+    best = best_mean(relevance, observed, n)
+    if isnan(best):
+        best = best_mean(relevance, observed[:0], n)
+    return max(best, 0.0)
 
 
 def _examples(scores: FloatArray, titles: Sequence[str]) -> str:
