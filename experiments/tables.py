@@ -421,7 +421,7 @@ def variety_table(found: variety.Variety) -> Table:
         for kind, (low, high) in variety.USERS.items()
     ]
     return Table(
-        "Sure statements about the total wish for variety, in the film demo",
+        "Sure statements about the total preference for variety, in the film demo",
         ("users", *(f"right by list {t}" for t in spans), "ever wrong"),
         tuple(rows),
         'Right: "You like varied lists" for the first, "You like less variety than most" or "You '
@@ -430,7 +430,7 @@ def variety_table(found: variety.Variety) -> Table:
 
 
 def first_picks_table(found: first_picks.FirstPicks) -> Table:
-    """Return the clicks per list of learners without a fitted prior, by users' wish for variety."""
+    """Return the clicks per list without a fitted prior, by users' preference for variety."""
     clicks, step = found.earned.mean(axis=2), len(first_picks.TOTALS)
     totals = first_picks.TOTALS[: len(clicks)]
     columns = [student_interval(clicks[place::step]) for place in range(len(totals))]

@@ -39,7 +39,7 @@ SIZES: Final = Sizes(full=Size(runs=100, rounds=10), quick=Size(runs=40, rounds=
 
 @dataclass(frozen=True, eq=False)
 class Variety:
-    """What the demo would say of each user's total wish for variety after each list."""
+    """What the demo would say of each user's total preference for variety after each list."""
 
     #: The true total, (runs,)
     total: FloatArray

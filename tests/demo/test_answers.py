@@ -26,7 +26,7 @@ def test_numbers_are_positions_counted_from_one(text: str, picks: tuple[int, ...
 
 
 @pytest.mark.parametrize(
-    ("text", "wish"),
+    ("text", "command"),
     [
         ("w", Command.WHY),
         ("Why", Command.WHY),
@@ -36,8 +36,8 @@ def test_numbers_are_positions_counted_from_one(text: str, picks: tuple[int, ...
         ("exit", Command.QUIT),
     ],
 )
-def test_words_ask_for_something_else(text: str, wish: Command) -> None:
-    assert parse_answer(text, 10) == Answer(wish)
+def test_words_ask_for_something_else(text: str, command: Command) -> None:
+    assert parse_answer(text, 10) == Answer(command)
 
 
 @pytest.mark.parametrize(

@@ -85,10 +85,10 @@ def test_what_waits_is_done_together(store: Store) -> None:
             sizes.append(value)
 
     async def work(engine: Engine) -> int:
-        wishes = [
+        requests = [
             engine.recommend(RecommendRequest(f"u{number % 10}", k=1)) for number in range(150)
         ]
-        answers = await asyncio.gather(*wishes)
+        answers = await asyncio.gather(*requests)
         return len({answer["slate_id"] for answer in answers})
 
     assert run(store, work, observe=observe) == 150
@@ -98,8 +98,8 @@ def test_what_waits_is_done_together(store: Store) -> None:
 
 def test_how_many_wait_is_known_and_none_does_in_the_end(store: Store) -> None:
     async def work(engine: Engine) -> tuple[int, int]:
-        wishes = [RecommendRequest("ann"), RecommendRequest("bob"), RecommendRequest("eve", k=0)]
-        tasks = [asyncio.create_task(engine.recommend(request)) for request in wishes]
+        requests = [RecommendRequest("ann"), RecommendRequest("bob"), RecommendRequest("eve", k=0)]
+        tasks = [asyncio.create_task(engine.recommend(request)) for request in requests]
         await asyncio.sleep(0)
         during = engine.waiting
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -137,8 +137,8 @@ def test_a_store_that_fails_is_reported_to_all_and_then_works_again(
     async def work(engine: Engine) -> None:
         with monkeypatch.context() as patch:
             patch.setattr(Batch, "add_slates", fail)
-            wishes = [engine.recommend(RecommendRequest(user)) for user in ("ann", "bob")]
-            errors = await asyncio.gather(*wishes, return_exceptions=True)
+            requests = [engine.recommend(RecommendRequest(user)) for user in ("ann", "bob")]
+            errors = await asyncio.gather(*requests, return_exceptions=True)
         assert [str(error) for error in errors] == ["the disk is full"] * 2
         assert engine.counts()["users"] == 0
         assert (await engine.recommend(RecommendRequest("ann")))["user"] == "ann"
@@ -160,8 +160,8 @@ def test_a_fault_of_ours_costs_only_the_one_who_met_it(
     monkeypatch.setattr(RecommendRequest, "apply", fail_for_bob)
 
     async def work(engine: Engine) -> None:
-        wishes = [engine.recommend(RecommendRequest(user)) for user in ("ann", "bob", "cid")]
-        outcomes: list[Any] = await asyncio.gather(*wishes, return_exceptions=True)
+        requests = [engine.recommend(RecommendRequest(user)) for user in ("ann", "bob", "cid")]
+        outcomes: list[Any] = await asyncio.gather(*requests, return_exceptions=True)
         assert isinstance(outcomes[1], ZeroDivisionError)
         assert [outcomes[at]["user"] for at in (0, 2)] == ["ann", "cid"]
         assert engine.counts()["users"] == engine.counts()["slates"] == 2

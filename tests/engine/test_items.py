@@ -400,7 +400,7 @@ def embedded() -> Catalogue:
         table().ids,
         np.random.default_rng(1).normal(size=(12, 3)),
         ["cosine", jaccard(tags, name="genres")],
-        attributes={"tags": tags, "shelf": [None] * 12},
+        attributes={"tags": tags, "aisle": [None] * 12},
         sources={"genres": ColumnSource("tags", "list")},
     )
 
@@ -408,13 +408,13 @@ def embedded() -> Catalogue:
 def test_without_an_encoder_the_distance_alone_changes(store: Store) -> None:
     shop = Shop(store, items=embedded())
     before = shop.engine.item("b0")
-    shop.snapshot({"id": "b0", "attributes": {"tags": ["sea"], "shelf": "top"}})
+    shop.snapshot({"id": "b0", "attributes": {"tags": ["sea"], "aisle": "top"}})
     after = shop.engine.item("b0")
     assert (after["features"], after["distances"]) == (before["features"], {"genres": ["sea"]})
     with pytest.raises(InputError, match=r"'n': this catalogue has no encoder that computes them"):
         shop.snapshot({"id": "n", "attributes": {"tags": ["sea"]}})
     with pytest.raises(InputError, match="`distances` must have a value for 'genres'"):
-        shop.snapshot({"id": "n", "features": [1.0, 0.0, 0.0], "attributes": {"shelf": "top"}})
+        shop.snapshot({"id": "n", "features": [1.0, 0.0, 0.0], "attributes": {"aisle": "top"}})
     shop.snapshot({"id": "n", "features": [1.0, 0.0, 0.0], "attributes": {"tags": ["sea"]}})
     assert shop.engine.item("n")["distances"] == {"genres": ["sea"]}
 

@@ -1,4 +1,4 @@
-"""Another ranker's scores on one scale: what stays, what changes nothing, what is told."""
+"""Another ranker's scores on one scale: what stays, what changes nothing, what is reported."""
 
 from typing import Any
 

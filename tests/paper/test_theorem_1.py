@@ -35,7 +35,7 @@ def one_or_two(sides: FloatArray) -> Distance:
 
 @st.composite
 def tastes(draw: st.DrawFn) -> Utility:
-    """A user with no negative wishes over seven items and two metrics."""
+    """A user with no negative weights over seven items and two metrics."""
     metrics = [one_or_two(draw(sides)), angular(draw(points))]
     catalogue = Catalogue(range(N), draw(relevances), metrics)
     return Utility(catalogue, [draw(weights)], [draw(weights), draw(weights)])
@@ -94,7 +94,7 @@ def test_no_search_betters_the_exhaustive(search: str, taste: Utility, k: int) -
 def test_local_search_is_never_worse_than_greedy(
     features: FloatArray, theta: FloatArray, beta: float, k: int
 ) -> None:
-    # Here with no metric and with negative wishes, which no theorem covers.
+    # Here with no metric and with negative weights, which no theorem covers.
     taste = Utility(Catalogue(range(N), features, "cosine"), theta, [beta])
     assert taste.value(taste.best(k, search="local")) >= taste.value(taste.best(k))
 

@@ -107,7 +107,7 @@ def test_a_list_with_chance_in_it_is_seeded() -> None:
 
 
 def test_the_policys_choice_is_that_below_the_items_shown() -> None:
-    # Twins of the best item lose their worth once it is shown, however it came there.
+    # Copies of the best item lose their worth once it is shown, however it came there.
     equal_items = Catalogue(range(4), [[1.0, 0.0], [1.0, 0.0], [0.0, 0.9], [0.0, 0.8]], "cosine")
     policy = LMDH(equal_items, ridge=1.0, exploration=0.0)
     policy.update(policy.recommend(4), [1, 1, 1, 1])

@@ -50,7 +50,7 @@ def routes() -> APIRouter:
     async def fail(name: str) -> None:
         raise ERRORS[name]
 
-    @router.post("/wish")
+    @router.post("/echo")
     async def request(body: RecommendRequest, limit: Annotated[int, Query(ge=1)] = 1) -> int:
         return body.k * limit
 
@@ -150,19 +150,19 @@ def test_wrong_method_tells_the_right_one(client: TestClient) -> None:
     ],
 )
 def test_field_that_will_not_do_is_named(client: TestClient, body: Any, message: str) -> None:
-    answer = client.post("/v1/wish", json=body)
+    answer = client.post("/v1/echo", json=body)
 
     assert (answer.status_code, problem(answer)["message"]) == (422, message)
 
 
 def test_query_that_will_not_do_is_named(client: TestClient) -> None:
-    answer = client.post("/v1/wish?limit=0", json={})
+    answer = client.post("/v1/echo?limit=0", json={})
 
     assert problem(answer)["message"] == "`limit` must be greater than or equal to 1, got '0'"
 
 
 def test_missing_body_is_reported(client: TestClient) -> None:
-    answer = client.post("/v1/wish")
+    answer = client.post("/v1/echo")
 
     assert (answer.status_code, problem(answer)["message"]) == (422, "the body is missing")
 
@@ -180,7 +180,7 @@ def test_missing_body_is_reported(client: TestClient) -> None:
 def test_body_that_cannot_be_read_is_malformed(
     client: TestClient, content: bytes, message: str
 ) -> None:
-    answer = client.post("/v1/wish", content=content, headers={"Content-Type": "application/json"})
+    answer = client.post("/v1/echo", content=content, headers={"Content-Type": "application/json"})
 
     assert answer.status_code == 400
     assert problem(answer)["message"].startswith(message)
@@ -192,7 +192,7 @@ def test_body_that_cannot_be_read_is_malformed(
     ids=["value", "name", "part", "number"],
 )
 def test_much_input_is_not_echoed(client: TestClient, body: Any) -> None:
-    answer = client.post("/v1/wish", json=body)
+    answer = client.post("/v1/echo", json=body)
 
     assert answer.status_code == 422
     assert len(answer.content) < 600
@@ -200,7 +200,7 @@ def test_much_input_is_not_echoed(client: TestClient, body: Any) -> None:
 
 def test_half_a_surrogate_pair_is_answered(client: TestClient) -> None:
     answer = client.post(
-        "/v1/wish",
+        "/v1/echo",
         content=json.dumps({"names": ["\ud800\ud800\ud800\ud800"], "\udc00": 1}),
         headers={"Content-Type": "application/json"},
     )
@@ -211,7 +211,7 @@ def test_half_a_surrogate_pair_is_answered(client: TestClient) -> None:
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
 def test_other_kinds_of_body_are_refused(client: TestClient, kind: str) -> None:
-    answer = client.post("/v1/wish", content=b"{}", headers={"Content-Type": kind})
+    answer = client.post("/v1/echo", content=b"{}", headers={"Content-Type": kind})
 
     assert answer.status_code == 422
 

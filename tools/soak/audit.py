@@ -37,7 +37,7 @@ class Sent:
 
     @classmethod
     def of_event(cls, slate: str | None, body: Mapping[str, Any]) -> "Sent":
-        """Return the report that an event of the log tells of."""
+        """Return the report that an event of the log describes."""
         seen = None if body["seen"] is None else tuple(body["seen"])
         rewards = tuple(sorted((item, float(x)) for item, x in body["rewards"].items()))
         return cls(slate or "", rewards, seen, body["event"])
@@ -199,7 +199,7 @@ def _about_positions(events: Sequence[EventRow], slates: Mapping[str, SlateRow])
         taught[event.slate_id or ""] += [(int(place), reward) for place, reward in lessons]
     reports = Counter(event.slate_id for event in events)
     for slate in sorted(taught.keys() - slates.keys()):
-        yield f"the log tells of slate {slate}, which is not there"
+        yield f"the log mentions slate {slate}, which is not there"
     for slate, row in slates.items():
         lessons = dict(taught[slate])
         if len(lessons) < len(taught[slate]):

@@ -119,8 +119,8 @@ class InteractionColumns:
                 f"`{self.reward}` must be {self._range}, got {_cut(fields, self.reward)}"
             )
         unit, per_second = _UNITS[self.unit]
-        told = fields[self.time].strip() if self.time else ""
-        time = _time(told, per_second) if told else None
+        given = fields[self.time].strip() if self.time else ""
+        time = _time(given, per_second) if given else None
         if time is not None and not 0.0 <= time < MAX_TIME:
             reasons.append(
                 f"`{self.time}` must be ISO 8601 or {unit} since 1970, before 2106, got "

@@ -129,7 +129,7 @@ LIKELY: Final = 0.8
 
 
 class Statement(StrEnum):
-    """What can be said of the total wish for variety."""
+    """What can be said of the total preference for variety."""
 
     VARIED = "you like varied lists"
     SOME = "you like some variety, but less than most"
@@ -222,7 +222,7 @@ def describe_taste(taste: Taste) -> str:
 
 
 def describe_total_diversity(total: TotalDiversity) -> str:
-    """Return the total wish for variety as a sentence, with how sure it is.
+    """Return the total preference for variety as a sentence, with how sure it is.
 
     Examples
     --------

@@ -150,8 +150,8 @@ class LMDH(RidgePolicy):
     def total_diversity_likelihood(self) -> tuple[float, float]:
         d, m, before = self.catalogue.d, self.catalogue.m, self.prior_preferences
         noise = (LARGEST_DEVIATION if self.prior is None else self._ridge.deviation) ** 2
-        # Some users pick more than others, which is no wish for variety: beside the first, all
-        # items of a list have a distance to those above them.
+        # Some users pick more than others, which is no preference for variety: beside the first,
+        # all items of a list have a distance to those above them.
         direction = np.append(constant_direction(self.catalogue), np.zeros(m))
         with np.errstate(all="ignore"):
             mean, covariance = self._ridge.widened(direction, PICKS_VARIANCE / noise)

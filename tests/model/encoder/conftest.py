@@ -1,4 +1,4 @@
-"""A small shop and a shelf of stories, with an answer that a reader can see."""
+"""A small shop and a table of stories, with an answer that a reader can see."""
 
 import numpy as np
 import pytest

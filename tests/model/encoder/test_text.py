@@ -10,7 +10,7 @@ from variegate.model.encoder import content_features
 from variegate.model.item_table import ItemTable
 
 
-def shelf(*texts: str) -> ItemTable:
+def table_of(*texts: str) -> ItemTable:
     ids = tuple(f"s{row}" for row in range(len(texts)))
     return ItemTable(ids, ids, texts={"plot": texts})
 
@@ -31,7 +31,7 @@ def test_directions_are_named_after_their_words(stories: ItemTable) -> None:
 
 
 def test_few_words_have_a_feature_each() -> None:
-    content = content_features(shelf("rocket", "rocket planet", "murder"))
+    content = content_features(table_of("rocket", "rocket planet", "murder"))
     assert content.names == ("plot: murder", "plot: planet", "plot: rocket")
     assert content.features[0].tolist() == [0.0, 0.0, 1.0]
 
@@ -53,7 +53,7 @@ def test_texts_of_stop_words_alone_count_as_unknown() -> None:
 def test_text_without_scikit_learn_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'variegate\[content\]'"):
-        content_features(shelf("rocket", "murder"))
+        content_features(table_of("rocket", "murder"))
 
 
 def test_other_columns_need_no_scikit_learn(
