@@ -14,7 +14,9 @@ from tools.loadtest.server import family_of, own_service
 
 LINES = {"content-type": "application/x-ndjson"}
 #: Bytes that an import may take above what the service takes anyway
-MOST = 64_000_000
+MAX_BYTES = 64_000_000
+#: Size of an import of valid lines, which may take less memory than its own size
+IMPORT_BYTES = 20_000_000
 
 
 class Service:
@@ -82,7 +84,7 @@ def test_no_body_takes_much_memory(service: Service, name: str) -> None:
     status, answer = service.send("POST", "/v1/import", body)
 
     assert (status, words in json.loads(answer)["error"]["message"]) == (422, True), answer
-    assert service.peak() - idle < MOST
+    assert service.peak() - idle < MAX_BYTES
 
 
 def copies(service: Service, size: int) -> list[bytes]:
@@ -105,7 +107,7 @@ def copies(service: Service, size: int) -> list[bytes]:
 
 @pytest.mark.slow
 def test_lists_go_on_during_a_large_import(service: Service) -> None:
-    lines = copies(service, 60_000_000)
+    lines = copies(service, IMPORT_BYTES)
     for number in range(160):  # after so many, the distances of all films are computed, once
         service.slate(f"waiting-{number % 50}")
     idle = service.forget_peaks()
@@ -114,16 +116,18 @@ def test_lists_go_on_during_a_large_import(service: Service) -> None:
 
     def ask() -> None:
         while not is_over.wait(0.01):
-            begun = perf_counter()
+            asked = perf_counter()
             service.slate(f"waiting-{len(waits) % 50}")
-            waits.append(perf_counter() - begun)
+            waits.append(perf_counter() - asked)
 
     thread = threading.Thread(target=ask)
     thread.start()
+    begun = perf_counter()
     status, answer = service.send("POST", "/v1/import", b"\n".join(lines))
+    duration = perf_counter() - begun
     is_over.set()
     thread.join()
 
     assert (status, json.loads(answer)["imported"]) == (200, len(lines)), answer
-    assert max(waits) < 1.0  # 0.1 on two quiet cores; what else runs on the machine adds to it
-    assert service.peak() - idle < MOST
+    assert max(waits) < duration / 5  # a share, so that what else the machine does cancels
+    assert service.peak() - idle < IMPORT_BYTES
