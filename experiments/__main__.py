@@ -11,12 +11,13 @@ from experiments.plan import Plan, quick_plan
 from experiments.report import write_docs, write_report
 from experiments.run import CHAPTERS
 from experiments.run import reproduce as run
-from variegate.arrays import check_choice, check_count
+from variegate.arrays import check_choice
 from variegate.cli.output import PlainErrors, plain_console, say
+from variegate.cli.replay_options import workers_option
 from variegate.data.bpr import cache_folder
 from variegate.data.download import DATASETS, find_dataset
 from variegate.errors import DataError, InputError, VariegateError
-from variegate.evaluation.parallel import default_workers
+from variegate.evaluation.parallel import parse_workers
 from variegate.evaluation.progress import show_progress
 
 
@@ -31,7 +32,7 @@ from variegate.evaluation.progress import show_progress
 @click.option(
     "--users", "max_users", multiple=True, help="The most test users per split: ml-1m=300."
 )
-@click.option("--workers", type=int, help="Processes; by default one per core.")
+@workers_option
 @click.option("--docs", help="Also write the pages and their figures to this folder of documents.")
 @click.option(
     "--only",
@@ -43,7 +44,7 @@ def reproduce(
     out: str,
     datasets: tuple[str, ...],
     max_users: tuple[str, ...],
-    workers: int | None,
+    workers: str | None,
     docs: str | None,
     only: str | None,
 ) -> None:
@@ -62,8 +63,7 @@ def reproduce(
         python -m experiments --users ml-1m=300 --users anime=300
         python -m experiments --only beyond --dataset ml-100k --docs docs
     """
-    if workers is not None:
-        check_count(workers, 10_000, name="workers", of="the most that make sense")
+    engine = parse_workers(workers)
     console = plain_console()
     paths, missing = _paths(datasets)
     for name, reason in missing.items():
@@ -75,7 +75,7 @@ def reproduce(
             replace(plan, datasets=tuple(paths), users=users),
             paths,
             out,
-            workers=workers or default_workers(),
+            workers=engine,
             cache=cache_folder(),
             progress=progress,
             command=_command_line(),

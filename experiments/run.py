@@ -28,6 +28,7 @@ from variegate.data.dataset import Dataset
 from variegate.data.download import DATASETS
 from variegate.errors import DataError
 from variegate.evaluation.metrics import Scores, scores_of
+from variegate.evaluation.parallel import Workers
 from variegate.evaluation.progress import Progress
 from variegate.evaluation.replay import (
     PROTOCOLS,
@@ -55,7 +56,7 @@ def reproduce(
     paths: Mapping[str, Path],
     out: str | Path,
     *,
-    workers: int = 1,
+    workers: Workers = 1,
     cache: Path | None = None,
     progress: Progress = lambda _stage, _done, _total: None,
     command: str | None = None,

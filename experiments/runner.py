@@ -18,6 +18,7 @@ from experiments.simulated.world import Size
 from variegate.arrays import FloatArray
 from variegate.data.dataset import Dataset
 from variegate.evaluation.metrics import Scores
+from variegate.evaluation.parallel import Workers
 from variegate.evaluation.progress import Progress
 from variegate.evaluation.replay import PolicyFactory, Protocol, ReplayTask, replay_task
 from variegate.evaluation.runner import evaluate
@@ -37,7 +38,7 @@ class Runner:
     plan: Plan
     folder: ResultsFolder
     data: Mapping[str, Dataset]
-    workers: int
+    workers: Workers
     cache: Path | None
     progress: Progress
 

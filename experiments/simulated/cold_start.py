@@ -23,6 +23,7 @@ from experiments.simulated.world import (
 )
 from experiments.simulated.world import play as play_user
 from variegate.arrays import FloatArray
+from variegate.evaluation.parallel import Workers
 from variegate.evaluation.simulation import clicks
 from variegate.model.catalogue import Catalogue
 from variegate.model.ridge import unpacked
@@ -86,7 +87,7 @@ def play(
     *,
     training: Size | None = None,
     seed: int = 0,
-    workers: int = 1,
+    workers: Workers = 1,
     progress: Progress = no_progress,
 ) -> ColdStart:
     """Play learners that start from nothing, a guess, a fit and the truth against new users."""
@@ -119,7 +120,7 @@ def draw_population(rng: np.random.Generator) -> Population:
     return Population(catalogue, {"guess": default_prior(catalogue), "truth": truth})
 
 
-def _fit_prior(population: Population, training: Size, seed: int, workers: int) -> Population:
+def _fit_prior(population: Population, training: Size, seed: int, workers: Workers) -> Population:
     """Return the population with a prior fitted to the sums of some of its users."""
     grams, responses, seen, squares = over_runs(
         _training_run, training, population, seed, workers=workers, progress=no_progress

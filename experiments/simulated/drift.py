@@ -25,6 +25,7 @@ from experiments.simulated.world import (
 )
 from experiments.simulated.world import play as play_user
 from variegate.arrays import FloatArray
+from variegate.evaluation.parallel import Workers
 from variegate.model.catalogue import Catalogue
 from variegate.model.slate import Slate
 from variegate.model.utility import Utility
@@ -81,7 +82,7 @@ def play(
     *,
     forgetting: Sequence[float] = FORGETTING,
     seed: int = 0,
-    workers: int = 1,
+    workers: Workers = 1,
     progress: Progress = no_progress,
 ) -> Drift:
     """Play learners that forget against users whose tastes stay, wander and jump."""

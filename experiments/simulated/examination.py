@@ -24,6 +24,7 @@ from experiments.simulated.world import (
 )
 from experiments.simulated.world import play as play_user
 from variegate.arrays import FloatArray
+from variegate.evaluation.parallel import Workers
 from variegate.evaluation.simulation import clicks
 from variegate.policies import LMDH, Uniform
 
@@ -72,7 +73,11 @@ class Examination:
 
 
 def play(
-    size: Size = SIZES.full, *, seed: int = 0, workers: int = 1, progress: Progress = no_progress
+    size: Size = SIZES.full,
+    *,
+    seed: int = 0,
+    workers: Workers = 1,
+    progress: Progress = no_progress,
 ) -> Examination:
     """Play learners that model which positions users examine, and learners that do not."""
     return Examination(*over_runs(_run, size, seed, workers=workers, progress=progress))

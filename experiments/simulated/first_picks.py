@@ -21,6 +21,7 @@ from variegate.arrays import FloatArray, IndexArray
 from variegate.data.films import film_catalogue
 from variegate.demo import Session
 from variegate.demo.simulation import draw_relevance
+from variegate.evaluation.parallel import Workers
 from variegate.evaluation.simulation import clicks
 from variegate.model.catalogue import Catalogue
 from variegate.model.slate import Slate
@@ -100,7 +101,11 @@ class FirstPicks:
 
 
 def play(
-    size: Size = SIZES.full, *, seed: int = 0, workers: int = 1, progress: Progress = no_progress
+    size: Size = SIZES.full,
+    *,
+    seed: int = 0,
+    workers: Workers = 1,
+    progress: Progress = no_progress,
 ) -> FirstPicks:
     """Pick one to three films of the first list at random, and play learners against users."""
     films = film_catalogue()

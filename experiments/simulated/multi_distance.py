@@ -22,6 +22,7 @@ from experiments.simulated.world import (
 )
 from experiments.simulated.world import play as play_user
 from variegate.arrays import FloatArray, IndexArray, unit_rows
+from variegate.evaluation.parallel import Workers
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import cosine, hamming
 from variegate.model.gains import normalising_factors
@@ -69,7 +70,11 @@ class MultiDistance:
 
 
 def play(
-    size: Size = SIZES.full, *, seed: int = 0, workers: int = 1, progress: Progress = no_progress
+    size: Size = SIZES.full,
+    *,
+    seed: int = 0,
+    workers: Workers = 1,
+    progress: Progress = no_progress,
 ) -> MultiDistance:
     """Play learners with several distances against users who value one of them."""
     return MultiDistance(*over_runs(_run, size, seed, workers=workers, progress=progress))

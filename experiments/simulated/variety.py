@@ -20,6 +20,7 @@ from variegate.arrays import FloatArray
 from variegate.data.films import film_catalogue
 from variegate.demo import Session, Statement, TotalDiversity, learnt_total_diversity
 from variegate.demo.simulation import draw_relevance
+from variegate.evaluation.parallel import Workers
 from variegate.evaluation.simulation import clicks
 from variegate.model.catalogue import Catalogue
 from variegate.policies import LMDP
@@ -76,7 +77,11 @@ def _sure_statement(positive: float, below_prior: float) -> Statement | None:
 
 
 def play(
-    size: Size = SIZES.full, *, seed: int = 0, workers: int = 1, progress: Progress = no_progress
+    size: Size = SIZES.full,
+    *,
+    seed: int = 0,
+    workers: Workers = 1,
+    progress: Progress = no_progress,
 ) -> Variety:
     """Play the demo (LMDP without a fitted prior, lists of ten films) with simulated users."""
     films = film_catalogue()

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from variegate.arrays import FloatArray
-from variegate.evaluation.parallel import parallel_map
+from variegate.evaluation.parallel import Workers, parallel_map
 from variegate.evaluation.simulation import clicks
 from variegate.model.catalogue import Catalogue
 from variegate.model.slate import Slate
@@ -123,7 +123,7 @@ def over_runs(
     work: Callable[..., tuple[FloatArray, ...]],
     size: Size,
     *given: Any,
-    workers: int,
+    workers: Workers,
     progress: Progress,
 ) -> list[FloatArray]:
     """Return each array that ``work(run, rounds, *given)`` returns, stacked over the runs."""

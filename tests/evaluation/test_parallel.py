@@ -9,7 +9,7 @@ import pytest
 
 from tests.paths import ROOT
 from variegate.errors import InputError, VariegateError
-from variegate.evaluation.parallel import default_workers, parallel_map
+from variegate.evaluation.parallel import Shared, parallel_map, parse_workers, share
 
 
 def square(number: int) -> int:
@@ -72,5 +72,34 @@ def test_script_without_a_guard_says_so_and_does_not_hang(tmp_path: Path) -> Non
     assert 'a script needs `if __name__ == "__main__":` around what it runs' in error
 
 
-def test_a_process_has_at_least_one_worker() -> None:
-    assert 1 <= default_workers() <= (os.cpu_count() or 1)
+def read(shared: Shared[dict[str, int]], key: str) -> int:
+    return shared.get()[key]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_jobs_read_what_they_share(workers: int) -> None:
+    with share([{"a": 1}, {"a": 2}], workers) as (first, second):
+        found = dict(parallel_map(read, [(first, "a"), (second, "a")], workers=workers))
+
+    assert found == {0: 1, 1: 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "workers"),
+    [("3", 3), ("ray", "ray"), ("ray://head:10001", "ray://head:10001"), ("h:6379", "h:6379")],
+)
+def test_workers_are_a_number_or_a_cluster(text: str, workers: int | str) -> None:
+    assert parse_workers(text) == workers
+
+
+def test_by_default_there_is_a_process_for_each_core() -> None:
+    found = parse_workers(None)
+
+    assert isinstance(found, int)
+    assert 1 <= found <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize("text", ["many", "0", "-1", "1.5", ""])
+def test_other_workers_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"`workers` must be"):
+        parse_workers(text)

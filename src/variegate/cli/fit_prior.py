@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--users", default=200, show_default=True, help="Maximum number of users, for --tune."
 )
-@click.option("--workers", type=int, help="Processes for --tune.  [default: number of cores]")
+@click.option("--workers", help="As for tune.  [default: number of cores]")
 @click.option("--store", metavar="URL", help="Fit to the users in the store of a service.")
 @click.option("--policy", metavar="NAME", help="Policy of the service.  [default: the only one]")
 @click.option("--config", metavar="FILE", help="Settings file of the service.")
@@ -120,7 +120,7 @@ def _settings(
     settings: str | None,
     tune: bool,
     users: int,
-    workers: int | None,
+    workers: str | None,
 ) -> "LearnerSettings | None":
     """Return saved or tuned settings; None for the defaults."""
     from variegate.cli.output import say
@@ -166,33 +166,24 @@ def _sibling(place: Path, ending: str) -> Path:
     return place.with_name(f"{place.stem}{ending}")
 
 
-def checked_workers(workers: int | None) -> int:
-    """Return the number of processes, checked."""
-    from variegate.arrays import check_count
-    from variegate.evaluation.parallel import default_workers
-
-    if workers is None:
-        return default_workers()
-    return check_count(workers, 10_000, name="workers", of="the most that make sense")
-
-
 def tune_for(
     source: "Source",
     training: Training | None,
     *,
     users: int,
-    workers: int | None,
+    workers: str | None,
 ) -> "TuningResult":
     """Tune settings for the users that a prior is fitted to.
 
     With `training`, embeddings are fitted; without it the features of the catalogue are used.
     """
     from variegate.data.bpr import cache_folder
+    from variegate.evaluation.parallel import parse_workers
     from variegate.evaluation.progress import show_progress
     from variegate.evaluation.replay import Protocol
     from variegate.evaluation.tuning import tune
 
-    name, count = source.data.name, checked_workers(workers)
+    name, count = source.data.name, parse_workers(workers)
     protocol = None
     if training:
         protocol = Protocol(

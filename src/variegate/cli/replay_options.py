@@ -12,6 +12,7 @@ from variegate.cli.output import all_of, import_from_working_directory
 if TYPE_CHECKING:
     from variegate.data.dataset import Dataset
     from variegate.evaluation.metrics import Scores
+    from variegate.evaluation.parallel import Workers
     from variegate.evaluation.replay import FittedPolicy, PolicyFactory
     from variegate.policies import PolicySpec
 
@@ -27,9 +28,16 @@ class Extent:
     k: int
     splits: int
     users: int | None
-    workers: int
+    workers: "Workers"
     as_json: bool
 
+
+#: Where to run: processes of this machine, or Ray.
+workers_option: Final = click.option(
+    "--workers",
+    help="Number of processes, or `ray`, or the address of a Ray cluster.  "
+    "[default: number of cores]",
+)
 
 #: Adds the options that describe a table of likes; `dataset_of` takes their values.
 table_options: Final = all_of(
@@ -49,7 +57,7 @@ replaying: Final = all_of(
         "--splits", default=1, show_default=True, help="Number of random splits of the users."
     ),
     click.option("--users", type=int, help="Maximum test users per split."),
-    click.option("--workers", type=int, help="Number of processes.  [default: number of cores]"),
+    workers_option,
     click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables."),
 )
 
@@ -82,15 +90,13 @@ def dataset_of(data: str, table: Mapping[str, Any]) -> "Dataset":
 def extent_of(options: Mapping[str, Any]) -> Extent:
     """Return the checked size of a replay."""
     from variegate.arrays import check_count
-    from variegate.evaluation.parallel import default_workers
+    from variegate.evaluation.parallel import parse_workers
 
     for name, most in (("rounds", 100_000), ("k", MOST_ITEMS), ("splits", 1000)):
         check_count(options[name], most, name=name, of="the most that make sense")
-    for name in ("users", "workers"):
-        if options[name] is not None:
-            check_count(options[name], 10_000_000, name=name, of="the most that make sense")
-    workers = default_workers() if options["workers"] is None else options["workers"]
-    return Extent(**{**options, "workers": workers})
+    if options["users"] is not None:
+        check_count(options["users"], 10_000_000, name="users", of="the most that make sense")
+    return Extent(**{**options, "workers": parse_workers(options["workers"])})
 
 
 def replay_policies(

@@ -1,5 +1,6 @@
 """`variegate simulate` and `ratios`: the paper's experiments with simulated users."""
 
+import itertools
 from typing import TYPE_CHECKING
 
 import click
@@ -8,6 +9,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from variegate.evaluation import Simulation
+    from variegate.evaluation.parallel import Workers
 
 BAR = 34
 
@@ -18,11 +20,17 @@ BAR = 34
 @click.option("--k", default=5, show_default=True, help="Items per list.")
 @click.option("--seed", default=0, show_default=True, help="Random seed.")
 @click.option(
+    "--workers",
+    default="1",
+    show_default=True,
+    help="Number of processes, or `ray`, or the address of a Ray cluster.",
+)
+@click.option(
     "--out",
     type=click.Path(dir_okay=False),
     help="Plot the curves to this file (.png, .svg or .pdf).",
 )
-def simulate(rounds: int, runs: int, k: int, seed: int, out: str | None) -> None:
+def simulate(rounds: int, runs: int, k: int, seed: int, workers: str, out: str | None) -> None:
     """Run LMDH and its baselines on simulated users and show their cumulative regret.
 
     Each simulated user has known weights. The regret of a list is the difference between its value
@@ -32,13 +40,16 @@ def simulate(rounds: int, runs: int, k: int, seed: int, out: str | None) -> None
     Examples:
         variegate simulate
         variegate simulate --rounds 2000 --runs 20 --out regret.png
+        variegate simulate --rounds 2000 --runs 200 --workers ray
     """
     from rich.console import Console  # imported here to keep --help fast
     from rich.live import Live
 
     from variegate.arrays import check_count
     from variegate.evaluation import Simulation
+    from variegate.evaluation.parallel import parse_workers
 
+    engine = parse_workers(workers)
     check_count(rounds, 1_000_000, name="rounds", of="the most that make sense")
     check_count(runs, 10_000, name="runs", of="the most that make sense")
     console = Console(highlight=False)
@@ -47,7 +58,10 @@ def simulate(rounds: int, runs: int, k: int, seed: int, out: str | None) -> None
         "best list minus value of the list shown."
     )
     simulation = Simulation(rounds=rounds, runs=runs, k=k, seed=seed)
-    if console.is_terminal:
+    if engine != 1:
+        _play_on(engine, simulation, seed)
+        console.print(_table(simulation, rounds))
+    elif console.is_terminal:
         with Live(console=console, refresh_per_second=8) as live:
             for played in simulation.play():
                 if played % 5 == 0 or played == rounds:
@@ -62,6 +76,22 @@ def simulate(rounds: int, runs: int, k: int, seed: int, out: str | None) -> None
 
         draw_regret(simulation, out)
         console.print(f"Plot: {out}")
+
+
+def _play_on(workers: "Workers", simulation: "Simulation", seed: int) -> None:
+    """Play all runs in several processes, with a progress bar."""
+    from variegate.cli.output import progress_bar
+    from variegate.evaluation.simulation import simulate_all
+
+    size = {"rounds": simulation.rounds, "k": simulation.k, "seed": seed}
+    with progress_bar("Simulated users") as (update, _):
+        done = itertools.count(1)
+        simulation.regret[:] = simulate_all(
+            runs=simulation.runs,
+            workers=workers,
+            progress=lambda _runs: update(next(done), simulation.runs),
+            **size,
+        )
 
 
 def _table(simulation: "Simulation", played: int) -> "Table":

@@ -8,7 +8,7 @@ import click
 from variegate.cli.build_options import check_place
 from variegate.cli.datasets import available_datasets
 from variegate.cli.output import print_json
-from variegate.cli.replay_options import dataset_of, table_options, take_table
+from variegate.cli.replay_options import dataset_of, table_options, take_table, workers_option
 from variegate.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     help="cosine, angular, euclidean, genres or years; repeatable.  [default: cosine]",
 )
 @click.option("--no-constraints", is_flag=True, help="Maximise F1 alone.")
-@click.option("--workers", type=int, help="Processes.  [default: number of cores]")
+@workers_option
 @click.option("--out", metavar="FILE", help="Save all settings tried, such as tuned.json.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def tune(
@@ -54,7 +54,7 @@ def tune(
     splits: tuple[int, ...],
     distances: tuple[str, ...],
     no_constraints: bool,
-    workers: int | None,
+    workers: str | None,
     out: str | None,
     as_json: bool,
     **options: Any,
@@ -78,13 +78,13 @@ def tune(
         variegate tune ml-1m --policy ease --split 0
         variegate fit-prior clicks.csv --settings tuned.json --out prior.npz
     """
-    from variegate.cli.fit_prior import checked_workers
     from variegate.cli.output import plain_console
     from variegate.data.bpr import cache_folder
+    from variegate.evaluation.parallel import parse_workers
     from variegate.evaluation.progress import show_progress
     from variegate.evaluation.tuning import Constraints, tune
 
-    target, count = None if out is None else check_place(out, *datasets), checked_workers(workers)
+    target, count = None if out is None else check_place(out, *datasets), parse_workers(workers)
     table = take_table(options)
     console = plain_console()
     with console.status("Reading"):

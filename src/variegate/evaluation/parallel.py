@@ -1,17 +1,35 @@
-"""Run jobs in several processes."""
+"""Run jobs in several processes of this machine, or on a Ray cluster."""
 
 import os
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from variegate.errors import VariegateError
+from variegate.arrays import check_count
+from variegate.errors import InputError, VariegateError
 
 R = TypeVar("R")
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+#: The number of processes; or ``"ray"`` for Ray on this machine, or the address of a Ray cluster.
+Workers: TypeAlias = int | str
+
+
+class Shared(Protocol[T_co]):
+    """A value that jobs read: it is sent once to each worker, not with each job."""
+
+    def get(self) -> T_co:
+        """Return the value."""
 
 
 def parallel_map(
-    work: Callable[..., R], jobs: Sequence[tuple[Any, ...]], *, workers: int
+    work: Callable[..., R], jobs: Sequence[tuple[Any, ...]], *, workers: Workers
 ) -> Iterator[tuple[int, R]]:
     """Yield the number and the result of each job as it completes.
 
@@ -21,12 +39,23 @@ def parallel_map(
         Called with the arguments of each job. With several workers, it, its arguments and its
         results must be picklable.
     workers
-        The number of processes; 1 runs the jobs in this process, in order.
+        The number of processes; 1 runs the jobs in this process, in order. Or ``"ray"``, or the
+        address of a Ray cluster: see `variegate.evaluation.ray_cluster`.
     """
-    if workers <= 1 or len(jobs) <= 1:
+    if isinstance(workers, str):
+        from variegate.evaluation.ray_cluster import ray_map
+
+        yield from ray_map(work, jobs, workers)
+    elif workers <= 1 or len(jobs) <= 1:
         for number, job in enumerate(jobs):
             yield number, work(*job)
-        return
+    else:
+        yield from _process_map(work, jobs, workers)
+
+
+def _process_map(
+    work: Callable[..., R], jobs: Sequence[tuple[Any, ...]], workers: int
+) -> Iterator[tuple[int, R]]:
     # Imported here to keep the import of the package fast.
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
@@ -51,9 +80,69 @@ def parallel_map(
             raise
 
 
-def default_workers() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+@contextmanager
+def share(values: Sequence[T], workers: Workers) -> Iterator[Sequence[Shared[T]]]:
+    """Yield the values in a form that jobs of `parallel_map` can read within this block.
+
+    Processes of this machine read each from a file, once. A worker that ends before it has read
+    all of a pipe, as in a script without a guard, would block this process forever.
+    """
+    if isinstance(workers, str):
+        from variegate.evaluation.ray_cluster import connected, put
+
+        with connected(workers):
+            yield [put(value) for value in values]
+        return
+    if workers <= 1:
+        yield [_InMemory(value) for value in values]
+        return
+    with TemporaryDirectory(prefix="variegate-") as folder:
+        files: list[_InFile[T]] = []
+        for number, value in enumerate(values):
+            files.append(_InFile(Path(folder) / str(number)))
+            files[-1].path.write_bytes(pickle.dumps(value))
+        try:
+            yield files
+        finally:
+            _read.cache_clear()
+
+
+@dataclass(frozen=True)
+class _InMemory(Generic[T]):
+    value: T
+
+    def get(self) -> T:
+        return self.value
+
+
+@dataclass(frozen=True)
+class _InFile(Generic[T]):
+    path: Path
+
+    def get(self) -> T:
+        found: T = _read(self.path)
+        return found
+
+
+# Jobs come split by split, so a worker needs hardly more than one at a time.
+@lru_cache(maxsize=2)
+def _read(path: Path) -> Any:
+    # Written a moment ago by the parent process, to a folder of this user's alone.
+    return pickle.loads(path.read_bytes())  # noqa: S301
+
+
+def parse_workers(text: str | None) -> Workers:
+    """Return `Workers` from the text of an option; by default one process for each core."""
+    if text is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    if text.removeprefix("-").isdecimal():
+        return check_count(int(text), 10_000, name="workers", of="the most that make sense")
+    if text == "ray" or ":" in text:
+        return text
+    raise InputError(
+        f"`workers` must be a number of processes, `ray`, or the address of a Ray cluster such as "
+        f"ray://host:10001, got {text!r}"
+    )
 
 
 @contextmanager

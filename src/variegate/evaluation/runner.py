@@ -1,12 +1,9 @@
 """Evaluate policies by interaction replay: policies x splits x workers -> scores."""
 
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -16,7 +13,7 @@ from variegate.data.dataset import Dataset
 from variegate.errors import InputError
 from variegate.evaluation.bootstrap import MEASURES, Interval, difference, interval, standard_error
 from variegate.evaluation.metrics import Scores, pair_distances, scores_of
-from variegate.evaluation.parallel import parallel_map
+from variegate.evaluation.parallel import Shared, Workers, parallel_map, share
 from variegate.evaluation.progress import Progress, show_progress
 from variegate.evaluation.replay import (
     FittedPolicy,
@@ -106,14 +103,14 @@ def evaluate(
     protocol: Protocol | None = None,
     cache: str | Path | None = None,
     seed: int = 0,
-    workers: int = 1,
+    workers: Workers = 1,
     progress: bool | Progress = True,
     on_scores: Callable[[str, int, Scores], object] = lambda _policy, _split, _scores: None,
 ) -> Evaluation:
     """Replay policies against users whose held-out likes are known, and score them.
 
     Each user has a new policy, and a random generator from the seed and the user's number, so
-    results are bit-identical for any number of workers.
+    results are bit-identical for any number of workers, on this machine or on Ray.
 
     Parameters
     ----------
@@ -135,7 +132,7 @@ def evaluate(
         Seed of the policies' random numbers. Splits are seeded by their number.
     workers
         The number of processes. With more than one, a script needs
-        ``if __name__ == "__main__":``.
+        ``if __name__ == "__main__":``. Or ``"ray"``, or the address of a Ray cluster.
     progress
         True draws a progress bar on a terminal. A function is called with the stage, the steps
         done and the total.
@@ -231,13 +228,13 @@ def _replays(
     policies: Sequence[Mapping[str, PolicyFactory]],
     tasks: Sequence[ReplayTask],
     how: Mapping[str, int],
-    workers: int,
+    workers: Workers,
     progress: Progress,
 ) -> Iterator[tuple[int, str, Trace]]:
     """Yield the split, the policy and the trace of each replay as it completes."""
     keys, jobs = [], []
-    with _readable_by_workers(tasks, workers) as places:
-        for split, (task, place) in enumerate(zip(tasks, places, strict=True)):
+    with share(tasks, workers) as shared:
+        for split, (task, place) in enumerate(zip(tasks, shared, strict=True)):
             everyone = range(len(task.likes))
             chunks = [everyone[start : start + CHUNK] for start in everyone[::CHUNK]]
             for name, make in policies[split].items():
@@ -257,39 +254,9 @@ def _replays(
 
 
 def _replay(
-    task: ReplayTask | Path, make: PolicyFactory, users: Sequence[int], how: Mapping[str, int]
+    task: Shared[ReplayTask], make: PolicyFactory, users: Sequence[int], how: Mapping[str, int]
 ) -> Trace:
-    return replay(make, _task_at(task) if isinstance(task, Path) else task, users=users, **how)
-
-
-@contextmanager
-def _readable_by_workers(
-    tasks: Sequence[ReplayTask], workers: int
-) -> Iterator[Sequence[ReplayTask | Path]]:
-    """Yield the tasks, or with several workers the files that hold them.
-
-    A file is read once by each worker. And a worker that ends before it has read all of a pipe,
-    as in a script without a guard, would block this process forever.
-    """
-    if workers <= 1:
-        yield tasks
-        return
-    with TemporaryDirectory(prefix="variegate-") as folder:
-        places = [Path(folder) / str(number) for number in range(len(tasks))]
-        for place, task in zip(places, tasks, strict=True):
-            place.write_bytes(pickle.dumps(task))
-        try:
-            yield places
-        finally:
-            _task_at.cache_clear()
-
-
-# Jobs come split by split, so a worker needs hardly more than one at a time.
-@lru_cache(maxsize=2)
-def _task_at(place: Path) -> ReplayTask:
-    # Written a moment ago by the parent process, to a folder of this user's alone.
-    task: ReplayTask = pickle.loads(place.read_bytes())  # noqa: S301
-    return task
+    return replay(make, task.get(), users=users, **how)
 
 
 def _concatenate(traces: Sequence[Trace]) -> Trace:

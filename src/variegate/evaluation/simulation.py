@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from variegate.arrays import FloatArray, check_choice, check_count, check_numbers
 from variegate.errors import InputError
-from variegate.evaluation.parallel import parallel_map
+from variegate.evaluation.parallel import Workers, parallel_map
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import NORMALISERS, ORDERED, Normaliser
 from variegate.model.search import SEARCHES, exhaustive, greedy
@@ -194,7 +194,7 @@ class Simulation:
 def simulate_all(
     *,
     runs: int,
-    workers: int = 1,
+    workers: Workers = 1,
     progress: Callable[[int], None] = lambda _runs: None,
     **settings: Any,
 ) -> FloatArray:

@@ -14,6 +14,7 @@ from variegate.data.dataset import Dataset
 from variegate.data.splits import split_users
 from variegate.errors import InputError
 from variegate.evaluation.metrics import Scores, f_score
+from variegate.evaluation.parallel import Workers
 from variegate.evaluation.progress import Progress, show_progress
 from variegate.evaluation.replay import (
     PROTOCOLS,
@@ -142,7 +143,7 @@ def tune(
     seed: int = 0,
     space: Mapping[str, Sequence[float]] | None = None,
     constraints: Constraints | None = CONSTRAINTS,
-    workers: int = 1,
+    workers: Workers = 1,
     cache: str | Path | None = None,
     progress: bool | Progress = True,
 ) -> TuningResult:
