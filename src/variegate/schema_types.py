@@ -1,6 +1,7 @@
 """What the requests and responses of the HTTP API are made of; see `variegate.schemas`."""
 
 from dataclasses import dataclass
+from math import isinf
 from typing import Annotated, Any, ClassVar, Final
 
 from variegate.conditions import parse_condition
@@ -11,9 +12,11 @@ try:
         AfterValidator,
         BaseModel,
         ConfigDict,
+        Discriminator,
         Field,
         FiniteFloat,
         StringConstraints,
+        Tag,
         model_validator,
     )
 except ImportError:
@@ -61,6 +64,55 @@ class ResponseModel(BaseModel):
     """A response body: fields that a newer service adds are ignored."""
 
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+def _checked_score(score: float) -> float:
+    if isinf(score):
+        raise ValueError("must be finite, or null for a missing one")
+    return score
+
+
+def _kind_of_vector(vector: Any) -> str:
+    return "list[base64]" if isinstance(vector, str) else "list[number]"
+
+
+def _kind_of_candidates(candidates: Any) -> str:
+    """Return whether a list is one of ids: its first element decides."""
+    is_ids = not isinstance(candidates, list) or not candidates or isinstance(candidates[0], str)
+    return "list[id]" if is_ids else "list[item]"
+
+
+#: A vector in a request: numbers, or base64 of little-endian float32.
+Vector = Annotated[
+    Annotated[list[Number], Field(min_length=1, max_length=100_000), Tag("list[number]")]
+    | Annotated[str, Field(min_length=1, max_length=540_000), Tag("list[base64]")],
+    Discriminator(_kind_of_vector),
+]
+
+
+class Candidate(RequestModel):
+    """An item that a request brings, with what a ranker knows of it."""
+
+    id: Id
+    score: Annotated[float, AfterValidator(_checked_score)] | None = Field(
+        default=None, description="The ranker's score, on any scale; null if there is none."
+    )
+    features: dict[Text, Number] | None = Field(
+        default=None, description="Further features of an open catalogue by name; 0 by default."
+    )
+    vector: Vector | None = Field(
+        default=None,
+        description="For distances on vectors: numbers, or base64 of float32, 4 bytes each.",
+    )
+    attributes: dict[Id, Value] | None = Field(
+        default=None, description="For the other distances, `where` and `constraints`."
+    )
+
+
+CandidateList = Annotated[
+    Annotated[list[Id], Tag("list[id]")] | Annotated[list[Candidate], Tag("list[item]")],
+    Discriminator(_kind_of_candidates),
+]
 
 
 # A dataclass: callers of the clients make it themselves, and its limits are the service's to check.

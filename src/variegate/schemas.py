@@ -11,6 +11,8 @@ from variegate.errors import join_problems
 from variegate.schema_types import ID_PATTERN as ID_PATTERN
 from variegate.schema_types import MAX_ID_LENGTH as MAX_ID_LENGTH
 from variegate.schema_types import AtLeast as AtLeast
+from variegate.schema_types import Candidate as Candidate
+from variegate.schema_types import CandidateList as CandidateList
 from variegate.schema_types import Constraints as Constraints
 from variegate.schema_types import Diversity as Diversity
 from variegate.schema_types import Id as Id
@@ -34,8 +36,10 @@ class SlateRequest(RequestModel):
     k: int | None = Field(
         None, ge=1, le=10_000, description="Maximum number of items.", examples=[5]
     )
-    candidates: list[Id] | None = Field(
-        None, description="Ids to choose from; by default all items."
+    candidates: CandidateList | None = Field(
+        None,
+        description="What to choose from: ids, by default all items; or items with a ranker's "
+        "scores, which for an open catalogue have all their data here.",
     )
     exclude: list[Id] = Field([], description="Ids to leave out.")
     where: Where | None = Field(
@@ -198,6 +202,9 @@ class Slate(ResponseModel):
     )
     relaxed: tuple[Relaxed, ...] = Field(
         (), description="Constraints that could not be met; left out if none."
+    )
+    notes: tuple[str, ...] = Field(
+        (), description="What was unusual about the scores of the request; left out if nothing."
     )
 
     @property

@@ -72,7 +72,7 @@ class Shop:
         clock: Clock | None = None,
         **rules: Any,
     ) -> None:
-        self.items = items or catalogue()
+        self.items = catalogue() if items is None else items
         self.store, self.clock = store, clock or Clock()
         self.rules = Rules.model_construct(**{"k": 4, **rules})  # also out of range
         self.experiment = Experiment(policies, split or {}, self.rules.seed)

@@ -110,14 +110,17 @@ def test_lists_under_constraints_have_no_random_items_and_are_only_learnt_from(
     row = shop.slate(shop.click(constraints=ASKED)["slate_id"])
     assert (row.propensities, "mix" in row.terms) == (None, False)
     source = log_source(shop.executor, "the log")
-    with pytest.raises(DataError, match=r"--mix 0.05 first \(1 list under constraints, which have"):
+    with pytest.raises(DataError, match=r"--mix 0.05 first \(1 list under constraints or"):
         evaluate_log(source, ["lmdh"])
     for user in ("ann", "bob"):
         clock.now += 60
         shop.click(user)
     found = evaluate_log(source, ["lmdh"])
     assert found.lists == 2
-    assert "1 list under constraints, which have no propensities: only learnt from" in found.notes
+    assert (
+        "1 list under constraints or with scores, which have no propensities: only learnt from"
+        in found.notes
+    )
 
 
 def test_a_condition_of_an_imported_list_that_does_not_fit_the_items_is_skipped(

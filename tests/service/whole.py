@@ -46,7 +46,9 @@ def service(
     settings = Settings(store=store_url, allow_anonymous=True, k=3, **options)
     with Store.open(settings.store) as store:
         metrics = Metrics()
-        executor = create_executor(settings, items or shop(), store, metrics.observe)
+        executor = create_executor(
+            settings, shop() if items is None else items, store, metrics.observe
+        )
         engine = Engine(executor, timeout=settings.timeout_seconds)
         engine.start()
         try:

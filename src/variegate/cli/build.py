@@ -15,6 +15,7 @@ from variegate.cli.build_options import (
     save_and_say,
     training_options,
 )
+from variegate.cli.build_ranker import open_, scored
 from variegate.errors import InputError
 
 if TYPE_CHECKING:
@@ -289,5 +290,5 @@ def build() -> None:
     """
 
 
-for command in (films, *KNOWN_COMMANDS, ratings, items, vectors):
+for command in (films, *KNOWN_COMMANDS, ratings, items, vectors, open_, scored):
     build.add_command(command)

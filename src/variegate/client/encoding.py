@@ -2,8 +2,10 @@
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from math import isnan
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 from uuid import uuid4
@@ -76,6 +78,23 @@ def feature_numbers(
     return [float(number) for number in features]
 
 
+def plain_candidates(candidates: Iterable[str | Mapping[str, Any]]) -> list[Any]:
+    """Return ids, or items with scores, as JSON has them; arrays become base64 of float32."""
+    if isinstance(candidates, (str, Mapping)):
+        raise InputError(f"`candidates` must be several ids or items, got {candidates!r:.80}")
+    return [dict(_plain_item(one)) if isinstance(one, Mapping) else one for one in candidates]
+
+
+def _plain_item(item: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in item.items():
+        if name == "vector" and hasattr(value, "astype"):
+            yield name, b64encode(value.astype("<f4").tobytes()).decode()
+        elif name == "score" and value is not None:
+            yield name, None if isnan(value) else float(value)
+        else:
+            yield name, value
+
+
 def plain_constraints(
     constraints: Constraints | Mapping[str, Any] | None,
 ) -> dict[str, Any] | None:
@@ -120,7 +139,7 @@ def import_bodies(lines: Iterable[dict[str, Any]]) -> Iterator[bytes]:
 def slate_options(
     *,
     k: int | None,
-    candidates: Iterable[str] | None,
+    candidates: Iterable[str | Mapping[str, Any]] | None,
     exclude: Iterable[str],
     where: Mapping[str, Any] | None,
     constraints: Constraints | Mapping[str, Any] | None,
@@ -134,7 +153,7 @@ def slate_options(
     dial = asdict(diversity) if isinstance(diversity, Diversity) else diversity
     return {
         "k": k,
-        "candidates": None if candidates is None else id_list("candidates", candidates),
+        "candidates": None if candidates is None else plain_candidates(candidates),
         "exclude": id_list("exclude", exclude),
         "where": None if where is None else dict(where),
         "constraints": plain_constraints(constraints),

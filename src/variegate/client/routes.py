@@ -55,7 +55,7 @@ def recommend(
     user: str,
     k: int | None = None,
     *,
-    candidates: Iterable[str] | None = None,
+    candidates: Iterable[str | Mapping[str, Any]] | None = None,
     exclude: Iterable[str] = (),
     where: Mapping[str, Any] | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,
@@ -77,7 +77,9 @@ def recommend(
     k
         Maximum number of items; by default the service's setting.
     candidates
-        Ids to choose from; by default all items.
+        Ids to choose from, by default all items; or mappings with `id`, the ranker's `score`
+        (None or nan if there is none) and, for an open catalogue, `features`, `vector` (a list or
+        an array) and `attributes`.
     exclude
         Ids to leave out.
     where
@@ -126,7 +128,7 @@ def recommend_many(
     users: Iterable[str],
     k: int | None = None,
     *,
-    candidates: Iterable[str] | None = None,
+    candidates: Iterable[str | Mapping[str, Any]] | None = None,
     exclude: Iterable[str] = (),
     where: Mapping[str, Any] | None = None,
     constraints: Constraints | Mapping[str, Any] | None = None,

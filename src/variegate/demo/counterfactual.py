@@ -17,7 +17,7 @@ from variegate.engine.recommend import pairwise_diversity
 from variegate.engine.replay import iter_events, lessons
 from variegate.engine.selection import allowed_items, without_seen
 from variegate.engine.terms import Terms, terms_of
-from variegate.errors import NotFoundError
+from variegate.errors import ConflictError, NotFoundError
 from variegate.policies import Policy
 from variegate.store import EventRow, Reader, SlateRow
 
@@ -38,9 +38,11 @@ def counterfactual_view(
     row = reader.slates([slate]).get(slate)
     if row is None or row.user_id != user:
         raise NotFoundError(f"no slate {slate!r} of user {user!r}")
+    terms = terms_of(row)
+    if terms.offered:
+        raise ConflictError(f"slate {slate!r} was made with scores of its request: not stored")
     policy = make_policy(name, snapshot.catalogue, experiment)
     _teach(policy, reader, row)
-    terms = terms_of(row)
     free = _candidates(reader, snapshot, terms, row)
     k = min(row.k, int(np.count_nonzero(free)))
     constraints = terms.constraints and replace(terms.constraints, relax=True)

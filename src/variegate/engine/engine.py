@@ -57,7 +57,9 @@ class Engine:
         self.store, self._replica = executor.store, executor.replica
         snapshot = self.snapshot()
         for name in self.experiment.names:  # fail now, not later, if a policy does not fit
-            self.experiment.as_of(snapshot).new_policy(name, snapshot.catalogue)
+            policy = self.experiment.as_of(snapshot).new_policy(name, snapshot.catalogue)
+            if snapshot.catalogue.is_open:
+                policy.check_takes_scores()
         if self._replica is not None:
             self._replica.log_changes(self.experiment, snapshot.catalogue)
         self.priors: Final = Priors(

@@ -107,6 +107,11 @@ def check_interaction(one: Interaction) -> None:
 
 
 def _rows(uow: UnitOfWork, one: Interaction) -> IndexArray:
+    if uow.snapshot.catalogue.is_open:
+        raise InputError(
+            "`rewards` must be of items in a catalogue: the catalogue is open, so that nothing is "
+            "known of items outside lists"
+        )
     rows = uow.snapshot.catalogue.find_rows(one.rewards)
     unknown = [item for item, row in zip(one.rewards, rows.tolist(), strict=True) if row < 0]
     if unknown:

@@ -167,7 +167,7 @@ def _logged(row: SlateRow, items: _ItemHistory, memory: _Memory) -> LoggedSlate:
         row.answered,
         (snapshot or items.now).catalogue,
         "no terms" if terms.revision is None else "no items",
-        terms.constraints is not None,
+        terms.constraints is not None or terms.offered,
     )
     if snapshot is None:
         return given

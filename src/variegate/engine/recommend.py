@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from hashlib import blake2b
 from operator import mul
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -22,10 +22,12 @@ from variegate.engine.codecs import (
     unpack_slate,
 )
 from variegate.engine.feedback import displaced_ids, seen_without, withdraw
+from variegate.engine.offers import ItemOffer, check_scores, known_scores, own_items
 from variegate.engine.selection import Selection, select_items, unknown_ids, without_seen
 from variegate.engine.terms import DAY, Rules, Terms, terms_of
 from variegate.engine.unit_of_work import UnitOfWork
 from variegate.errors import ConflictError, InputError, StateError
+from variegate.model.catalogue import Catalogue
 from variegate.model.constraints import Constraints, list_problem
 from variegate.model.gains import Normaliser, normalising_factors
 from variegate.model.slate import Slate
@@ -41,6 +43,8 @@ class RecommendRequest:
     ----------
     k
         Items in the slate; the setting `k` by default.
+    offer
+        Scores of the candidates; for an open catalogue, all their data.
     where
         A condition on attributes; see `variegate.conditions`.
     constraints
@@ -60,6 +64,7 @@ class RecommendRequest:
     user: str
     k: int | None = None
     candidates: tuple[str, ...] | None = None
+    offer: ItemOffer | None = None
     exclude: tuple[str, ...] = ()
     where: Mapping[str, Any] | None = None
     constraints: Constraints | None = None
@@ -77,40 +82,87 @@ class RecommendRequest:
             known = uow.slate_for_request(self.user, self.idempotency_key)
             if known is not None:
                 return _repeated_answer(uow, self, known)
-        rules, policy = uow.rules, uow.policy(self.user)
+        policy = uow.policy(self.user)
         user = uow.user(self.user)
         seen, changed = SeenItems(user.shown), list[SlateRow]()
         if self.instead_of is not None:
             seen, changed = seen_without(uow, user.id, self.instead_of)
-        since = uow.now - rules.memory_days * DAY
-        recent = seen.rows(since)
-        hidden = hidden_rows(seen, SeenItems(user.consumed or b""), since)
-        selection = select_items(uow.snapshot, self, max_candidates=rules.max_candidates)
-        free, repeats, k = _candidates(uow, self, selection.allowed, recent, hidden)
-        seeds = rules.seed, crc32(user.id.encode()), user.slates
-        # With random items constraints might not be met, so there are none, and no propensities.
-        mix = rules.mix if self.constraints is None else 0.0
-        slate, propensities = _choose(policy, k, free, self, mix, seeds)
-        # Most slates repeat nothing, and then no entry has to be searched for.
-        are_new = repeats is None and len(recent) == len(seen)
-        later, displaced = seen.add(slate.items, uow.now, rules.memory, are_new=are_new)
+        choose = _choose_own if uow.snapshot.catalogue.is_open else _choose_known
+        choice = choose(uow, self, policy, user, seen)
+        slate = choice.slate
         terms = replace(
-            _terms(uow, self, selection, displaced_ids(uow.snapshot, displaced, since)),
-            mix=mix,
-            relaxed=slate.relaxed,
+            _terms(uow, self, choice), relaxed=slate.relaxed, notes=slate.notes, mix=choice.mix
         )
         row = _new_row(uow, user, policy, slate, terms)._replace(
-            propensities=None if propensities is None else propensities.tolist(),
+            propensities=None if choice.propensities is None else choice.propensities.tolist(),
             request=self.idempotency_key,
         )
         why = policy.explain(slate, dial=self.dial) if self.explain else None
-        user = user._replace(shown=later.to_bytes(), slates=user.slates + 1, changed=uow.now)
+        shown = choice.seen.to_bytes()
+        user = user._replace(shown=shown, slates=user.slates + 1, changed=uow.now)
         uow.add_slate(user, row)
         if self.instead_of is not None:
             uow.change_terms(changed)
             withdraw(uow, self.instead_of, row.id)
-        before = [False] * len(slate) if repeats is None else repeats[slate.items].tolist()
-        return _answer(uow, self, row, slate, why, before)
+        return _answer(uow, self, row, slate, why, choice.shown_before)
+
+
+class _Choice(NamedTuple):
+    """A slate, and what is stored with it."""
+
+    slate: Slate
+    #: What the user has seen, with the slate
+    seen: SeenItems
+    shown_before: Sequence[bool]
+    selection: Selection | None = None
+    #: What the slate removed from the seen items
+    displaced: tuple[tuple[str, int], ...] = ()
+    propensities: FloatArray | None = None
+    mix: float = 0.0
+
+
+def _choose_known(
+    uow: UnitOfWork, request: RecommendRequest, policy: Policy, user: UserRow, seen: SeenItems
+) -> _Choice:
+    """Choose from the items of the catalogue."""
+    rules = uow.rules
+    since = uow.now - rules.memory_days * DAY
+    recent = seen.rows(since)
+    hidden = hidden_rows(seen, SeenItems(user.consumed or b""), since)
+    selection = _select(uow.snapshot, rules, request)
+    free, repeats, k = _candidates(uow, request, selection.allowed, recent, hidden)
+    # With random items constraints might not be met, so there are none, and no propensities. Nor
+    # with scores: they are not stored, and no evaluation could compute the list again.
+    mix = rules.mix if request.constraints is None and request.offer is None else 0.0
+    slate, propensities = _choose(policy, k, free, request, mix, _seeds(rules, user))
+    # Most slates repeat nothing, and then no entry has to be searched for.
+    are_new = repeats is None and len(recent) == len(seen)
+    later, displaced = seen.add(slate.items, uow.now, rules.memory, are_new=are_new)
+    return _Choice(
+        slate,
+        later,
+        [False] * len(slate) if repeats is None else repeats[slate.items].tolist(),
+        selection,
+        displaced_ids(uow.snapshot, displaced, since),
+        propensities,
+        mix,
+    )
+
+
+def _choose_own(
+    uow: UnitOfWork, request: RecommendRequest, policy: Policy, user: UserRow, seen: SeenItems
+) -> _Choice:
+    """Choose from the items that the request brings; what was shown before is not known."""
+    offered = own_items(uow.snapshot.catalogue, request, uow.rules.max_candidates)
+    k = min(_length(uow.rules, request), int(np.count_nonzero(offered.free)))
+    slate = policy.recommend(
+        k,
+        offered,
+        rng=_rng(policy, _seeds(uow.rules, user)),
+        dial=request.dial,
+        constraints=request.constraints,
+    )
+    return _Choice(slate, seen, [False] * k)
 
 
 def pairwise_diversity(policy: Policy, slate: Slate) -> dict[str, float]:
@@ -177,9 +229,18 @@ def _pinned_rows(uow: UnitOfWork, request: RecommendRequest, allowed: MaskArray)
 def check_request(snapshot: CatalogueSnapshot, rules: Rules, request: RecommendRequest) -> None:
     """Raise InputError for what is wrong with a request, whoever the user is."""
     k = _length(rules, request)
-    allowed = select_items(snapshot, request, max_candidates=rules.max_candidates).allowed
+    if snapshot.catalogue.is_open:
+        own_items(snapshot.catalogue, request, rules.max_candidates)
+        return
+    allowed = _select(snapshot, rules, request).allowed
     if request.constraints is not None:
         list_problem(snapshot.catalogue, request.constraints, allowed, k)
+
+
+def _select(snapshot: CatalogueSnapshot, rules: Rules, request: RecommendRequest) -> Selection:
+    if request.offer is not None:
+        check_scores(snapshot.catalogue, request.offer)
+    return select_items(snapshot, request, max_candidates=rules.max_candidates)
 
 
 def _length(rules: Rules, request: RecommendRequest) -> int:
@@ -197,13 +258,26 @@ def _choose(
     mix: float,
     seeds: tuple[int, ...],
 ) -> tuple[Slate, FloatArray | None]:
-    rng = np.random.default_rng(seeds) if policy.is_stochastic or mix > 0.0 else None
     if mix > 0.0:
-        return explore_slate(policy, k, mix, candidates=candidates, rng=rng, dial=request.dial)
+        random = np.random.default_rng(seeds)
+        return explore_slate(policy, k, mix, candidates=candidates, rng=random, dial=request.dial)
+    rng, dial, constraints = _rng(policy, seeds), request.dial, request.constraints
+    if request.offer is None or request.offer.scores is None:
+        return policy.recommend(k, candidates, rng=rng, dial=dial, constraints=constraints), None
+    known = known_scores(policy.catalogue, request.candidates or (), request.offer)
+    rows = policy.catalogue.rows(known.ids)
     slate = policy.recommend(
-        k, candidates, rng=rng, dial=request.dial, constraints=request.constraints
+        k, rows, ~candidates, rng, dial=dial, constraints=constraints, scores=known.scores
     )
     return slate, None
+
+
+def _seeds(rules: Rules, user: UserRow) -> tuple[int, ...]:
+    return rules.seed, crc32(user.id.encode()), user.slates
+
+
+def _rng(policy: Policy, seeds: tuple[int, ...]) -> np.random.Generator | None:
+    return np.random.default_rng(seeds) if policy.is_stochastic else None
 
 
 def _new_row(
@@ -233,27 +307,23 @@ def _new_row(
     )
 
 
-def _terms(
-    uow: UnitOfWork,
-    request: RecommendRequest,
-    selection: Selection,
-    displaced: tuple[tuple[str, int], ...],
-) -> Terms:
-    rules = uow.rules
+def _terms(uow: UnitOfWork, request: RecommendRequest, choice: _Choice) -> Terms:
+    rules, selection = uow.rules, choice.selection
     return Terms(
         revision=uow.snapshot.revision,
         aggregation=rules.aggregation,
         default_reward=rules.default_reward,
         late=rules.late,
         dial=request.dial,
-        candidates=selection.candidates,
-        exclude=selection.exclude,
+        candidates=None if selection is None else selection.candidates,
+        exclude=() if selection is None else selection.exclude,
         where=None if request.where is None else dict(request.where),
         constraints=request.constraints,
         allow_repeats=request.allow_repeats,
         memory=rules.memory,
         memory_days=rules.memory_days,
-        displaced=displaced,
+        offered=uow.snapshot.catalogue.is_open or request.offer is not None,
+        displaced=choice.displaced,
         asked=None if request.idempotency_key is None else _request_hash(request),
     )
 
@@ -266,8 +336,12 @@ def _request_hash(request: RecommendRequest) -> str:
         if field.name not in ("user", "idempotency_key")
         and (value := getattr(request, field.name)) != field.default
     }
-    text = json.dumps(options, sort_keys=True, default=asdict)
+    text = json.dumps(options, sort_keys=True, default=_plain)
     return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    return blake2b(value, digest_size=16).hexdigest() if type(value) is bytes else asdict(value)
 
 
 def _repeated_answer(uow: UnitOfWork, request: RecommendRequest, row: SlateRow) -> dict[str, Any]:
@@ -282,9 +356,10 @@ def _repeated_answer(uow: UnitOfWork, request: RecommendRequest, row: SlateRow) 
             f"{row.user_id!r}: use a new key for each request"
         )
     # The items may have other rows by now, and some may be gone.
-    slate = replace(unpack_slate(row), items=uow.snapshot.catalogue.find_rows(row.items))
+    catalogue = uow.snapshot.catalogue
+    slate = replace(unpack_slate(row), items=catalogue.find_rows(row.items))
     why = None
-    if request.explain and (slate.items >= 0).all():
+    if request.explain and (catalogue.is_open or (slate.items >= 0).all()):
         # The user may have another policy by now, which cannot explain this slate.
         with suppress(InputError, StateError):
             why = uow.policy(row.user_id).explain(slate, dial=request.dial)
@@ -301,7 +376,7 @@ def _answer(
     shown_before: Sequence[bool],
 ) -> dict[str, Any]:
     catalogue = uow.snapshot.catalogue
-    places = slate.items.tolist()
+    places = [-1] * len(slate) if catalogue.is_open else slate.items.tolist()
     titles = [catalogue.titles[at] if at >= 0 else row.items[n] for n, at in enumerate(places)]
     items: list[dict[str, Any]] = [
         {"id": item, "title": title, "score": score, "shown_before": before}
@@ -313,9 +388,10 @@ def _answer(
         if why is not None:
             item["explanation"] = _explanation(why, at)
         if request.details:
-            item["attributes"] = plain_attributes(catalogue, place) if place >= 0 else {}
+            item["attributes"] = _attributes(catalogue, request, item["id"], place)
     terms = terms_of(row)
-    unknown, relaxed = unknown_ids(request, terms), [one._asdict() for one in terms.relaxed]
+    unknown = [] if catalogue.is_open else unknown_ids(request, terms)
+    relaxed = [one._asdict() for one in terms.relaxed]
     return {
         "slate_id": row.id,
         "user": row.user_id,
@@ -324,7 +400,19 @@ def _answer(
         "diversity": row.diversity,
         **({"unknown_ids": unknown} if unknown else {}),
         **({"relaxed": relaxed} if relaxed else {}),
+        **({"notes": list(terms.notes)} if terms.notes else {}),
     }
+
+
+def _attributes(
+    catalogue: Catalogue, request: RecommendRequest, item: str, place: int
+) -> dict[str, Any]:
+    """Return the attributes of an item: those of the catalogue, or of the request."""
+    if place >= 0:
+        return plain_attributes(catalogue, place)
+    if not catalogue.is_open or request.offer is None or request.candidates is None:
+        return {}
+    return request.offer.attributes_of(request.candidates.index(item))
 
 
 def _explanation(why: Explanation, place: int) -> Mapping[str, Any]:

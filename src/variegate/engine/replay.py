@@ -268,8 +268,8 @@ class RelearnProgress:
     after
         The id of the last user who is done; users are processed by id.
     lists, dropped
-        Lists whose features were recomputed, and those with an item that is gone, from which
-        nothing is learnt any more.
+        Lists whose features were recomputed, and those with an item that is gone or with the
+        scores of a request, from which nothing is learnt any more.
     """
 
     after: str | None = None
@@ -410,7 +410,8 @@ def _remake_slate(row: SlateRow, policy: Policy) -> tuple[SlateRow, bool]:
         scores = unpack_slate(row).scores
     except StateError:  # one of its items was gone before
         scores = np.zeros(row.k)
-    if (rows >= 0).all():
+    # The scores that a request brought are not stored, and are no features of another catalogue.
+    if (rows >= 0).all() and not row.terms.get("offered"):
         slate = policy.as_slate(rows, scores)
         return row._replace(features=pack_slate(slate), propensities=None), True
     features = pack_slate(_without_features(rows, row.items, scores))

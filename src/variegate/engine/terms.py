@@ -101,6 +101,9 @@ class Terms:
         What the request allowed; of the ids, those that were known.
     constraints, relaxed
         The constraints of the request, and those that could not be met.
+    offered, notes
+        Whether the request brought its items or their scores, which are not stored; and what it
+        was told about them.
     displaced
         Ids and seconds since 1970 of the entries that the slate removed from the user's seen
         items: of items that it repeated, and the oldest ones beyond `memory`.
@@ -119,6 +122,8 @@ class Terms:
     where: Where | None = None
     constraints: Constraints | None = None
     relaxed: tuple[Relaxed, ...] = ()
+    offered: bool = False
+    notes: tuple[Annotated[str, Field(max_length=1000)], ...] = ()
     allow_repeats: bool = False
     memory: Annotated[int, Field(ge=0, lt=2**53)] = 1000
     memory_days: Annotated[float, Field(ge=0, le=1e9)] = 30.0
@@ -154,7 +159,7 @@ class Terms:
     def from_dict(cls, terms: Mapping[str, Any]) -> "Terms":
         """Return the terms that `to_dict` wrote."""
         values = {name: terms[name] for name in _NAMES if name in terms}
-        for name in ("candidates", "exclude"):
+        for name in ("candidates", "exclude", "notes"):
             if name in values:
                 values[name] = tuple(values[name])
         if "displaced" in values:

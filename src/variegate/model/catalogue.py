@@ -170,6 +170,8 @@ class Catalogue:
             if UNNAMED_FEATURE.fullmatch(name):
                 top = _largest(self.features[:, column], N_EXAMPLES)
                 labels[column] = f"items like {' / '.join(self.titles[row] for row in top)}"
+            elif name == SCORE:
+                labels[column] = "what the ranker scores high"
         return tuple(labels)
 
     @cached_property

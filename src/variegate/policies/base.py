@@ -283,6 +283,17 @@ class Policy(_KeepsOptions, ABC):
         state.check()
         self._check_arrays(state.arrays)
 
+    def check_takes_scores(self) -> None:
+        """Raise InputError unless `recommend` accepts scores and a request's own items."""
+        if not self.takes_scores:
+            from variegate.policies.registry import policies_with_scores  # it imports this module
+
+            raise InputError(
+                f"`candidates` must be rows of a catalogue, without scores, for the policy "
+                f"{self.name}: a request's own items and scores need one of "
+                f"{', '.join(policies_with_scores())}"
+            )
+
     def _under_dial(self, dial: Dial | None) -> "Policy":
         """Return this policy with a dial applied, for lists and explanations only."""
         if dial is None:
@@ -308,13 +319,7 @@ class Policy(_KeepsOptions, ABC):
 
     def _offered(self, candidates: Any, exclude: Any, offer: Offer) -> Candidates:
         """Return the candidates of a request that has its own items or scores."""
-        if not self.takes_scores:
-            from variegate.policies.registry import policies_with_scores  # it imports this module
-
-            raise InputError(
-                f"`candidates` must be rows of a catalogue, without scores, for {self!r}: "
-                f"{', '.join(policies_with_scores())} accept a request's own items and scores"
-            )
+        self.check_takes_scores()
         return offered_candidates(self.catalogue, candidates, exclude, offer)
 
     def _recommend_offered(self, offered: Candidates, k: int, rng: Any) -> Slate:

@@ -50,6 +50,9 @@ from variegate.store import Store
 #: Reads that run at the same time. Each takes turns at the interpreter: with more, the event loop,
 #: which handles probes and slates, would get too few.
 N_THREADS: Final = 8
+#: The default of `max_body` for an open catalogue: 200 candidates with vectors of 768 numbers as
+#: text take about 3 MB.
+OPEN_MAX_BODY: Final = 16_000_000
 _CORS_HEADERS: Final = [
     "authorization",
     "content-type",
@@ -81,6 +84,8 @@ def build_app(settings: Settings) -> FastAPI:
             process = EngineProxy(settings, metrics.observe, metrics.count_engine_restart)
             process.begin()
         catalogue = load_catalogue(settings)
+        if catalogue.is_open:
+            settings = _for_open_catalogue(settings)
         executor = create_executor(settings, catalogue, store, metrics.observe, replica)
         engine = Engine(executor, timeout=settings.timeout_seconds, worker=process)
         warm_policies(settings, catalogue)
@@ -100,6 +105,14 @@ def build_app(settings: Settings) -> FastAPI:
         metrics=metrics,
         checks=[engine.check],
     )
+
+
+def _for_open_catalogue(settings: Settings) -> Settings:
+    """Return settings for requests with vectors, without the page, which shows a catalogue."""
+    changes: dict[str, Any] = {"page": False}
+    if "max_body" not in settings.model_fields_set:
+        changes["max_body"] = OPEN_MAX_BODY
+    return settings.model_copy(update=changes)
 
 
 def check_startable(settings: Settings) -> None:

@@ -151,6 +151,8 @@ async def _handle_invalid_request(request: Request, error: Exception) -> Respons
         position = problems[0]["loc"][-1]
         reason = problems[0].get("ctx", {}).get("error", "")
         return _response(request, 400, f"the body must be JSON: {reason} at character {position}")
+    if isinstance(problems[0].get("input"), bytes):  # FastAPI did not parse it
+        return _response(request, 415, "the body must be sent as Content-Type: application/json")
     messages = [
         validation_message(name, _most_specific(of_field))
         for name, of_field in _by_field(problems).items()

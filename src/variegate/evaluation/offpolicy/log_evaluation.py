@@ -123,7 +123,7 @@ class LogSummary:
     users: int = 0
     lists: int = 0
     with_propensities: int = 0
-    #: Lists under constraints, which have no propensities
+    #: Lists under constraints or of a request's own candidates, which have no propensities
     constrained: int = 0
     #: How many lists of each length have propensities and feedback
     lengths: Counter[int] = field(default_factory=Counter)
@@ -336,7 +336,7 @@ def _lists(count: int) -> str:
 
 
 def _constrained(count: int) -> str:
-    return f"{_lists(count)} under constraints, which have no propensities"
+    return f"{_lists(count)} under constraints or with scores, which have no propensities"
 
 
 def _value_json(value: PolicyValue) -> dict[str, Any]:

@@ -176,7 +176,8 @@ class LoggedSlate:
     catalogue: Catalogue
     #: What it was chosen from, or why that is not known
     terms: SlateTerms | SkipReason
-    #: Whether it was made under constraints: such lists have no propensities
+    #: Whether it was made under constraints, or with scores or items of the request: such lists
+    #: have no propensities
     is_constrained: bool = False
 
     def slate_for(self, normaliser: Normaliser) -> Slate:

@@ -15,6 +15,7 @@ from variegate.schemas import (
     SlateId,
     SlateRequest,
 )
+from variegate.service.candidates import candidate_ids, offer_of
 from variegate.service.responses import json_response, returns
 from variegate.service.routing import fast_router
 
@@ -64,7 +65,8 @@ def recommend_request(
     return RecommendRequest(
         user=user,
         k=body.k,
-        candidates=None if body.candidates is None else tuple(body.candidates),
+        candidates=candidate_ids(body.candidates),
+        offer=offer_of(body.candidates),
         exclude=tuple(body.exclude),
         where=body.where,
         constraints=_constraints(body),
