@@ -385,3 +385,36 @@ def test_place_that_cannot_be_written_is_reported_before_anything_is_done(
     assert "there is no folder" in fail(*words, tmp_path / "none" / "shop.npz")
     assert "would overwrite its source" in fail(*words, tmp_path / "." / "shop.csv")
     assert shop.read_text(encoding="utf-8") == SHOP
+
+
+def test_long_vectors_become_few_features(tmp_path: Path, out: Path) -> None:
+    vectors = np.random.default_rng(0).normal(size=(30, 768))
+    np.savez(tmp_path / "v.npz", ids=np.arange(30), vectors=vectors)
+
+    assert "30 items, 16 features, distances: cosine" in run(
+        "build", "vectors", tmp_path / "v.npz", "--out", out
+    )
+    refused = fail("build", "vectors", tmp_path / "v.npz", "--features", "all", "--out", out)
+    assert "would take 2.4 MB" in refused
+
+
+def test_an_open_catalogue_has_names_and_no_items(out: Path) -> None:
+    options = ("--feature", "age", "--list", "tags", "--category", "brand", "--number", "year=50")
+    printed = run("build", "open", *options, "--out", out)
+
+    assert f"Next: variegate serve --catalogue {out}" in " ".join(printed.split())
+    found = Catalogue.load(out)
+    assert repr(found) == "Catalogue(open, 2 features, distances: cosine, tags, brand, year)"
+    assert found.distances[3].scale == 50.0
+    run("build", "open", "--distance", "none", "--category", "brand", "--out", out)
+    assert [h.name for h in Catalogue.load(out).distances] == ["brand"]
+    wrong = "`--number` must read NAME=SCALE with a scale above 0, got "
+    for text in ("year", "year=0", "year=x"):
+        assert wrong + repr(text) in fail("build", "open", "--number", text, "--out", out)
+
+
+def test_a_catalogue_gets_a_feature_for_scores(tmp_path: Path, shop: Path, out: Path) -> None:
+    run("build", "items", shop, "--id", "sku", "--list", "tags", "--out", tmp_path / "shop.npz")
+    run("build", "scored", tmp_path / "shop.npz", "--out", out)
+
+    assert Catalogue.load(out).feature_names[-1] == "score"

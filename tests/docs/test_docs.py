@@ -8,9 +8,11 @@ from typing import Any, get_type_hints
 import pytest
 
 import variegate
+from tests.cli.running import archive
 from tests.docs.documents import (
     DOCUMENTS,
     GUIDES,
+    Block,
     anchors,
     blocks,
     code,
@@ -20,6 +22,7 @@ from tests.docs.documents import (
 )
 from tests.paths import ROOT
 from variegate import POLICIES, SEARCHES
+from variegate.data import DATASETS
 from variegate.model import distances
 
 #: Its blocks need a service: `test_http.py` runs them.
@@ -28,6 +31,11 @@ WITH_BLOCKS = [
     path
     for path in GUIDES
     if path != SERVED and any(block.language == "python" for block in blocks(path))
+]
+#: How a block begins that needs data or libraries which may be absent.
+NEEDS = "# Needs: "
+NEEDING_MORE = [
+    path for path in WITH_BLOCKS if any(block.text.startswith(NEEDS) for block in blocks(path))
 ]
 INDEX, PAPER = ROOT / "docs" / "index.md", ROOT / "docs" / "paper.md"
 MAKERS = [
@@ -45,13 +53,37 @@ def test_python_blocks_run_as_they_stand(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    namespace: dict[str, Any] = {"__name__": path.stem}
     python = [block for block in blocks(path) if block.language == "python"]
+    run_blocks(path, [block for block in python if not block.text.startswith(NEEDS)])
+    assert "variegate" in "".join(block.text for block in python)
+
+
+@pytest.mark.filterwarnings("ignore:OpenBLAS is configured to use:RuntimeWarning")  # by implicit
+@pytest.mark.parametrize("path", NEEDING_MORE, ids=name_of)
+def test_blocks_that_need_data_or_libraries_run(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = [block for block in blocks(path) if block.language == "python"]
+    for need in {need for block in python for need in needs(block)}:
+        if need in DATASETS:
+            monkeypatch.setenv("VARIEGATE_DATA", str(archive(f"{need}.zip").parent))
+        else:
+            pytest.importorskip(need, reason=f"{name_of(path)}: {need} is not installed")
+    monkeypatch.chdir(tmp_path)
+    run_blocks(path, python)
+
+
+def run_blocks(path: Path, python: list[Block]) -> None:
+    namespace: dict[str, Any] = {"__name__": path.stem}
     for block in python:
         # Blank lines in front, so that a traceback has the line of the document.
         source = "\n" * block.lines_above + block.text
         exec(compile(source, str(path), "exec"), namespace)  # noqa: S102
-    assert "variegate" in "".join(block.text for block in python)
+
+
+def needs(block: Block) -> list[str]:
+    first, *_ = block.text.splitlines()
+    return first.removeprefix(NEEDS).split(", ") if first.startswith(NEEDS) else []
 
 
 def test_the_five_lines_of_the_readme_print_what_it_says(

@@ -15,7 +15,7 @@ from tests.docs.shell import WRITTEN, commands, service, terminal
 from tests.paths import ROOT
 
 HTTP, README, CLIENT = ROOT / "docs" / "http.md", ROOT / "README.md", ROOT / "docs" / "client.md"
-RULES = ROOT / "docs" / "rules.md"
+RULES, RANKER = ROOT / "docs" / "rules.md", ROOT / "docs" / "with-your-recommender.md"
 needs_curl = pytest.mark.skipif(
     not (shutil.which("curl") and shutil.which("bash")),
     reason="NOT RUN: curl and bash are needed for the commands of docs/http.md and README.md",
@@ -31,7 +31,7 @@ def unlike(shown: str, language: str, real: str) -> list[str]:
 
 @needs_curl
 @pytest.mark.slow
-@pytest.mark.parametrize("path", [HTTP, RULES], ids=name_of)
+@pytest.mark.parametrize("path", [HTTP, RULES, RANKER], ids=name_of)
 def test_commands_are_answered_as_shown(path: Path) -> None:
     wrong = []
     with terminal() as shell:

@@ -209,12 +209,19 @@ def ratings(
     help="How vectors are scaled to [-1, 1].  [default: global]",
 )
 @click.option(
+    "--features",
+    default="pca:16",
+    show_default=True,
+    metavar="none|pca:N|all",
+    help="What is learnt from: principal components, all numbers, or scores of requests alone.",
+)
+@click.option(
     "--distance",
     "distances",
     multiple=True,
     default=("cosine",),
     metavar="NAME",
-    help="cosine, angular or euclidean. Repeatable.  [default: cosine]",
+    help="cosine, angular or euclidean on whole vectors. Repeatable.  [default: cosine]",
 )
 @click.option("--items", metavar="FILE", help="Item table, for the columns below.")
 @click.option(
@@ -226,6 +233,7 @@ def vectors(
     file: str,
     ids: str | None,
     normalise: str | None,
+    features: str,
     distances: tuple[str, ...],
     items: str | None,
     items_id: str,
@@ -238,6 +246,9 @@ def vectors(
     (d,); an .npy of vectors with --ids; or a file written by `Embeddings.save`. With an item
     table the catalogue also has titles and attributes.
 
+    Distances use whole vectors, and few numbers become features: a user's state has about half of
+    the square of their number. --features all is refused above 128.
+
     \b
     Examples:
         variegate build vectors encoded.npz --out shop.npz
@@ -245,21 +256,19 @@ def vectors(
     """
     from variegate.cli.output import plain_console
     from variegate.data.build import table_attributes
+    from variegate.data.vector_catalogue import vector_catalogue
     from variegate.data.vectors import read_vectors
-    from variegate.model.catalogue import Catalogue
 
     path, console = check_place(out, file, ids, items), plain_console()
     embeddings = read_vectors(file, ids, normalise)
     table = _item_table(items, items_id, options)
     known = None if table is None else table.align(embeddings.item_ids)
-    catalogue = Catalogue(
-        embeddings.item_ids,
-        embeddings.vectors,
-        distances,
-        None if known is None else known.titles,
-        None if known is None else table_attributes(known),
-        mean_user=embeddings.mean_user,
-        feature_scale=embeddings.scale,
+    catalogue = vector_catalogue(
+        embeddings,
+        features=features,
+        distances=distances,
+        titles=None if known is None else known.titles,
+        attributes=None if known is None else table_attributes(known),
     )
     save_and_say(console, catalogue, path)
 
