@@ -142,7 +142,7 @@ DEFAULT_SETTING: Final = f"diversity {DIVERSITY:g}"
 METHOD_TITLES: Final[Mapping[str, str]] = {method.key: method.title for method in METHODS}
 
 #: Weights of the mean distance to the items above, relative to the relevance of the best items.
-_DIVERSITIES: Final = (0.15, 0.3, 0.6, DIVERSITY, 1.5, 3.0, 6.0, 24.0)
+_DIVERSITIES: Final = (0.15, 0.3, 0.6, DIVERSITY, 1.5, 3.0, 6.0, 12.0, 24.0)
 _L2: Final = (100.0, 500.0)
 
 
@@ -168,8 +168,7 @@ SWEEPS: Final[Mapping[str, tuple[Method, ...]]] = MappingProxyType(
                     f"diversity {weight:g}",
                     prior={"diversity": weight},
                 )
-                # One more than EASE: ours falls with the relevance of what is left.
-                for weight in (*_DIVERSITIES, 100.0)
+                for weight in _DIVERSITIES
             ),
         ),
         # At t = 1 the same lists as ours: a new user's score is the popularity, scaled.
