@@ -15,27 +15,35 @@ class Attention(ABC):
     """Turns feedback on a list into observations for the regression."""
 
     @abstractmethod
-    def observations(
-        self, features: FloatArray, rewards: FloatArray, seen: IndexArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return features (n, p) and rewards (n,) to learn from.
+    def examined(self, rewards: FloatArray, seen: IndexArray) -> tuple[IndexArray, FloatArray]:
+        """Return the positions to learn from, sorted, and the probability that each was examined.
 
         Parameters
         ----------
-        features, rewards
-            Those of the whole list, (K, p) and (K,).
+        rewards
+            Those of the whole list, (K,).
         seen
             The positions reported as seen, sorted.
         """
+
+    def observations(
+        self, features: FloatArray, rewards: FloatArray, seen: IndexArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return features (n, p) and rewards (n,) to learn from, of those of the list, (K, p)."""
+        positions, probabilities = self.examined(rewards, seen)
+        return probabilities[:, None] * features[positions], rewards[positions]
 
 
 class FullAttention(Attention):
     """Every position that was seen is an observation, as in the paper."""
 
+    def examined(self, rewards: FloatArray, seen: IndexArray) -> tuple[IndexArray, FloatArray]:  # noqa: ARG002
+        return seen, np.ones(len(seen))
+
     def observations(
         self, features: FloatArray, rewards: FloatArray, seen: IndexArray
     ) -> tuple[FloatArray, FloatArray]:
-        if len(seen) == len(features):
+        if len(seen) == len(features):  # the usual case, without copies
             return features, rewards
         return features[seen], rewards[seen]
 
@@ -43,12 +51,10 @@ class FullAttention(Attention):
 class Cascade(Attention):
     """The user goes down the list and stops at the first click; the rest is not observed."""
 
-    def observations(
-        self, features: FloatArray, rewards: FloatArray, seen: IndexArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def examined(self, rewards: FloatArray, seen: IndexArray) -> tuple[IndexArray, FloatArray]:
         clicked = np.flatnonzero(rewards[seen] > 0.0)
-        examined = seen[: clicked[0] + 1] if len(clicked) else seen
-        return features[examined], rewards[examined]
+        positions = seen[: clicked[0] + 1] if len(clicked) else seen
+        return positions, np.ones(len(positions))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +67,13 @@ class PositionBased(Attention):
     #: (K,)
     probabilities: FloatArray
 
-    def observations(
-        self, features: FloatArray, rewards: FloatArray, seen: IndexArray
-    ) -> tuple[FloatArray, FloatArray]:
-        if len(features) > len(self.probabilities):
+    def examined(self, rewards: FloatArray, seen: IndexArray) -> tuple[IndexArray, FloatArray]:
+        if len(rewards) > len(self.probabilities):
             raise InputError(
                 f"`attention` has probabilities for {len(self.probabilities)} positions, and the "
-                f"list has {len(features)}"
+                f"list has {len(rewards)}"
             )
-        return self.probabilities[seen, None] * features[seen], rewards[seen]
+        return seen, self.probabilities[seen]
 
 
 #: ``"all"``, ``"cascade"``, or the probability that each position is examined.

@@ -176,10 +176,10 @@ class ItemLMDP(LMDP):
         return UtilityScorer(posterior.relevance[rows], beta, gains)
 
     def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:
-        scales, answers = self.attention.observations(np.eye(len(slate)), rewards, seen)
-        positions, factors = scales.argmax(axis=1), scales.max(axis=1, initial=0.0)
-        gains = factors[:, None] * slate.diversity[positions]
-        self._observe(Observations(slate.items[positions], factors, gains, answers), self._keep)
+        positions, scales = self.attention.examined(rewards, seen)
+        gains = scales[:, None] * slate.diversity[positions]
+        more = Observations(slate.items[positions], scales, gains, rewards[positions])
+        self._observe(more, self._keep)
 
     def _learn_alone(self, slate: Slate, rewards: FloatArray) -> None:
         scales = np.ones(len(slate))
