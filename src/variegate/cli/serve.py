@@ -1,5 +1,6 @@
 """`variegate serve`: the HTTP service."""
 
+import gc
 import os
 import re
 import sys
@@ -81,6 +82,7 @@ def serve(config: str | None, print_config: bool, opens: bool, **given: Any) -> 
         variegate serve --print-config > service.toml
     """
     check_installed()
+    gc.disable()  # until the service has started
     from variegate.engine.settings import load_settings, settings_as_toml
     from variegate.service.run import serve as run
 

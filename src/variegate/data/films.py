@@ -4,11 +4,11 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from math import log, log1p
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -32,7 +32,7 @@ COUNTRY_NAMES: Final = {
 GENRE_NAMES: Final = {"Music": "Musical"}
 
 _QUERY: Final = """
-    SELECT o.imdbID, o.Title, o.Year, o.Genre, o.Country, o.Director, o.[Cast],
+    SELECT o.imdbID, o.Title, o.Year, o.Genre, o.Country, o.Director, ifnull(o.[Cast], ''),
            o.Runtime, o.Oscars, t.Meter, t.Reviews, t.BoxOffice
     FROM omdb AS o JOIN tomatoes AS t ON o.ID = t.ID
     WHERE o.Genre != '' AND o.Country != '' AND o.Director != ''
@@ -41,18 +41,21 @@ _QUERY: Final = """
 """
 
 
-@dataclass(frozen=True)
-class Film:
-    """The data of one film, from Wikidata (CC0) by way of bokeh_sampledata."""
+class Film(NamedTuple):
+    """The data of one film, from Wikidata (CC0) by way of bokeh_sampledata.
+
+    Names are joined by commas, as in the source, and split where they are used: most films that
+    are read are not.
+    """
 
     imdb_id: str
     title: str
     year: int
-    genres: tuple[str, ...]
-    countries: tuple[str, ...]
-    directors: tuple[str, ...]
-    #: The whole cast, by name; empty for many animated films
-    cast: tuple[str, ...]
+    genre_names: str
+    country_names: str
+    director_names: str
+    #: The whole cast; empty for many animated films
+    cast_names: str
     #: Minutes
     runtime: float | None
     oscars: int
@@ -68,6 +71,26 @@ class Film:
         """The first year of its ten."""
         return self.year // 10 * 10
 
+    @property
+    def genres(self) -> tuple[str, ...]:
+        """Its genres."""
+        return _labels(self.genre_names, GENRE_NAMES)
+
+    @property
+    def countries(self) -> tuple[str, ...]:
+        """The countries it was made in."""
+        return _labels(self.country_names, COUNTRY_NAMES)
+
+    @property
+    def directors(self) -> tuple[str, ...]:
+        """Its directors."""
+        return _labels(self.director_names, {})
+
+    @property
+    def cast(self) -> tuple[str, ...]:
+        """Its actors, stars and extras."""
+        return _labels(self.cast_names, {})
+
 
 def all_films(path: Path | None = None) -> list[Film]:
     """Return every film with a genre, a country, a director and a review, each id once.
@@ -75,25 +98,14 @@ def all_films(path: Path | None = None) -> list[Film]:
     `path` is the SQLite file; by default that of bokeh_sampledata.
     """
     file = bundled_file() if path is None else path
+    films: dict[str, Film] = {}
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as database:
-            rows = database.execute(_QUERY).fetchall()
+            for row in database.execute(_QUERY):
+                # Another cut of a film has the same id: the first one is kept.
+                films.setdefault(row[0], Film._make(row))
     except sqlite3.Error as error:
         raise DataError(f"{file}: not the films of bokeh_sampledata: {error}") from None
-    films: dict[str, Film] = {}
-    for imdb_id, title, year, genres, countries, directors, cast, *numbers in rows:
-        film = Film(
-            imdb_id,
-            title,
-            year,
-            _labels(genres, GENRE_NAMES),
-            _labels(countries, COUNTRY_NAMES),
-            _labels(directors, {}),
-            _labels(cast or "", {}),
-            *numbers,
-        )
-        # Another cut of a film has the same id: the first one is kept.
-        films.setdefault(imdb_id, film)
     return list(films.values())
 
 
@@ -192,9 +204,10 @@ def actors(films: Sequence[Film]) -> Labels:
     A cast lists extras beside stars. An extra stands in long lists, so a film counts for less
     the longer its list is. Directors in their own film do not count: Hitchcock walks past.
     """
+    others = [EXTRAS.union(film.directors) for film in films]
     casts = [
-        tuple(name for name in film.cast if name not in EXTRAS.union(film.directors))
-        for film in films
+        tuple(name for name in film.cast if name not in left_out)
+        for film, left_out in zip(films, others, strict=True)
     ]
     return _of_the_most(casts, [1.0 / (5 + len(cast)) for cast in casts], MOST_ACTORS)
 
@@ -270,7 +283,7 @@ def film_catalogue(*, films: int = 1500) -> Catalogue:
             jaccard([film.countries for film in chosen], name="countries"),
         ],
         table.titles,
-        _attributes(chosen),
+        _attributes(chosen, table),
         feature_names=taste.names,
         encoder=_of_attributes(taste.encoder),
         sources={
@@ -330,13 +343,13 @@ def _popularity(films: Sequence[Film]) -> list[float]:
     return [1.0 - place / len(films) for place in range(len(films))]
 
 
-def _attributes(films: Sequence[Film]) -> dict[str, list[Any]]:
+def _attributes(films: Sequence[Film], table: ItemTable) -> dict[str, list[Any]]:
     return {
         "year": [film.year for film in films],
         "genres": [list(film.genres) for film in films],
         "countries": [list(film.countries) for film in films],
         "directors": [list(film.directors) for film in films],
-        "actors": [list(names) for names in actors(films)],
+        "actors": [list(names) for names in table.lists["actors"]],
         "runtime": [None if film.runtime is None else int(film.runtime) for film in films],
         "tomatometer": [film.tomatometer for film in films],
         "reviews": [film.reviews for film in films],

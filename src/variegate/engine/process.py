@@ -37,7 +37,10 @@ _PAUSE: Final = 1.0
 #: Heartbeats for which a batch must be overdue: a service that was suspended and resumes has time
 #: to finish it.
 _OVERDUE: Final = 4
-_MODULE: Final = "variegate.engine.process_main"
+#: Garbage is not collected while it starts, which takes a fifth less time.
+_PROGRAM: Final = (
+    "import gc; gc.disable(); from variegate.engine.process_main import main; main()"
+)
 #: Python's own 700 are created by two dozen requests.
 _OBJECTS_UNTIL_COLLECTED: Final = 20_000
 _LENGTH: Final = struct.Struct("<I")
@@ -64,13 +67,14 @@ def available_cores() -> int:
 
 
 def freeze_startup_objects() -> None:
-    """Exclude all present objects from garbage collection.
+    """Exclude all present objects from garbage collection, and enable it.
 
     They live until the process ends: scanning them took about 20 microseconds of each request.
     """
     gc.collect()
     gc.freeze()
     gc.set_threshold(_OBJECTS_UNTIL_COLLECTED)
+    gc.enable()
 
 
 def encode_frame(message: Any) -> bytes:
@@ -113,7 +117,7 @@ class EngineProcess:
             self.progress: Final = Progress(mmap.mmap(shared.fileno(), Progress.SIZE))
             inherited = child_socket.fileno(), shared.fileno()
             self._process = subprocess.Popen(  # noqa: S603 - no text from outside
-                [sys.executable, "-m", _MODULE, *map(str, inherited)],
+                [sys.executable, "-c", _PROGRAM, *map(str, inherited)],
                 pass_fds=inherited,
                 stdin=subprocess.DEVNULL,
                 # A reader of the service's output waits for the service's end, not for this one's.

@@ -1,4 +1,4 @@
-"""The engine's process: ``python -m variegate.engine.process_main SOCKET MEMORY``.
+"""The engine's process.
 
 `variegate.engine.process` runs it with two file descriptors: a socket, for settings, commands and
 outcomes, and shared memory for the `Progress`.
@@ -126,6 +126,3 @@ def _first_line(connection: socket.socket) -> bytes:
         line += piece
     return line
 
-
-if __name__ == "__main__":
-    main()

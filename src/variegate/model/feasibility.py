@@ -7,7 +7,7 @@ from bisect import bisect_left
 from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy  # its parts load when they are first used
 
 from variegate.arrays import IndexArray
 from variegate.errors import InputError
@@ -27,20 +27,18 @@ def can_complete(progress: Progress) -> bool:
     _, first, counts = np.unique(kinds, return_index=True, return_counts=True)
     rows = places[first]
     table, low, high = _program(progress, rows)
-    from scipy.optimize import Bounds, LinearConstraint, milp  # not at import: it is rarely needed
-
-    result = milp(
+    result = scipy.optimize.milp(
         np.zeros(len(rows)),
         integrality=np.ones(len(rows), dtype=np.intp),
-        bounds=Bounds(0, np.minimum(counts, progress.left)),
-        constraints=LinearConstraint(table, low, high),
+        bounds=scipy.optimize.Bounds(0, np.minimum(counts, progress.left)),
+        constraints=scipy.optimize.LinearConstraint(table, low, high),
     )
     return bool(result.status == 0)
 
 
 def _program(
     progress: Progress, rows: IndexArray
-) -> tuple["csr_array[np.float64]", IndexArray, IndexArray]:
+) -> tuple["scipy.sparse.csr_array[np.float64]", IndexArray, IndexArray]:
     """Return a row of the program for the length, each value and each condition, with bounds."""
     sizes = [len(capacity) for capacity in progress.capacities]
     starts = np.cumsum([1, *sizes])
@@ -52,7 +50,7 @@ def _program(
         down += places
         across += [column] * len(places)
     n_rows = int(starts[-1]) + len(progress.unmet)
-    table = csr_array((np.ones(len(down)), (down, across)), shape=(n_rows, len(rows)))
+    table = scipy.sparse.csr_array((np.ones(len(down)), (down, across)), shape=(n_rows, len(rows)))
     low = np.concatenate([[progress.left], np.zeros(sum(sizes), dtype=np.intp), progress.unmet])
     everything = np.full(len(progress.unmet), progress.left)
     high = np.concatenate([[progress.left], *progress.capacities, everything])

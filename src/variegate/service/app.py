@@ -88,7 +88,8 @@ def build_app(settings: Settings) -> FastAPI:
             settings = _for_open_catalogue(settings)
         executor = create_executor(settings, catalogue, store, metrics.observe, replica)
         engine = Engine(executor, timeout=settings.timeout_seconds, worker=process)
-        warm_policies(settings, catalogue)
+        if process is None:  # otherwise the first view that needs a compiled loop loads it
+            warm_policies(settings, catalogue)
     except BaseException:
         if process is not None:
             process.abandon()
