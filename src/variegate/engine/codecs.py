@@ -224,14 +224,13 @@ class SeenItems:
         return [(row, second) for row, second in table[np.isin(table[:, 0], rows)].tolist()]
 
 
-def hidden_rows(shown: SeenItems, consumed: SeenItems, since: float) -> IndexArray:
-    """Return the rows that are not repeated: shown, or used outside lists, after `since`.
+def hidden_rows(shown: IndexArray, used: IndexArray) -> IndexArray:
+    """Return the rows that are not repeated: shown, or used outside lists.
 
     The oldest of those shown come first, and those used come last: `without_seen` lets items
     return in this order.
     """
-    rows, used = shown.rows(since), consumed.rows(since)
-    return np.concatenate([rows[~np.isin(rows, used)], used]) if len(used) else rows
+    return np.concatenate([shown[~np.isin(shown, used)], used]) if len(used) else shown
 
 
 def check_id(name: str, text: object) -> str:

@@ -25,9 +25,9 @@ Maker = Callable[..., Policy]
 DEFAULT_SPECS: Final[Mapping[str, str]] = {"lmdh": "lmdh:ridge=1,exploration=0.3"}
 
 #: Approximate bytes of the cached policies, at most.
-MAX_CACHE_BYTES: Final = 100_000_000
-#: A policy holds a matrix and its root, of which the state has one half, and some more.
-_BYTES_PER_STATE_BYTE, _MIN_BYTES = 5, 4_000
+MAX_CACHE_BYTES: Final = 64_000_000
+#: A policy holds a matrix, of which the state has one half, the state, and some more.
+_BYTES_PER_STATE_BYTE, _MIN_BYTES = 3, 4_000
 
 
 class Experiment:
@@ -142,6 +142,7 @@ class PolicyCache:
         """Cache the policy for a user's row as committed, and evict the least recent ones."""
         self._clear_other_than(revision)
         self._remove(user.id)
+        policy.drop_estimates()  # a list is mostly followed by feedback, which changes them
         cached = self._policies[user.id] = _CachedPolicy(user.policy, user.state, policy)
         self._bytes += cached.size
         while self._bytes > MAX_CACHE_BYTES:

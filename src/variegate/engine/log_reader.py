@@ -171,7 +171,8 @@ def _logged(row: SlateRow, items: _ItemHistory, memory: _Memory) -> LoggedSlate:
     )
     if snapshot is None:
         return given
-    remembered = hidden_rows(memory.shown, memory.used, row.created - terms.memory_seconds)
+    since = row.created - terms.memory_seconds
+    remembered = hidden_rows(memory.shown.rows(since), memory.used.rows(since))
     # With clocks apart, a list of a later revision can be the earlier one.
     remembered = remembered[remembered < len(snapshot.active)]
     free = _candidates(snapshot, terms, remembered, len(slate))

@@ -38,9 +38,7 @@ _PAUSE: Final = 1.0
 #: to finish it.
 _OVERDUE: Final = 4
 #: Garbage is not collected while it starts, which takes a fifth less time.
-_PROGRAM: Final = (
-    "import gc; gc.disable(); from variegate.engine.process_main import main; main()"
-)
+_PROGRAM: Final = "import gc; gc.disable(); from variegate.engine.process_main import main; main()"
 #: Python's own 700 are created by two dozen requests.
 _OBJECTS_UNTIL_COLLECTED: Final = 20_000
 _LENGTH: Final = struct.Struct("<I")

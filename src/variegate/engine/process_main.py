@@ -125,4 +125,3 @@ def _first_line(connection: socket.socket) -> bytes:
             raise SystemExit(0)  # the other process is gone
         line += piece
     return line
-

@@ -90,13 +90,8 @@ class RecommendRequest:
         choose = _choose_own if uow.snapshot.catalogue.is_open else _choose_known
         choice = choose(uow, self, policy, user, seen)
         slate = choice.slate
-        terms = replace(
-            _terms(uow, self, choice), relaxed=slate.relaxed, notes=slate.notes, mix=choice.mix
-        )
-        row = _new_row(uow, user, policy, slate, terms)._replace(
-            propensities=None if choice.propensities is None else choice.propensities.tolist(),
-            request=self.idempotency_key,
-        )
+        terms = _terms(uow, self, choice)
+        row = _new_row(uow, self, policy, choice, terms)
         why = policy.explain(slate, dial=self.dial) if self.explain else None
         shown = choice.seen.to_bytes()
         user = user._replace(shown=shown, slates=user.slates + 1, changed=uow.now)
@@ -104,7 +99,7 @@ class RecommendRequest:
         if self.instead_of is not None:
             uow.change_terms(changed)
             withdraw(uow, self.instead_of, row.id)
-        return _answer(uow, self, row, slate, why, choice.shown_before)
+        return _answer(uow, self, row, terms, slate, why, choice.shown_before)
 
 
 class _Choice(NamedTuple):
@@ -128,7 +123,7 @@ def _choose_known(
     rules = uow.rules
     since = uow.now - rules.memory_days * DAY
     recent = seen.rows(since)
-    hidden = hidden_rows(seen, SeenItems(user.consumed or b""), since)
+    hidden = hidden_rows(recent, SeenItems(user.consumed or b"").rows(since))
     selection = _select(uow.snapshot, rules, request)
     free, repeats, k = _candidates(uow, request, selection.allowed, recent, hidden)
     # With random items constraints might not be met, so there are none, and no propensities. Nor
@@ -207,9 +202,10 @@ def _candidates(
     free, has_repeats = allowed, request.allow_repeats
     if not request.allow_repeats:
         free, has_repeats = without_seen(allowed, hidden, k)
-        pinned = _pinned_rows(uow, request, allowed)
-        has_repeats |= bool(np.isin(pinned, seen).any())
-        free[pinned] = True
+        if request.constraints is not None:
+            pinned = _pinned_rows(uow, request.constraints, allowed)
+            has_repeats |= bool(np.isin(pinned, seen).any())
+            free[pinned] = True
     if not has_repeats:
         return free, None, k
     repeats = np.zeros_like(allowed)
@@ -217,11 +213,9 @@ def _candidates(
     return free, repeats, min(k, int(np.count_nonzero(free)))
 
 
-def _pinned_rows(uow: UnitOfWork, request: RecommendRequest, allowed: MaskArray) -> IndexArray:
+def _pinned_rows(uow: UnitOfWork, constraints: Constraints, allowed: MaskArray) -> IndexArray:
     """Return the pinned items that are allowed: they are shown whether they were seen or not."""
-    if request.constraints is None:
-        return np.empty(0, dtype=np.intp)
-    rows = uow.snapshot.catalogue.find_rows(request.constraints.pins.values())
+    rows = uow.snapshot.catalogue.find_rows(constraints.pins.values())
     rows = rows[rows >= 0]
     return rows[allowed[rows]]
 
@@ -281,8 +275,9 @@ def _rng(policy: Policy, seeds: tuple[int, ...]) -> np.random.Generator | None:
 
 
 def _new_row(
-    uow: UnitOfWork, user: UserRow, policy: Policy, slate: Slate, terms: Terms
+    uow: UnitOfWork, request: RecommendRequest, policy: Policy, choice: _Choice, terms: Terms
 ) -> SlateRow:
+    slate, propensities, user = choice.slate, choice.propensities, uow.user(request.user)
     k, deadline = len(slate), uow.now + uow.rules.wait_seconds
     return SlateRow(
         id=new_slate_id(uow.now, uow.n_added),
@@ -294,7 +289,7 @@ def _new_row(
         k=k,
         items=slate.ids,
         features=pack_slate(slate),
-        propensities=None,
+        propensities=None if propensities is None else propensities.tolist(),
         diversity=pairwise_diversity(policy, slate),
         rewards=[None] * k,
         taught=[False] * k,
@@ -303,22 +298,25 @@ def _new_row(
         answered=False,
         terms=terms.to_dict(),
         due=deadline if terms.closes else None,
-        request=None,
+        request=request.idempotency_key,
     )
 
 
 def _terms(uow: UnitOfWork, request: RecommendRequest, choice: _Choice) -> Terms:
-    rules, selection = uow.rules, choice.selection
+    rules, selection, slate = uow.rules, choice.selection, choice.slate
     return Terms(
         revision=uow.snapshot.revision,
         aggregation=rules.aggregation,
         default_reward=rules.default_reward,
         late=rules.late,
+        mix=choice.mix,
         dial=request.dial,
         candidates=None if selection is None else selection.candidates,
         exclude=() if selection is None else selection.exclude,
         where=None if request.where is None else dict(request.where),
         constraints=request.constraints,
+        relaxed=slate.relaxed,
+        notes=slate.notes,
         allow_repeats=request.allow_repeats,
         memory=rules.memory,
         memory_days=rules.memory_days,
@@ -364,13 +362,15 @@ def _repeated_answer(uow: UnitOfWork, request: RecommendRequest, row: SlateRow) 
         with suppress(InputError, StateError):
             why = uow.policy(row.user_id).explain(slate, dial=request.dial)
     repeated = {item for item, _second in terms.displaced}
-    return _answer(uow, request, row, slate, why, [item in repeated for item in row.items])
+    before = [item in repeated for item in row.items]
+    return _answer(uow, request, row, terms, slate, why, before)
 
 
 def _answer(
     uow: UnitOfWork,
     request: RecommendRequest,
     row: SlateRow,
+    terms: Terms,
     slate: Slate,
     why: Explanation | None,
     shown_before: Sequence[bool],
@@ -389,7 +389,6 @@ def _answer(
             item["explanation"] = _explanation(why, at)
         if request.details:
             item["attributes"] = _attributes(catalogue, request, item["id"], place)
-    terms = terms_of(row)
     unknown = [] if catalogue.is_open else unknown_ids(request, terms)
     relaxed = [one._asdict() for one in terms.relaxed]
     return {

@@ -131,6 +131,10 @@ class Ridge:
             self._estimate = self._solved()
         return self._estimate
 
+    def drop_estimate(self) -> None:
+        """Free the memory of the estimate, which the next call computes again."""
+        self._estimate = None
+
     def widened(self, direction: FloatArray, variance: float) -> tuple[FloatArray, FloatArray]:
         """Return mean and covariance of the weights if they vary more along a direction.
 

@@ -255,6 +255,9 @@ class Policy(_KeepsOptions, ABC):
         arrays = {name: np.array(array) for name, array in self._arrays().items()}
         return State(self.name, arrays)
 
+    def drop_estimates(self) -> None:
+        """Free the memory of what can be computed again, of a policy that will not be used soon."""
+
     def restore(self, state: State) -> None:
         """Continue from a result of `state`. An error leaves the policy unchanged."""
         self.check_state(state)

@@ -54,6 +54,9 @@ class RidgePolicy(Policy):
         ridge = self._ridge
         return self._preferences_of(Ridge(len(ridge.response), ridge.ridge, ridge.prior).estimate())
 
+    def drop_estimates(self) -> None:
+        self._ridge.drop_estimate()
+
     def _preferences_of(self, estimate: Estimate) -> Preferences:
         # The first d weights are theta, the next m beta; a policy without them has zeros.
         d, m = self.catalogue.d, self.catalogue.m
