@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import KeysView, Mapping
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Unpack
@@ -116,7 +115,7 @@ class Recommender:
         self._policies[user] = policy
         if samples:
             self._lists[user] = number + 1
-        return replace(slate, user_id=user)
+        return slate.for_user(user)
 
     def update(self, slate: Slate, rewards: ArrayLike, seen: ArrayLike | None = None) -> None:
         """Learn from the feedback on a slate, for the user whom it was made for.

@@ -267,17 +267,20 @@ def scored_candidates(
 
 def _checked_ids(ids: Iterable[object]) -> tuple[str, ...]:
     try:
-        given = () if isinstance(ids, str) else tuple(ids)
+        given: tuple[Any, ...] = () if isinstance(ids, str) else tuple(ids)
     except TypeError:
         raise InputError(f"`candidates` must be a list of ids, got {ids!r}") from None
-    known: tuple[str, ...] = given if set(map(type, given)) == {str} else tuple(map(str, given))  # type: ignore[assignment]
-    distinct = set(known)
-    if not known or len(distinct) < len(known) or "" in distinct:
+    try:
+        "".join(given)  # the fastest way to see that all are text
+    except TypeError:
+        given = tuple(map(str, given))
+    distinct = set(given)
+    if not given or len(distinct) < len(given) or "" in distinct:
         try:
-            check_ids(ids if isinstance(ids, str) else known)
+            check_ids(ids if isinstance(ids, str) else given)
         except InputError as error:
             raise InputError(str(error).replace("`ids`", "`candidates`")) from None
-    return known
+    return given
 
 
 def _normalised(scores: ScoresLike, n: int) -> NormalisedScores:

@@ -60,6 +60,13 @@ class Column:
             self._starts.append(len(self.values))
 
     @cached_property
+    def _by_code(self) -> tuple[IndexArray, IndexArray]:
+        """The rows sorted by code, and where each code begins: a comparison reads what it finds."""
+        order = np.argsort(self.codes, kind="stable")
+        starts = np.searchsorted(self.codes[order], np.arange(len(self.values) + 1))
+        return self.rows[order], starts
+
+    @cached_property
     def sets(self) -> IndexArray:
         """A number for the set of values of each item, equal for equal sets, (L,)."""
         numbers = np.full(self.size, -1)
@@ -89,20 +96,19 @@ class Column:
         where ``in`` does not.
         """
         if operator == "exists":
-            has_value = self._items(np.ones(len(self.codes), dtype=np.bool_))
+            has_value = self._items([(0, len(self.values))])
             return has_value if value else ~has_value
         if isinstance(value, tuple):
-            ranges = [self._range("=", one) for one in value]
-            chosen = np.zeros(len(self.values), dtype=np.bool_)
-            chosen[[start for start, stop in ranges if start < stop]] = True
-            found = self._items(chosen[self.codes])
+            found = self._items([self._range("=", one) for one in value])
             return ~found if operator == "not in" else found
-        start, stop = self._range(operator, value)
-        return self._items((self.codes >= start) & (self.codes < stop))
+        return self._items([self._range(operator, value)])
 
-    def _items(self, chosen: MaskArray) -> MaskArray:
+    def _items(self, ranges: Iterable[tuple[int, int]]) -> MaskArray:
+        """Return the items with a code in one of the ranges, from the first to before the last."""
+        rows, starts = self._by_code
         mask = np.zeros(self.size, dtype=np.bool_)
-        mask[self.rows[chosen]] = True
+        for first, end in ranges:
+            mask[rows[starts[first] : starts[end]]] = True
         return mask
 
     def _range(self, operator: str, value: Scalar) -> tuple[int, int]:
