@@ -1,0 +1,69 @@
+"""What is promised to teams with a ranker, rules and a history: measured small, judged by code."""
+
+from pathlib import Path
+
+import numpy as np
+
+from tests.paths import FIXTURES, ROOT
+from tools.journeys import history, rules, speed, users
+from tools.journeys.findings import PARTS, RESULTS, Finding, Part, load, page, save
+from variegate import Catalogue
+from variegate.data import load_movielens_100k
+
+
+def test_the_page_is_made_of_the_results() -> None:
+    assert (ROOT / "docs" / "measured.md").read_text(encoding="utf-8") == page(load(RESULTS))
+    assert load(RESULTS).keys() == PARTS.keys()
+
+
+def test_a_part_replaces_only_itself(tmp_path: Path) -> None:
+    old, new = (Part("how", [Finding("p", text, holds=True)]) for text in ("old", "new"))
+    save(tmp_path / "r.json", {"users": old, "speed": old})
+    save(tmp_path / "r.json", {"users": new})
+
+    found = load(tmp_path / "r.json")
+    assert list(found) == ["speed", "users"]
+    assert (found["speed"], found["users"]) == (old, new)
+    assert "| p | new | holds |" in page(found)
+
+
+def test_a_promise_that_is_not_kept_says_so() -> None:
+    part = Part("how", [Finding("p", "f", holds=False)])
+
+    assert "| p | f | **does not hold** |" in page({"rules": part})
+
+
+def test_a_state_of_a_rankers_user_is_small() -> None:
+    found = speed.measure(budget=0.0).findings
+
+    assert found[-1].holds
+    assert len(found) == 3
+
+
+def test_simulated_users_click_by_their_weights() -> None:
+    request = users.draw_request(np.random.default_rng(1))
+    first = np.argsort(-request.scores)[:2]
+
+    chance = users.click_model(request, 0.5, 0.0)(first)
+    varied = users.click_model(request, 0.0, 0.3)(first)
+
+    assert chance[0] > chance[1] > 0.3
+    assert varied[0] == 0.0 < varied[1]
+    assert len(users.measure(users=2, lists=3).findings) == 3
+
+
+def test_every_condition_leaves_items() -> None:
+    policy = rules.taught(rules.shop(0, 3000), 0)
+    for make in rules.CONDITIONS.values():
+        assert 0 < policy.catalogue.where(make(7)).sum() < 3000
+
+
+def test_likes_are_halved() -> None:
+    films = load_movielens_100k(FIXTURES / "ml-100k")
+    catalogue = Catalogue(films.item_ids, np.eye(len(films.item_ids)), "cosine")
+
+    for one in history.halves_of(films, catalogue, 0):
+        user = films.user_ids.index(one.user)
+        likes = {films.item_ids[item] for item in films.items[films.users == user]}
+        assert set(one.imported) | set(one.held_out) == likes
+        assert 0 <= len(one.held_out) - len(one.imported) <= 1

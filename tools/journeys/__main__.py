@@ -1,0 +1,46 @@
+"""`python -m tools.journeys` measures what is promised, and writes docs/measured.md."""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import click
+
+from benchmarks.machine import described
+from tools.journeys import history, rules, speed, users
+from tools.journeys.findings import PARTS, RESULTS, Part, load, page, save
+
+MEASURES: Final[dict[str, Callable[[], Part]]] = {
+    "speed": speed.measure,
+    "users": users.measure,
+    "rules": rules.measure,
+    "history": history.measure,
+}
+
+
+def main() -> None:
+    """Measure the parts that are named, all by default; end with 1 if a promise does not hold."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all by default")
+    parser.add_argument("--out", type=Path, default=Path("docs/measured.md"), help="page to write")
+    parser.add_argument("--page", action="store_true", help="write the page, measure nothing")
+    given = parser.parse_args()
+    machine = described()
+    on = f"{machine['processor']} ({machine['cores']} cores)"
+    failed = False
+    for name in () if given.page else given.parts or PARTS:
+        if name not in MEASURES:
+            parser.error(f"parts are {', '.join(PARTS)}, got {name!r}")
+        part = replace(MEASURES[name](), machine=on)
+        save(RESULTS, {name: part})
+        for one in part.findings:
+            click.echo(f"{'holds' if one.holds else 'FAILS'}: {one.promise}: {one.found}")
+            failed = failed or not one.holds
+    given.out.write_text(page(load(RESULTS)), encoding="utf-8")
+    raise SystemExit(int(failed))
+
+
+if __name__ == "__main__":
+    main()
