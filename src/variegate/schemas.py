@@ -431,6 +431,28 @@ class UpsertedItems(ResponseModel):
     items: tuple[str, ...]
 
 
+class RejectedItem(ResponseModel):
+    """A line of an import that was not used."""
+
+    line: int = Field(description="The line of the file, from 1.")
+    id: str | None = Field(description="The item's id; null where it cannot be read.")
+    message: str = Field(description="What is wrong, and what is expected.")
+
+
+class ItemsProgress(ResponseModel):
+    """How far an import of items is."""
+
+    lines: int = Field(description="Lines read so far, without blank ones.")
+    added: int
+    changed: int
+    unchanged: int
+    rejected: int
+    done: bool = Field(description="Whether this is the last line: slates have the items.")
+    ignored_columns: tuple[str, ...] = Field(
+        (), description="Columns of a CSV file that are no attribute; in the last line only."
+    )
+
+
 class RetiredItem(ResponseModel):
     """The item is no longer recommended."""
 

@@ -9,6 +9,7 @@ from variegate.cli.evaluate_log import evaluate_log
 from variegate.cli.fit_prior import fit_prior
 from variegate.cli.import_interactions import import_interactions
 from variegate.cli.inspect import inspect
+from variegate.cli.items import items
 from variegate.cli.keys import keys
 from variegate.cli.rebuild import rebuild
 from variegate.cli.replay import replay
@@ -47,6 +48,7 @@ for _command in (
     fit_prior,
     serve,
     keys,
+    items,
     users,
     import_interactions,
     rebuild,

@@ -1,18 +1,33 @@
 """How the clients parse responses: into the models of `schemas`, or DataError names the field."""
 
 import json
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from variegate.client.transport import Call, Page
-from variegate.errors import DataError
-from variegate.schemas import FailedSlate, History, ImportResult, ItemPage, Slate, UpsertedItems
+from variegate.errors import ConflictError, DataError, InputError, StoreError, VariegateError
+from variegate.schemas import (
+    ErrorResponse,
+    FailedSlate,
+    History,
+    ImportResult,
+    ItemPage,
+    ItemsProgress,
+    RejectedItem,
+    Slate,
+    UpsertedItems,
+)
 
 Model = TypeVar("Model", bound=BaseModel)
 PageModel = TypeVar("PageModel", History, ItemPage)
 T = TypeVar("T")
+#: The errors that end an import of items, by code.
+_ERRORS: Final[Mapping[str, type[VariegateError]]] = {
+    "conflict": ConflictError,
+    "invalid": InputError,
+}
 
 
 def parser(model: type[Model]) -> Callable[[bytes], Model]:
@@ -65,6 +80,15 @@ def parse_slate_line(line: bytes) -> Slate | FailedSlate:
     """Return a line of a batch: a slate, or why there is none."""
     is_failed = "error" in parse_object(line)
     return parser(FailedSlate)(line) if is_failed else parser(Slate)(line)
+
+
+def parse_item_line(line: bytes) -> ItemsProgress | RejectedItem:
+    """Return a line of an import of items, or raise the error that ended it."""
+    content = parse_object(line)
+    if "error" in content:
+        error = parser(ErrorResponse)(line).error
+        raise _ERRORS.get(error.code, StoreError)(error.message)
+    return parser(RejectedItem)(line) if "message" in content else parser(ItemsProgress)(line)
 
 
 def parse_object(line: bytes) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import uuid4
 
 from variegate.client.encoding import (
@@ -23,6 +23,7 @@ from variegate.client.parsing import (
     ignore,
     pages,
     parse_import,
+    parse_item_line,
     parse_object,
     parse_slate_line,
     parse_upserted,
@@ -40,8 +41,10 @@ from variegate.schemas import (
     Item,
     ItemDetails,
     ItemPage,
+    ItemsProgress,
     PastSlate,
     Prior,
+    RejectedItem,
     Report,
     Slate,
     User,
@@ -387,6 +390,57 @@ def _item_call(
 def retire_item(item: str) -> Call[None]:
     """Retire an item: it is no longer recommended. Needs an admin key."""
     return Call("DELETE", f"/v1/items/{quote_id('item', item)}", ignore)
+
+
+def import_items(
+    items: Iterable[Mapping[str, Any]] | bytes,
+    *,
+    file_format: Literal["csv", "jsonl"] = "csv",
+    id_column: str = "id",
+    title_column: str | None = None,
+    separator: str = ",",
+    list_separator: str = "|",
+) -> Call[ItemsProgress | RejectedItem]:
+    """Add or change any number of items, while lists go on. Needs an admin key.
+
+    Iterate over the result: it has a `RejectedItem` for each line that is invalid, which does not
+    stop the others, and an `ItemsProgress` after each piece; that of the last has `done`. If the
+    connection breaks, StoreError is raised: call it again, items that are the same do not change.
+
+    Parameters
+    ----------
+    items
+        As for `add_items`, or the content of a file of them.
+    file_format
+        Of such a file: CSV with a header, or lines of JSON.
+    id_column, title_column
+        The columns of ids and titles of a CSV file; the others are attributes of that name.
+    separator, list_separator
+        Between two columns of a CSV file, and between two labels of a list.
+    """
+    if not isinstance(items, bytes):
+        items = b"".join(json_bytes(dict(item), "`items`") + b"\n" for item in items)
+        file_format = "jsonl"
+    if file_format == "csv":
+        path = with_query(
+            "/v1/items/import",
+            id_column=id_column,
+            title_column=title_column,
+            separator=separator,
+            list_separator=list_separator,
+        )
+        return Call("POST", path, parse_item_line, items, "text/csv")
+    return Call("POST", "/v1/items/import", parse_item_line, items, "application/x-ndjson")
+
+
+def retire_items(ids: Iterable[str]) -> Call[ItemsProgress | RejectedItem]:
+    """Retire any number of items, as `import_items` does. Needs an admin key."""
+    return import_items({"id": item, "retired": True} for item in id_list("ids", ids))
+
+
+def restore_items(ids: Iterable[str]) -> Call[ItemsProgress | RejectedItem]:
+    """Let retired items be recommended again, as `import_items` does. Needs an admin key."""
+    return import_items({"id": item, "retired": False} for item in id_list("ids", ids))
 
 
 def report() -> Call[Report]:

@@ -7,8 +7,8 @@ has no meaning with another one.
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from threading import Lock
 from typing import Any, Final, NamedTuple
@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from variegate.arrays import FloatArray, MaskArray
+from variegate.engine.background import Throttle, in_background
 from variegate.errors import DataError, InputError, NotFoundError, StoreError
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import Distance, distance_of_values
@@ -44,6 +45,8 @@ _ACCEPT: Final = (
     "this catalogue as it is."
 )
 
+#: Items that are converted, or freed, while other threads wait.
+_ROWS_AT_ONCE: Final = 200
 #: The key that a transaction writes to before it changes items.
 _ITEMS_LOCK: Final = "items_lock"
 
@@ -70,6 +73,14 @@ class CatalogueSnapshot:
         except NotFoundError:
             return None
 
+    def with_changes(self, changes: Sequence[ItemRow]) -> "CatalogueSnapshot":
+        """Return the items after changes, or raise InputError if they do not fit."""
+        catalogue = _apply(self.catalogue, changes)
+        active = np.ones(len(catalogue), dtype=np.bool_)
+        active[: len(self.active)] = self.active
+        active[[row.row for row in changes]] = [not row.retired for row in changes]
+        return replace(self, catalogue=catalogue, active=active)
+
 
 class LiveCatalogue:
     """The live catalogue of one process, shared by its threads.
@@ -89,6 +100,9 @@ class LiveCatalogue:
         self._bound: StoreCatalogue | None = None
         self._snapshot = CatalogueSnapshot(base, np.ones(len(base), dtype=np.bool_), "0")
         self._building = Lock()
+        #: Of a revision that is not visible yet
+        self._prepared: CatalogueSnapshot | None = None
+        self._preparing = Lock()
         self._priors: dict[str, tuple[PriorRow, PriorFile]] = {}
 
     @classmethod
@@ -107,22 +121,53 @@ class LiveCatalogue:
         others are in the store. See `bind_store`.
         """
         self._bound = bind_store(batch, self.base)
+        # An import that ended early: its items are shown from now on.
+        batch.show_items()
         self.base = self.base.first(self._bound.base.items)
 
     def as_of(self, reader: Reader, revision: str | None = None) -> CatalogueSnapshot:
-        """Return the items in the reader's transaction, at a revision that it read before."""
+        """Return the items that are visible, at a revision that the reader read before."""
         if revision is None:
-            revision = reader.meta(ITEMS_REVISION) or "0"
+            revision = reader.head().revision
         if revision == self._snapshot.revision:
             return self._snapshot
         with self._building:
             if revision == self._snapshot.revision:
                 return self._snapshot
-            snapshot = self.build(reader, revision)
+            snapshot = self._take_prepared(reader, revision) or self.build(reader, revision)
             # A reader may have begun before the last change; a batch sees the latest state.
             if isinstance(reader, Batch) or int(revision) > int(self._snapshot.revision):
                 self._snapshot = snapshot
             return snapshot
+
+    def prepare(self, store: Store, check: Callable[[CatalogueSnapshot], None]) -> str:
+        """Build the latest items before they are visible; return their revision.
+
+        Call this in a thread: lists are made of the visible items meanwhile, and of the prepared
+        ones as soon as these are visible.
+
+        Parameters
+        ----------
+        check
+            Uses the snapshot for the first time, which computes what is computed once.
+        """
+        with self._preparing, store.reading() as reader, in_background():
+            revision = reader.meta(ITEMS_REVISION) or "0"
+            if not self.has_prepared(revision):
+                snapshot = self.build(reader, revision, pause=Throttle())
+                check(snapshot)
+                self._prepared = snapshot
+            return revision
+
+    def has_prepared(self, revision: str) -> bool:
+        """Return whether the items of a revision are built."""
+        return revision in (self._snapshot.revision, self._prepared and self._prepared.revision)
+
+    def _take_prepared(self, reader: Reader, revision: str) -> CatalogueSnapshot | None:
+        found, self._prepared = self._prepared, None
+        if found is None or found.revision != revision:
+            return None
+        return found if found.history == reader.meta(ITEMS_HISTORY) else None
 
     def install(self, snapshot: CatalogueSnapshot) -> None:
         """Use a snapshot that was built for a change, once the change is committed."""
@@ -130,43 +175,57 @@ class LiveCatalogue:
             self._snapshot = snapshot
 
     def build(
-        self, reader: Reader, revision: str, changes: Sequence[ItemRow] | None = None
+        self,
+        reader: Reader,
+        revision: str,
+        changes: Sequence[ItemRow] | None = None,
+        *,
+        pause: Callable[[], None] = lambda: None,
     ) -> CatalogueSnapshot:
         """Return the file's items with changes applied, or raise InputError if they do not fit.
 
-        `changes` are those of an earlier revision; by default, those of the store.
+        `changes` are those of an earlier revision; by default, those of the store. `pause` lets
+        other threads run.
         """
         self._check_catalogue(reader)
         before = CatalogueSnapshot(self.base, np.ones(len(self.base), dtype=np.bool_), "0")
         if changes is None:
-            before, changes = self._changes_since(reader, before, revision)
-        catalogue = _apply(before.catalogue, changes)
-        active = np.ones(len(catalogue), dtype=np.bool_)
-        active[: len(before.active)] = before.active
-        active[[row.row for row in changes]] = [not row.retired for row in changes]
+            before, read = self._changes_since(reader, before, revision, pause)
+            after = before.with_changes(read)
+            while read:  # in parts: freeing all at once would keep other threads waiting
+                del read[-_ROWS_AT_ONCE:]
+        else:
+            after = before.with_changes(changes)
         priors, history = self._load_priors(reader), reader.meta(ITEMS_HISTORY)
-        return CatalogueSnapshot(catalogue, active, revision, priors, history)
+        return replace(after, revision=revision, priors=priors, history=history)
 
     def _changes_since(
-        self, reader: Reader, base: CatalogueSnapshot, revision: str
+        self,
+        reader: Reader,
+        base: CatalogueSnapshot,
+        revision: str,
+        pause: Callable[[], None],
     ) -> tuple[CatalogueSnapshot, list[ItemRow]]:
         """Return the latest snapshot that changes can be applied to, and the changes since."""
         known = self._snapshot
         if 0 < int(known.revision) < int(revision) and known.history == reader.meta(ITEMS_HISTORY):
-            return known, reader.items_at(int(revision), after=int(known.revision))
-        return base, reader.items()
+            return known, reader.items_at(int(revision), int(known.revision), pause=pause)
+        if revision == (reader.meta(ITEMS_REVISION) or "0"):
+            return base, reader.items(pause=pause)
+        return base, reader.items_at(int(revision), pause=pause)
 
     def _load_priors(self, reader: Reader) -> dict[str, PriorFile]:
         """Return the fitted priors; one that is unchanged is the same object, with its caches."""
         rows: list[PriorRow] = [row for row in reader.priors().values() if row.data is not None]
-        known, self._priors = self._priors, {}
+        found = {}
         for row in rows:
-            cached = known.get(row.policy)
+            cached = self._priors.get(row.policy)
             if cached is None or cached[0].data != row.data:
                 where = f"the prior of {row.policy}"
                 cached = row, PriorFile.from_bytes(row.data or b"", where=where)
-            self._priors[row.policy] = cached
-        return {policy: prior for policy, (_row, prior) in self._priors.items()}
+            found[row.policy] = cached
+        self._priors = found  # at once: another thread may be preparing a snapshot
+        return {policy: prior for policy, (_row, prior) in found.items()}
 
     def _check_catalogue(self, reader: Reader) -> None:
         """Raise StoreError if the store moved to another catalogue since this process began."""
@@ -389,5 +448,7 @@ def _columns(
         for name in known
     }
     titles = [str(d.get("title") or item) for d, item in zip(data, ids, strict=True)]
-    features = np.array([d["features"] for d in data], dtype=np.float64)
+    # In parts: one call would keep all other threads waiting until it ends.
+    parts = [data[at : at + _ROWS_AT_ONCE] for at in range(0, len(data), _ROWS_AT_ONCE)]
+    features = np.vstack([np.array([d["features"] for d in part], np.float64) for part in parts])
     return ids, features, item_distances(catalogue, data), titles, attributes

@@ -4,7 +4,7 @@ import re
 import secrets
 import struct
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -39,6 +39,8 @@ INTERACTION: Final = "interaction"
 _ALLOWED_ID: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,200}")
 #: Characters of a value that a message shows.
 _SHOWN: Final = 80
+#: What pydantic adds to a field's location for a union of types.
+_TYPE_NAME: Final = re.compile(r"constrained-\w+|(list|dict|nullable|function-\w+)\[.*\]")
 
 
 def pack_slate(slate: Slate) -> bytes:
@@ -275,6 +277,37 @@ def format_value(value: object) -> str:
         return "a number of more than 80 digits"  # formatting it could take seconds
     text = "null" if value is None else repr(value)
     return replace_surrogates(text if len(text) <= 2 * _SHOWN else text[: 2 * _SHOWN] + "...")
+
+
+def validation_messages(problems: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return one message for each field that pydantic found invalid.
+
+    The first part of each problem's location is where the fields are, such as "body".
+    """
+    return [
+        validation_message(name, _most_specific(of_field))
+        for name, of_field in _by_field(problems).items()
+    ]
+
+
+def _by_field(problems: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the problems by the field that they are about; a union has one for each type."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for problem in problems:
+        found.setdefault(_field_name(problem["loc"]), []).append(problem)
+    return found
+
+
+def _most_specific(problems: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the first problem of a field; for a union of types, that of the type that was sent."""
+    return next((one for one in problems if not one["type"].endswith("_type")), problems[0])
+
+
+def _field_name(location: Sequence[object]) -> str:
+    names = [str(part)[:80] for part in location[1:] if not _TYPE_NAME.fullmatch(str(part))]
+    if names:
+        return f"`{'.'.join(names)}`"
+    return f"the {location[0]}" if location else "the request"
 
 
 def validation_message(name: str, problem: Mapping[str, Any]) -> str:

@@ -6,14 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from variegate.engine.background import Throttle
+from variegate.engine.bulk_items import ItemImport
 from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.engine.executor import Executor, ForgetUser
 from variegate.engine.export import export_lines
 from variegate.engine.export_schema import ImportFile
 from variegate.engine.feedback import Feedback, check_rewards
 from variegate.engine.import_commands import ImportUsers
-from variegate.engine.import_plan import Throttle, incomplete_import, plan_import
+from variegate.engine.import_plan import incomplete_import, plan_import
 from variegate.engine.interactions import Interaction, LearnInteractions, check_interaction
+from variegate.engine.item_lines import CsvColumns, CsvLines, JsonLines
 from variegate.engine.items import RetireItem, UpsertItems
 from variegate.engine.priors import Priors
 from variegate.engine.queries import (
@@ -127,6 +130,15 @@ class Engine:
     ) -> Answer:
         """Add or change items; with `patch`, change known ones only."""
         return await self._execute(UpsertItems(items, patch))
+
+    def item_import(self, path: str, csv: CsvColumns | None = None) -> ItemImport:
+        """Return the import of the items in a file, lines of JSON or CSV.
+
+        Raises InputError for a file without the columns that it must have.
+        """
+        lines = JsonLines(path) if csv is None else CsvLines(path, csv, self.snapshot().catalogue)
+        turn = self._importing  # one import at a time: the pieces of others would be prepared again
+        return ItemImport(lines, self.store, self.live, self.experiment, self._execute, turn)
 
     async def retire_item(self, item: str) -> Answer:
         """Stop recommending an item."""

@@ -7,6 +7,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any, ClassVar, Final
 
+from variegate.engine.bulk_items import Preparation
 from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.experiment import Experiment, PolicyCache
 from variegate.engine.feedback import CloseSlate, Feedback
@@ -55,6 +56,7 @@ class Executor:
         self.store, self.live, self.experiment, self.rules = store, live, experiment, rules
         self.clock, self.observe, self.replica = clock, observe, replica
         self.policy_cache: Final = PolicyCache()
+        self.preparation: Final = Preparation()
         self._minutes_dropped = 0.0
 
     def __call__(self, commands: Sequence[Any]) -> list[Any]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from time import monotonic, sleep
 from typing import Final, NamedTuple
 
 from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue
@@ -35,8 +34,6 @@ MAX_ENTRIES: Final = 50_000
 #: Bytes and entries of one command, at most; a single user may be larger.
 _COMMAND_BYTES: Final = 250_000
 _COMMAND_ENTRIES: Final = 100
-#: Seconds of work between two pauses, and of a pause
-_WORK_SECONDS, _PAUSE_SECONDS = 0.002, 0.001
 
 
 class ItemPlan(NamedTuple):
@@ -151,23 +148,6 @@ def _iter_lines(
 def _user_of(numbered: tuple[Entry, Line]) -> str | None:
     line = numbered[1]
     return line.user if isinstance(line, UserLine | HistoryLine) else None
-
-
-class Throttle:
-    """Lets other threads run: pauses for 1 ms after each 2 ms of work.
-
-    Otherwise a thread that only computes releases the interpreter every 5 ms, and a thread that
-    reads from the store waits that long at each step.
-    """
-
-    def __init__(self) -> None:
-        self._since = monotonic()
-
-    def __call__(self) -> None:
-        """Pause if it is time."""
-        if monotonic() - self._since > _WORK_SECONDS:
-            sleep(_PAUSE_SECONDS)
-            self._since = monotonic()
 
 
 class _UserCheck:

@@ -31,7 +31,7 @@ from variegate.engine.export_schema import (
     UserLine,
     decode_base64,
 )
-from variegate.engine.items import check_new_id, validate_item
+from variegate.engine.item_data import check_new_id, validate_item
 from variegate.engine.replay import iter_events, iter_slates
 from variegate.engine.terms import Terms
 from variegate.errors import DataError, NotFoundError, StateError

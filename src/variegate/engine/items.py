@@ -1,27 +1,16 @@
 """Add, change and retire items while the service runs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final
 
-import numpy as np
-
-from variegate.arrays import FloatArray, check_numbers
-from variegate.engine.catalogue import (
-    CatalogueSnapshot,
-    item_distances,
-    item_values,
-    lock_items,
-)
+from variegate.engine.catalogue import CatalogueSnapshot, lock_items
+from variegate.engine.experiment import Experiment
+from variegate.engine.item_data import ResolvedItem, resolve_items
 from variegate.engine.queue import CommandResult
-from variegate.errors import ConflictError, InputError, MissingExtraError, NotFoundError
-from variegate.kernels.layout import LARGEST
-from variegate.model.catalogue import Catalogue
-from variegate.store import ITEMS_REVISION, Batch, ItemRow
-
-#: Labels of one item for one distance: each new one is a column for all items.
-MAX_LABELS: Final = 1000
+from variegate.errors import ConflictError, InputError, NotFoundError, join_problems
+from variegate.store import ITEMS_REVISION, Batch, ItemRow, Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,59 +36,46 @@ class UpsertItems:
 
     def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
         """Store all of them, or none."""
-        snapshot, stored = lock_catalogue(batch, executor)
-        changed: dict[str, ItemRow] = {}
-        added: dict[str, ItemRow] = {}
-        size = len(snapshot.catalogue)
-        for request in self.items:
-            item = str(request["id"])
-            if item in changed or item in added:
-                raise InputError(f"`items` must have distinct ids, got {item!r} twice")
-            row = requested_row(snapshot, request, size, stored.get(item), patch=self.patch)
-            size = max(size, row.row + 1)
-            (changed if item in stored else added)[item] = row
-        batch.add_items(list(added.values()))
-        batch.update_items(list(changed.values()))
-        later = new_snapshot(batch, executor)
         ids = [str(request["id"]) for request in self.items]
-        return CommandResult({"items": ids}, partial(executor.live.install, later))
+        twice = next((item for item in ids if ids.count(item) > 1), None)
+        if twice is not None:
+            raise InputError(f"`items` must have distinct ids, got {twice!r} twice")
+        lock_items(batch)
+        snapshot, stored = executor.live.as_of(batch), batch.items_by_id(ids)
+        size = next_row(batch, snapshot)
+        found = resolve_items(snapshot, self.items, stored, size, patch=self.patch)
+        rows = [one.row for one in _all_resolved(ids, found) if one.is_changed]
+        answer = {"items": ids}
+        if not rows:
+            return CommandResult(answer)
+        write_items(batch, rows, stored)
+        later = new_snapshot(batch, executor)
+        return CommandResult(answer, partial(executor.live.install, later))
 
 
-def requested_row(
-    snapshot: CatalogueSnapshot,
-    request: Mapping[str, Any],
-    size: int,
-    stored: ItemRow | None,
-    *,
-    patch: bool = False,
-) -> ItemRow:
-    """Return an item as stored after a request, or raise an error if it does not fit.
+def next_row(reader: Reader, snapshot: CatalogueSnapshot) -> int:
+    """Return the row of the next new item; the store may have items that a snapshot has not."""
+    return max(len(snapshot.catalogue), reader.last_item_row() + 1)
 
-    Parameters
-    ----------
-    size
-        The row of the item if it is new.
-    stored
-        The item as stored, if it is.
-    """
-    item, catalogue = str(request["id"]), snapshot.catalogue
-    row = snapshot.row_of(item)
-    if row is None and patch:
-        raise NotFoundError(f"no item {item!r}: POST and PUT add items, PATCH changes them")
-    given = {name: value for name, value in request.items() if name not in ("id", "retired")}
-    retired = request.get("retired")
-    if retired is None:
-        retired = patch and row is not None and not snapshot.active[row]
-    if row is not None and not any(value is not None for value in given.values()):
-        return ItemRow(row, item, bool(retired), None if stored is None else stored.data)
-    if patch and row is not None and isinstance(given.get("features"), Mapping):
-        known = zip(catalogue.feature_names, catalogue.features[row].tolist(), strict=True)
-        _check_names("features", given["features"], catalogue.feature_names)
-        given["features"] = {**dict(known), **given["features"]}
-    data = validate_item(catalogue, _complete(catalogue, row, {"id": item, **given}))
-    if row is None:
-        check_new_id(item)
-    return ItemRow(size if row is None else row, item, bool(retired), data)
+
+def write_items(batch: Batch, rows: Sequence[ItemRow], stored: Mapping[str, ItemRow]) -> None:
+    """Add or change items, in a transaction that locks them."""
+    batch.add_items([row for row in rows if row.id not in stored])
+    batch.update_items([row for row in rows if row.id in stored])
+
+
+def _all_resolved(
+    ids: Sequence[str], found: Sequence[ResolvedItem | InputError | NotFoundError]
+) -> list[ResolvedItem]:
+    """Return the items, or raise one error with all that is wrong."""
+    refused = {
+        item: one for item, one in zip(ids, found, strict=True) if isinstance(one, Exception)
+    }
+    if len(refused) == 1 == len(ids):
+        raise next(iter(refused.values()))
+    if refused:
+        raise InputError(join_problems([f"item {item!r}: {why}" for item, why in refused.items()]))
+    return [one for one in found if isinstance(one, ResolvedItem)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +87,13 @@ class RetireItem:
 
     def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
         """Retire the item, or raise NotFoundError; retiring it again changes nothing."""
-        snapshot, stored = lock_catalogue(batch, executor)
-        row = snapshot.row_of(self.item)
+        lock_items(batch)
+        snapshot, known = executor.live.as_of(batch), batch.items_by_id([self.item]).get(self.item)
+        row = snapshot.row_of(self.item) if known is None else known.row
         if row is None:
             raise NotFoundError(f"no item {self.item!r}")
-        if snapshot.active.sum() == 1 and snapshot.active[row]:
-            raise ConflictError(_LAST_ITEM)
-        known = stored.get(self.item)
+        if snapshot.active[:row].sum() + snapshot.active[row + 1 :].sum() == 0:
+            raise ConflictError(LAST_ITEM)
         if known is None:
             batch.add_items([ItemRow(row, self.item, True, None)])
         elif not known.retired:
@@ -125,12 +101,13 @@ class RetireItem:
         return CommandResult({"id": self.item, "retired": True})
 
 
-_LAST_ITEM: Final = "the last item cannot be retired: add another first"
+LAST_ITEM: Final = "the last item cannot be retired: add another first"
 
 
 def lock_catalogue(batch: Batch, executor: Any) -> tuple[CatalogueSnapshot, dict[str, ItemRow]]:
-    """Return the items, and the stored ones by id; no other transaction can change them."""
+    """Return the items, and all stored ones by id; no other transaction can change them."""
     lock_items(batch)
+    batch.show_items()
     return executor.live.as_of(batch), {row.id: row for row in batch.items()}
 
 
@@ -140,129 +117,15 @@ def new_snapshot(batch: Batch, executor: Any) -> CatalogueSnapshot:
     What cannot be served must not be stored: no process could start with it.
     """
     snapshot: CatalogueSnapshot = executor.live.build(batch, batch.meta(ITEMS_REVISION) or "0")
-    if not snapshot.active.any():
-        raise ConflictError(_LAST_ITEM)
-    experiment = executor.experiment.as_of(snapshot)
-    for name in experiment.names:
-        policy = experiment.new_policy(name, snapshot.catalogue)
-        policy.recommend(1, candidates=snapshot.active, rng=0)
+    check_served(snapshot, executor.experiment)
     return snapshot
 
 
-def check_new_id(item: str) -> None:
-    """Raise InputError for an id that no new item can have: it would be misread on a page."""
-    if not (item.isprintable() and 1 <= len(item) <= 200):
-        raise InputError(f"`id` must be 1 to 200 printable characters, got {item[:50]!r}")
-
-
-def validate_item(catalogue: Catalogue, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the complete data of an item as stored, or raise InputError if they do not fit."""
-    data = {**request, "features": _vector(catalogue, request.get("features"))}
-    _check_names("attributes", data.get("attributes"), catalogue.attributes)
-    own = [h.name for h in catalogue.distances if not h.on_features]
-    _check_names("distances", data.get("distances"), own)
-    _check_size("features", np.array(data["features"]))
-    for name, h in item_distances(catalogue, [data]).items():
-        _check_size(f"distances.{name}", h.rows)
-        if len(h.labels) > MAX_LABELS:
-            raise InputError(
-                f"`distances.{name}` must be at most {MAX_LABELS} labels, got {len(h.labels)}"
-            )
-    return data
-
-
-def _complete(catalogue: Catalogue, row: int | None, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the data of a request, completed by its attributes and by those of a known item."""
-    item = str(request["id"])
-    given = {name: request[name] for name in request if name != "id" and request[name] is not None}
-    _check_names("attributes", given.get("attributes"), catalogue.attributes)
-    try:
-        if row is None:
-            return _complete_new(catalogue, item, given)
-        return _complete_known(catalogue, row, given)
-    except MissingExtraError as error:  # the service is installed without the text encoder
-        raise InputError(f"`attributes` of item {item!r} cannot become features: {error}") from None
-
-
-def _complete_known(catalogue: Catalogue, row: int, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a known item's data with changes, recomputed where attributes changed.
-
-    Given features and distances take precedence over those computed from attributes.
-    """
-    known, changed = item_values(catalogue, row), given.get("attributes", {})
-    attributes = {**known["attributes"], **changed}
-    columns = {name: [value] for name, value in attributes.items()}
-    data = {**known, **given, "attributes": attributes}
-    if "features" not in given:
-        before = catalogue.features[[row]]
-        computed = catalogue.encoded_features(
-            [catalogue.ids[row]], columns, changed=changed, before=before
-        )
-        data["features"] = (before if computed is None else computed)[0].tolist()
-    distances = _encoded_distances(catalogue, columns, changed)
-    data["distances"] = {**known["distances"], **distances, **given.get("distances", {})}
-    return data
-
-
-def _complete_new(catalogue: Catalogue, item: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a new item's data, computed from attributes where not given.
-
-    Without an encoder, a distance is computed only from a given attribute: what is unknown must
-    be given.
-    """
-    attributes, data = given.get("attributes", {}), dict(given)
-    columns = {name: [value] for name, value in attributes.items()}
-    if "features" not in given:
-        computed = catalogue.encoded_features([item], columns) if attributes else None
-        if computed is None:
-            raise _missing_features(catalogue, item)
-        data["features"] = computed[0].tolist()
-    is_encoded = catalogue.encoder is not None and bool(attributes)
-    distances = _encoded_distances(catalogue, columns, None if is_encoded else set(attributes))
-    data["distances"] = {**distances, **given.get("distances", {})}
-    return data
-
-
-def _encoded_distances(
-    catalogue: Catalogue, columns: Mapping[str, Any], changed: Any
-) -> dict[str, Any]:
-    computed = catalogue.encoded_distances(1, columns, changed=changed)
-    return {name: values[0] for name, values in computed.items()}
-
-
-def _missing_features(catalogue: Catalogue, item: str) -> InputError:
-    encoder = catalogue.encoder
-    if encoder is None:
-        why = "this catalogue has no encoder that computes them from attributes"
-    else:
-        why = f"or else `attributes`: {', '.join(dict.fromkeys(encoder.attributes))}"
-    return InputError(f"`features` must be given for the new item {item!r}: {why}")
-
-
-def _check_size(field: str, numbers: FloatArray) -> None:
-    """Raise InputError for a number that the compiled loops do not take."""
-    largest = float(np.abs(numbers).max(initial=0.0))
-    if largest > LARGEST:
-        raise InputError(
-            f"`{field}` must be numbers of at most {LARGEST:g} in size, got {largest:g}"
-        )
-
-
-def _check_names(field: str, given: Mapping[str, Any] | None, known: Iterable[str]) -> None:
-    unknown = sorted(set(given or {}) - set(known))
-    if unknown:
-        raise InputError(f"`{field}` must be among {sorted(known)}, got {unknown[0]!r}")
-
-
-def _vector(catalogue: Catalogue, features: Any) -> list[float]:
-    if isinstance(features, Mapping):
-        _check_names("features", features, catalogue.feature_names)
-        features = [features.get(name, 0.0) for name in catalogue.feature_names]
-    vector = check_numbers("features", features, ndim=1)
-    if len(vector) != catalogue.d:
-        raise InputError(
-            f"`features` must be {catalogue.d} numbers, or numbers by the features' names, "
-            f"got {len(vector)}"
-        )
-    numbers: list[float] = vector.tolist()
-    return numbers
+def check_served(snapshot: CatalogueSnapshot, experiment: Experiment, k: int = 1) -> None:
+    """Let every policy make a list of up to `k` items, or raise an error."""
+    if not snapshot.active.any():
+        raise ConflictError(LAST_ITEM)
+    experiment = experiment.as_of(snapshot)
+    for name in experiment.names:
+        policy = experiment.new_policy(name, snapshot.catalogue)
+        policy.recommend(min(k, int(snapshot.active.sum())), candidates=snapshot.active, rng=0)

@@ -2,8 +2,7 @@
 
 import json
 import logging
-import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
@@ -11,7 +10,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from variegate.engine.codecs import replace_surrogates, validation_message
+from variegate.engine.codecs import replace_surrogates, validation_messages
 from variegate.errors import (
     ConflictError,
     DataError,
@@ -63,8 +62,6 @@ ERROR_RESPONSES: Final[Mapping[int | str, dict[str, Any]]] = {
 
 _UNAVAILABLE: Final = "the service cannot reach its store: try again in a moment"
 _OUTCOME_UNKNOWN: Final = "the store did not respond: the change may or may not have been made"
-#: What pydantic adds to a field's location for a union of types.
-_TYPE_NAME: Final = re.compile(r"constrained-\w+|(list|dict|nullable|function-\w+)\[.*\]")
 
 
 def error_response(
@@ -153,11 +150,7 @@ async def _handle_invalid_request(request: Request, error: Exception) -> Respons
         return _response(request, 400, f"the body must be JSON: {reason} at character {position}")
     if isinstance(problems[0].get("input"), bytes):  # FastAPI did not parse it
         return _response(request, 415, "the body must be sent as Content-Type: application/json")
-    messages = [
-        validation_message(name, _most_specific(of_field))
-        for name, of_field in _by_field(problems).items()
-    ]
-    return _response(request, 422, join_problems(messages))
+    return _response(request, 422, join_problems(validation_messages(problems)))
 
 
 async def _handle_deep_nesting(request: Request, _: Exception) -> Response:
@@ -170,26 +163,6 @@ _HANDLERS: Final[Mapping[type[Exception], Callable[[Request, Any], Awaitable[Res
     RequestValidationError: _handle_invalid_request,
     RecursionError: _handle_deep_nesting,
 }
-
-
-def _by_field(problems: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Return the problems by the field that they are about; a union has one for each type."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for problem in problems:
-        found.setdefault(_field_name(problem["loc"]), []).append(problem)
-    return found
-
-
-def _most_specific(problems: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return the first problem of a field; for a union of types, that of the type that was sent."""
-    return next((one for one in problems if not one["type"].endswith("_type")), problems[0])
-
-
-def _field_name(location: Sequence[object]) -> str:
-    names = [str(part)[:80] for part in location[1:] if not _TYPE_NAME.fullmatch(str(part))]
-    if names:
-        return f"`{'.'.join(names)}`"
-    return f"the {location[0]}" if location else "the request"
 
 
 def _response(

@@ -197,8 +197,10 @@ class Exchange:
         "_context",
         "_deadline",
         "_receive",
+        "_seconds",
         "_send",
         "_size",
+        "_usual_body",
         "headers",
         "is_disconnected",
         "status",
@@ -221,7 +223,8 @@ class Exchange:
         self.is_disconnected = False
         #: Bytes received, before that the announced ones; below 0 after the last
         self._size = int(length) if (length := headers.get(b"content-length", b"")).isdigit() else 0
-        self._deadline = 0.0
+        self._usual_body = context.max_body
+        self._deadline = self._seconds = 0.0
 
     async def receive(self) -> Message:
         """Return the next message, or raise 413 or 408."""
@@ -231,7 +234,9 @@ class Exchange:
             # The announced size is checked before anything is read; then bytes are counted from 0.
             self._check_size()
             self._size = 0
-            self._deadline = time.monotonic() + self.timeout
+            # A route that accepts more than others waits longer for it.
+            self._seconds = self.timeout * max(1.0, self._context.max_body / self._usual_body)
+            self._deadline = time.monotonic() + self._seconds
         message = await (self._receive() if has_message(self._receive) else self._receive_in_time())
         self._size += len(message.get("body", b""))
         self._check_size()
@@ -250,7 +255,7 @@ class Exchange:
                 return await self._receive()
         except TimeoutError:
             raise HTTPException(
-                408, f"the body must be sent within {self.timeout:g} seconds", _CLOSE
+                408, f"the body must be sent within {self._seconds:g} seconds", _CLOSE
             ) from None
 
     async def send(self, message: Message) -> None:

@@ -9,6 +9,7 @@ from variegate.store.reader import Reader
 from variegate.store.rows import (
     ITEMS_HISTORY,
     ITEMS_REVISION,
+    ITEMS_VISIBLE,
     KEYS_REVISION,
     EventRow,
     ItemChange,
@@ -60,6 +61,8 @@ class Batch(Reader):
         self._sums = RunningSums(transaction, part)
         #: The slates that this batch has read or written, in their present state
         self._known_slates: dict[str, SlateRow] = {}
+        #: Whether changes of items in this batch are not visible yet
+        self._hides = False
 
     @property
     def is_exclusive(self) -> bool:
@@ -199,6 +202,17 @@ class Batch(Reader):
         """Write the running sums; `Store.batch` calls this last."""
         self._sums.write()
 
+    def hide_item_changes(self) -> None:
+        """Let lists be made of the items as they are now, until `show_items` or another change."""
+        if not self.meta(ITEMS_VISIBLE):
+            self.set_meta(ITEMS_VISIBLE, self.meta(ITEMS_REVISION) or "0")
+        self._hides = True
+
+    def show_items(self) -> None:
+        """Let lists be made of the latest items."""
+        if self.meta(ITEMS_VISIBLE):
+            self.set_meta(ITEMS_VISIBLE, "")
+
     def add_items(self, rows: Sequence[ItemRow]) -> None:
         """Add new items; raises ConflictError if a row or an id is taken."""
         check_ids("item", [row.id for row in rows])
@@ -242,6 +256,8 @@ class Batch(Reader):
     def increment_items_revision(self) -> None:
         """Increment the revision of items, so that every process reads items and catalogue."""
         self._transaction.change(self._sql.increment_meta, ITEMS_REVISION)
+        if not self._hides:
+            self.show_items()
 
     def set_meta(self, key: str, value: str) -> None:
         """Set the entry `key` of the table `meta`."""

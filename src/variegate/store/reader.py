@@ -1,6 +1,6 @@
 """Queries of the store."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import starmap
 from time import time
 from typing import Final
@@ -9,6 +9,7 @@ from variegate.store.database import Transaction
 from variegate.store.rows import (
     CONFIGURATION,
     ITEMS_REVISION,
+    ITEMS_VISIBLE,
     SCHEMA,
     EventRow,
     Head,
@@ -19,6 +20,7 @@ from variegate.store.rows import (
     ReplicaRow,
     SlateRow,
     UserRow,
+    Values,
     check_ids,
     check_text,
     unpack_event,
@@ -30,6 +32,10 @@ from variegate.store.sums import ALL_TIME, NO_POLICY, count_wrong_sums, minute_o
 
 #: Maximum number of events that `recent_users` looks at
 MAX_RECENT_EVENTS: Final = 10_000
+
+
+def _no_pause() -> None:
+    return
 
 
 class Reader:
@@ -118,18 +124,30 @@ class Reader:
         rows = self._transaction.rows(self._sql.requested_events, user, array)
         return {row[-1]: unpack_event(row) for row in rows}
 
-    def items(self) -> list[ItemRow]:
-        """Return all items by row."""
-        return [unpack_item(row) for row in self._transaction.rows(self._sql.items)]
+    def items(self, *, pause: Callable[[], None] = _no_pause) -> list[ItemRow]:
+        """Return all items by row; `pause` is called before each, to let other threads run."""
+        return _unpack_items(self._transaction.rows(self._sql.items), pause)
 
-    def items_at(self, revision: int, after: int = -1) -> list[ItemRow]:
+    def items_by_id(self, ids: Iterable[str]) -> dict[str, ItemRow]:
+        """Return the items that are stored, by id."""
+        wanted = self._ids("item", ids)
+        rows = self._transaction.rows(self._sql.items_by_id, self._sql.array(wanted))
+        return {row[1]: unpack_item(row) for row in rows}
+
+    def last_item_row(self) -> int:
+        """Return the highest row of an item; -1 if none is stored."""
+        ((row,),) = self._transaction.rows(self._sql.last_item_row)
+        return -1 if row is None else int(row)
+
+    def items_at(
+        self, revision: int, after: int = -1, *, pause: Callable[[], None] = _no_pause
+    ) -> list[ItemRow]:
         """Return all items by row as of a revision, or those that changed after another one.
 
         Revisions before the entry `ITEMS_HISTORY` are not known: they look like a store without
         changes.
         """
-        rows = self._transaction.rows(self._sql.items_at, after, revision)
-        return [unpack_item(row) for row in rows]
+        return _unpack_items(self._transaction.rows(self._sql.items_at, after, revision), pause)
 
     def item_changes(self) -> list[ItemChange]:
         """Return every stored change of an item, oldest first."""
@@ -149,11 +167,12 @@ class Reader:
 
     def head(self) -> Head:
         """Return what every transaction needs to know, read in one statement."""
-        keys = ITEMS_REVISION, SCHEMA, CONFIGURATION
-        ((revision, schema, configuration, now),) = self._transaction.rows(self._sql.head, *keys)
+        keys = ITEMS_VISIBLE, ITEMS_REVISION, SCHEMA, CONFIGURATION
+        rows = self._transaction.rows(self._sql.head, *keys)
+        ((visible, revision, schema, configuration, now),) = rows
         # A file of SQLite is on this machine, and so is its clock.
         now = time() if now is None else now
-        return Head(revision or "0", int(schema or 0), configuration, now)
+        return Head(visible or revision or "0", int(schema or 0), configuration, now)
 
     def replicas(self) -> list[ReplicaRow]:
         """Return the processes that write to the store, including those that crashed."""
@@ -239,3 +258,11 @@ class Reader:
         wanted = sorted(set(ids))
         check_ids(name, wanted)
         return wanted
+
+
+def _unpack_items(rows: Iterable[Values], pause: Callable[[], None]) -> list[ItemRow]:
+    found = []
+    for row in rows:
+        pause()
+        found.append(unpack_item(row))
+    return found

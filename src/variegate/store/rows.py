@@ -27,6 +27,8 @@ RELEARNING: Final = "relearning"
 ITEMS_REVISION: Final = "items_revision"
 #: First revision of the items whose history is stored; a missing entry means 0
 ITEMS_HISTORY: Final = "items_history"
+#: The revision that lists are made of while an import adds items; empty or missing for the latest
+ITEMS_VISIBLE: Final = "items_visible"
 #: Counter of the changes of API keys
 KEYS_REVISION: Final = "keys_revision"
 #: Format of the running sums
@@ -192,7 +194,7 @@ class Head(NamedTuple):
     Parameters
     ----------
     revision
-        Revision of the items; "0" before the first change.
+        Revision of the items that lists are made of; "0" before the first change.
     schema
         Version of the tables.
     configuration

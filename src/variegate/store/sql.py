@@ -83,6 +83,8 @@ class Statements:
     delete_user_events = "DELETE FROM events WHERE user_id = ?"
 
     items = 'SELECT {item} FROM items ORDER BY "row"'
+    items_by_id = "SELECT {item} FROM items WHERE id {among}"
+    last_item_row = 'SELECT max("row") FROM items'
     items_at = """SELECT {item} FROM item_changes JOIN (
         SELECT "row" AS changed, max(revision) AS latest FROM item_changes
         WHERE revision > ? AND revision <= ? GROUP BY "row") AS last
@@ -112,7 +114,7 @@ class Statements:
     delete_replicas = "DELETE FROM replicas WHERE id = ? OR seen < ?"
 
     meta = 'SELECT value FROM meta WHERE "key" = ?'
-    head = f"SELECT ({meta}), ({meta}), ({meta}), {{clock}}"
+    head = f"SELECT ({meta}), ({meta}), ({meta}), ({meta}), {{clock}}"
     set_meta = """INSERT INTO meta ("key", value) VALUES (?, ?)
         ON CONFLICT ("key") DO UPDATE SET value = excluded.value"""
     lock_meta = """INSERT INTO meta ("key", value) VALUES (?, NULL)

@@ -18,6 +18,7 @@ from variegate.schemas import (
     UpsertedItems,
 )
 from variegate.service.responses import json_response, returns
+from variegate.service.routes.item_import import item_import_router
 from variegate.service.routing import admin_router, client_router
 
 _WHERE: Final = 'A condition on their attributes, as JSON: {"attribute": "price", "<=": 20}.'
@@ -25,7 +26,7 @@ _WHERE: Final = 'A condition on their attributes, as JSON: {"attribute": "price"
 
 def item_routers(engine: Engine) -> list[APIRouter]:
     """Return the routes for items."""
-    return [_client_routes(engine), _admin_routes(engine)]
+    return [_client_routes(engine), item_import_router(engine), _admin_routes(engine)]
 
 
 def _client_routes(engine: Engine) -> APIRouter:

@@ -1,18 +1,12 @@
 """Users: what was learnt about them, their history, deletion, export and import."""
 
-import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from itertools import chain
-from tempfile import mkstemp
-from typing import IO, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from variegate.engine import Engine, Interaction
-from variegate.errors import StoreError
 from variegate.schemas import (
     EventRequest,
     EventResult,
@@ -24,6 +18,7 @@ from variegate.schemas import (
 )
 from variegate.service.responses import json_response, returns
 from variegate.service.routing import admin_router, client_router, request_context
+from variegate.service.uploads import spooled
 
 LINES: Final = "application/x-ndjson"
 #: Maximum bytes of one import; more users need several.
@@ -103,28 +98,7 @@ def _admin_routes(engine: Engine) -> APIRouter:
         whole or not at all. Existing data with the same content counts as imported.
         """
         request_context(request).max_body = MAX_IMPORT_BYTES
-        async with _spooled(request) as path:
+        async with spooled(request) as path:
             return json_response(await engine.import_file(path, replace=replace))
 
     return router
-
-
-@asynccontextmanager
-async def _spooled(request: Request) -> AsyncIterator[str]:
-    """Write the request's body to a file, so that it is never in memory as a whole."""
-    number, path = mkstemp(prefix="variegate-import-")
-    try:
-        with open(number, "wb") as file:
-            async for piece in request.stream():
-                await run_in_threadpool(_write, file, piece)
-        yield path
-    finally:
-        os.unlink(path)
-
-
-def _write(file: IO[bytes], piece: bytes) -> None:
-    try:
-        file.write(piece)
-        file.flush()  # here, where a full disk gets a response
-    except OSError as error:
-        raise StoreError(f"the import cannot be written to a file: {error.strerror}") from None

@@ -1,0 +1,324 @@
+"""Add and change many items in small pieces, while lists are made of the items as they were.
+
+Each piece is a transaction of some milliseconds. It does not change what lists are made of: a
+catalogue of 100,000 items takes a second to build, so that is done once, after the last piece, in
+a thread, and the catalogue is then exchanged at once. Sending the same items again changes
+nothing, so an import that stopped midway is completed by repeating it.
+"""
+
+import asyncio
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Sequence,
+)
+from dataclasses import dataclass, field, fields
+from threading import Thread
+from time import monotonic
+from typing import Any, ClassVar, Final, TypeAlias
+
+from variegate.engine.background import frequent_switches
+from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue, lock_items
+from variegate.engine.experiment import Experiment
+from variegate.engine.item_data import ResolvedItem, resolve_items
+from variegate.engine.item_lines import CsvLines, ItemLine, JsonLines
+from variegate.engine.items import LAST_ITEM, check_served, next_row, write_items
+from variegate.engine.queue import CommandResult
+from variegate.errors import ConflictError, InputError
+from variegate.store import ITEMS_REVISION, Batch, ItemRow, Store
+
+#: Items in one transaction, at most.
+PIECE: Final = 50
+#: Seconds between two questions whether the engine has prepared the items.
+_POLL: Final = 0.05
+
+
+@dataclass
+class ImportCounts:
+    """How many lines were read, and what became of them."""
+
+    lines: int = 0
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    rejected: int = 0
+
+    def add(self, other: "ImportCounts") -> None:
+        """Add the counts of a piece."""
+        for one in fields(self):
+            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+
+
+@dataclass(frozen=True)
+class RejectedLine:
+    """A line whose item was not added or changed."""
+
+    line: int
+    id: str | None
+    message: str
+
+
+@dataclass
+class Piece:
+    """What one piece of an import writes, and what it does not."""
+
+    #: The revision of the items that it was prepared for
+    revision: str
+    rows: list[ItemRow] = field(default_factory=list)
+    counts: ImportCounts = field(default_factory=ImportCounts)
+    rejected: list[RejectedLine] = field(default_factory=list)
+
+
+def pieces(lines: Iterable[ItemLine]) -> Iterator[list[ItemLine]]:
+    """Yield the lines in pieces; an id that comes twice within one begins the next."""
+    piece: list[ItemLine] = []
+    ids: set[str] = set()
+    for line in lines:
+        if piece and (len(piece) == PIECE or line.id in ids):
+            yield piece
+            piece, ids = [], set()
+        piece.append(line)
+        if line.id is not None:
+            ids.add(line.id)
+    if piece:
+        yield piece
+
+
+def prepare_piece(store: Store, live: LiveCatalogue, lines: Sequence[ItemLine]) -> Piece:
+    """Return what a piece writes."""
+    requests = [line.request for line in lines if line.request is not None]
+    with store.reading() as reader:
+        snapshot = live.as_of(reader)
+        stored = reader.items_by_id([str(request["id"]) for request in requests])
+        size, revision = next_row(reader, snapshot), reader.meta(ITEMS_REVISION) or "0"
+    found = iter(resolve_items(snapshot, requests, stored, size, keeps_retired=True))
+    piece = Piece(revision, counts=ImportCounts(lines=len(lines)))
+    for line in lines:
+        outcome = InputError(line.problem) if line.request is None else next(found)
+        if not isinstance(outcome, ResolvedItem):
+            piece.rejected.append(RejectedLine(line.number, line.id, str(outcome)))
+            piece.counts.rejected += 1
+        elif not outcome.is_changed:
+            piece.counts.unchanged += 1
+        else:
+            piece.rows.append(outcome.row)
+            is_new = outcome.row.row >= size
+            piece.counts.added += is_new
+            piece.counts.changed += not is_new
+    return piece
+
+
+@dataclass(frozen=True, slots=True)
+class WriteItems:
+    """Write a piece of an import; lists are made of the items as they were.
+
+    Parameters
+    ----------
+    revision
+        The revision that the rows were prepared for. With another one nothing is written, and the
+        piece must be prepared again.
+    n_retired
+        How many items the import has retired, with this piece.
+    """
+
+    rows: Sequence[ItemRow]
+    revision: str
+    n_retired: int = 0
+    alone: ClassVar[bool] = True
+
+    def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
+        """Store all of them, or none."""
+        lock_items(batch)
+        if (batch.meta(ITEMS_REVISION) or "0") != self.revision:
+            return CommandResult({"written": False})
+        stored = batch.items_by_id([row.id for row in self.rows])
+        batch.hide_item_changes()
+        write_items(batch, self.rows, stored)
+        snapshot = executor.live.as_of(batch)
+        if self.n_retired >= int(snapshot.active.sum()):
+            _check_one_is_left(batch, snapshot)
+        return CommandResult({"written": True})
+
+
+def _check_one_is_left(batch: Batch, snapshot: CatalogueSnapshot) -> None:
+    n_retired = sum(row.retired for row in batch.items())
+    if n_retired == next_row(batch, snapshot):
+        raise ConflictError(LAST_ITEM)
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareItems:
+    """Let the engine prepare the latest items in a thread; return whether they are ready."""
+
+    alone: ClassVar[bool] = True
+
+    def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
+        """Start the thread, or look at it."""
+        revision = batch.meta(ITEMS_REVISION) or "0"
+        return CommandResult({"ready": executor.preparation.poll(executor, revision)})
+
+
+@dataclass(frozen=True, slots=True)
+class ShowItems:
+    """Let lists be made of the latest items."""
+
+    alone: ClassVar[bool] = True
+
+    def apply_alone(self, batch: Batch, _executor: Any) -> CommandResult:
+        """Show them to all processes."""
+        lock_items(batch)
+        batch.show_items()
+        return CommandResult({})
+
+
+class Preparation:
+    """Prepares the items of an engine in a thread."""
+
+    def __init__(self) -> None:
+        self._thread: Thread | None = None
+        self._failure: Exception | None = None
+
+    def poll(self, executor: Any, revision: str) -> bool:
+        """Return whether the items of a revision are ready; if not, let the thread prepare them.
+
+        Raises the error that the thread ended with.
+        """
+        if self._thread is not None and self._thread.is_alive():
+            return False
+        self._thread, failure, self._failure = None, self._failure, None
+        if failure is not None:
+            raise failure
+        if executor.live.has_prepared(revision):
+            return True
+        self._thread = Thread(
+            target=self._run, args=(executor,), name="variegate-prepare", daemon=True
+        )
+        self._thread.start()
+        return False
+
+    def _run(self, executor: Any) -> None:
+        # As long as those that will be asked for, so that what they need is computed here.
+        experiment, k = executor.experiment, executor.rules.k
+        try:
+            executor.live.prepare(
+                executor.store, lambda snapshot: check_served(snapshot, experiment, k)
+            )
+        except Exception as error:  # raised where it is asked for
+            self._failure = error
+
+
+#: Executes a command.
+Execute: TypeAlias = Callable[[Any], Awaitable[Any]]
+
+
+class ItemImport:
+    """Adds and changes the items of a file.
+
+    Parameters
+    ----------
+    lines
+        Its lines.
+    execute
+        Executes commands.
+    turn
+        Held from the first line to the last.
+    """
+
+    def __init__(
+        self,
+        lines: JsonLines | CsvLines,
+        store: Store,
+        live: LiveCatalogue,
+        experiment: Experiment,
+        execute: Execute,
+        turn: asyncio.Lock,
+    ) -> None:
+        self._lines, self._store, self._live = lines, store, live
+        self._experiment, self._execute, self._turn = experiment, execute, turn
+        self.counts: Final = ImportCounts()
+        self.ignored_columns: Final = lines.ignored
+        self._n_retired, self._is_shown = 0, True
+
+    async def run(self) -> AsyncIterator[RejectedLine | ImportCounts]:
+        """Yield each rejected line, and the counts so far after each piece and while it waits.
+
+        After the last of them, lists are made of the new items. If it is stopped before, `show`
+        does that.
+        """
+        async for _ in _waiting_for(self._turn.acquire()):
+            yield self.counts
+        try:
+            with frequent_switches():
+                async for event in self._write_all():
+                    yield event
+                async for _ in _waiting_for(self.show()):
+                    yield self.counts
+        finally:
+            self._turn.release()
+
+    async def show(self) -> None:
+        """Let lists be made of what was written, without a pause for them."""
+        if self._is_shown:
+            return
+        while not (await self._execute(PrepareItems()))["ready"]:
+            await asyncio.sleep(_POLL)
+        await asyncio.to_thread(self._live.prepare, self._store, _look_up)
+        await self._execute(ShowItems())
+        self._is_shown = True
+
+    async def _write_all(self) -> AsyncIterator[RejectedLine | ImportCounts]:
+        following, end = pieces(self._lines), list[ItemLine]()
+        while lines := await asyncio.to_thread(next, following, end):
+            begun = monotonic()
+            piece = await self._write(lines)
+            self.counts.add(piece.counts)
+            for rejected in piece.rejected:
+                yield rejected
+            yield self.counts
+            # Others get at least as much of the processor.
+            await asyncio.sleep(monotonic() - begun)
+
+    async def _write(self, lines: Sequence[ItemLine]) -> Piece:
+        while True:
+            piece = await asyncio.to_thread(prepare_piece, self._store, self._live, lines)
+            if not piece.rows:
+                return piece
+            if self._is_shown:
+                await asyncio.to_thread(self._check_first, piece.rows)
+            n_retired = self._n_retired + sum(row.retired for row in piece.rows)
+            command = WriteItems(piece.rows, piece.revision, n_retired)
+            if (await self._execute(command))["written"]:
+                self._n_retired, self._is_shown = n_retired, False
+                return piece
+
+    def _check_first(self, rows: Sequence[ItemRow]) -> None:
+        """Raise an error if the policies cannot serve more items, before any is written."""
+        with self._store.reading() as reader:
+            snapshot = self._live.as_of(reader)
+        new = [row for row in rows if row.row >= len(snapshot.catalogue)]
+        if new:
+            first = new[0]._replace(row=len(snapshot.catalogue))
+            catalogue = snapshot.with_changes([first]).catalogue
+            for name in self._experiment.names:
+                self._experiment.as_of(snapshot).new_policy(name, catalogue)
+
+
+async def _waiting_for(work: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
+    """Yield every second until some work is done."""
+    task = asyncio.ensure_future(work)
+    try:
+        while not (await asyncio.wait({task}, timeout=1.0))[0]:
+            yield
+    finally:
+        if not task.done():
+            task.cancel()
+    task.result()
+
+
+def _look_up(snapshot: CatalogueSnapshot) -> None:
+    """Compute what a process that makes no lists needs of the items."""
+    snapshot.row_of("")
