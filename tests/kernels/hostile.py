@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from variegate import Catalogue, Policy, fit_prior, make_policy
 from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.errors import VariegateError
-from variegate.kernels import lmdh, lmdh_list, upper_bounds
+from variegate.kernels import lmdh_list, upper_bounds
 from variegate.kernels.baselines import (
     Linear,
     Quality,
@@ -83,7 +83,7 @@ def catalogue(items: int, d: int, m: int, scale: float) -> Catalogue:
 @st.composite
 def catalogues(draw: Any) -> Catalogue:
     return catalogue(
-        draw(st.sampled_from((1, 3, 256, 300))),
+        draw(st.sampled_from((1, 3, 256, 300, 1000))),
         draw(st.sampled_from((1, 5))),
         draw(st.sampled_from((0, 1, 3))),
         draw(st.sampled_from((1.0, 1e-30, 1e14, 0.0))),
@@ -113,7 +113,6 @@ def belief_of(draw: Any, size: int) -> Linear:
 def call_lmdh(draw: Any) -> None:
     items, layout, free, k = layout_and_free(draw)
     belief = belief_of(draw, items.d + items.m)
-    vars(lmdh)["LARGE"] = draw(st.sampled_from((1, 200)))  # by all cores, or by one
     found = lmdh_list(layout, free, *belief, draw(arrays(k)))
     if found is not None:
         check_rows(found[0], free, k)
@@ -241,12 +240,6 @@ def call_sums(draw: Any) -> None:
     check_sums(draw(arrays(n, p * (p + 1) // 2 + more)), draw(arrays(n, p)))
 
 
-def call_pairs(draw: Any) -> None:
-    table = draw(arrays(40, 33))
-    items = Catalogue(range(40), table, "cosine")
-    assert items.layout is None or items.layout.pairs.for_list(items.layout.items, 40).ndim == 4
-
-
 @st.composite
 def states(draw: Any, name: str) -> tuple[Policy, State]:
     """Return a policy, and a state of it in which numbers are odd."""
@@ -303,17 +296,8 @@ ENTRIES: Mapping[str, Callable[[Any], None]] = {
     "dc2b.fill_list": call_determinant,
     "c2ucb.fill_list": call_entropy,
     "distances.fill_gains": call_gains,
-    "lmdh.pick": call_lmdh,
-    "lmdh.fill_parts": call_lmdh,
-    "lmdh.to_single": call_lmdh,
-    "lmdh.select_from_subset": call_lmdh,
-    "lmdh.scan": call_lmdh,
-    "lmdh.select_list": call_lmdh,
+    "pruning.select_list": call_lmdh,
     "mmr.fill_list": call_mmr,
-    "distances.fill_pairs": call_pairs,
-    "lmdh.prepare": call_lmdh,
-    "pruning.fill_bounds": call_lmdh,
-    "pruning.fill_places": call_lmdh,
     "cells.add_row_distances": call_rows,
     "cells.fill_parts": call_rows,
     "ridge.solved": call_ridge,

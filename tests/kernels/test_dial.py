@@ -5,7 +5,6 @@ import pytest
 
 from tests.kernels.making import assert_same, catalogue_of, played
 from variegate import LMDH, Dial
-from variegate.kernels import lmdh
 from variegate.model.distances import difference, jaccard
 
 DIALS = (
@@ -19,15 +18,11 @@ DIALS = (
 )
 
 
-@pytest.mark.parametrize("is_large", [False, True], ids=["small", "large"])
+@pytest.mark.parametrize("items", [300, 1200])
 @pytest.mark.parametrize("dial", DIALS, ids=str)
 @pytest.mark.parametrize("kind", ["random", "clustered", "equal", "all zero"])
-def test_the_list_is_the_references(
-    kind: str, dial: Dial, is_large: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if is_large:
-        monkeypatch.setattr(lmdh, "LARGE", 1)
-    rng, items = np.random.default_rng(1), 300
+def test_the_list_is_the_references(kind: str, dial: Dial, items: int) -> None:
+    rng = np.random.default_rng(1)
     tags = jaccard([rng.choice(list("abcdef"), 2).tolist() for _ in range(items)], name="tags")
     price = difference(rng.integers(0, 50, items), name="price")
     catalogue = catalogue_of(kind, items, distances=["cosine", tags, price])

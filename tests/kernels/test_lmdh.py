@@ -2,15 +2,12 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from threading import local
 
 import numpy as np
 import pytest
 
 from variegate import LMDH, Catalogue, Policy, Slate
 from variegate.arrays import FloatArray, MaskArray
-from variegate.kernels import buffers, lmdh
 from variegate.model.distances import cosine, custom, difference, hamming, jaccard
 
 RNG = np.random.default_rng(5)
@@ -21,12 +18,19 @@ def clustered(n: int, d: int) -> FloatArray:
     return np.asarray(centres[RNG.integers(0, 5, n)] + 0.05 * RNG.normal(size=(n, d)))
 
 
+#: Up to 512 items are scored in full, more of them by bounds.
 CATALOGUES: dict[str, Callable[[], FloatArray]] = {
-    "random": lambda: RNG.uniform(-1.0, 1.0, (700, 6)),
-    "clustered": lambda: clustered(700, 6),
-    "duplicates": lambda: np.repeat(RNG.uniform(-1.0, 1.0, (30, 6)), 20, axis=0),
+    "random": lambda: RNG.uniform(-1.0, 1.0, (400, 6)),
+    "many": lambda: RNG.uniform(-1.0, 1.0, (2500, 6)),
+    "clustered": lambda: clustered(400, 6),
+    "many clustered": lambda: clustered(1500, 6),
+    "duplicates": lambda: np.repeat(RNG.uniform(-1.0, 1.0, (20, 6)), 20, axis=0),
+    "many duplicates": lambda: np.repeat(RNG.uniform(-1.0, 1.0, (400, 6)), 3, axis=0),
     "all alike": lambda: np.ones((300, 4)),
+    "many alike": lambda: np.ones((1000, 4)),
     "zeros among them": lambda: np.vstack([np.zeros((40, 4)), RNG.normal(size=(260, 4))]),
+    "zeros among many": lambda: np.vstack([np.zeros((400, 4)), RNG.normal(size=(600, 4))]),
+    "many features of many": lambda: RNG.uniform(-1.0, 1.0, (900, 33)),
     "one feature": lambda: RNG.normal(size=(300, 1)),
     "many features": lambda: RNG.uniform(-1.0, 1.0, (400, 33)),
     "one item": lambda: np.ones((1, 3)),
@@ -37,19 +41,6 @@ CATALOGUES: dict[str, Callable[[], FloatArray]] = {
 @pytest.fixture(params=CATALOGUES, ids=str)
 def features(request: pytest.FixtureRequest) -> FloatArray:
     return CATALOGUES[request.param]()
-
-
-@pytest.fixture(params=["small", "small, all", "large, pruned", "large, all"])
-def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Send every list down one of the four ways that lists of different sizes go."""
-    if request.param == "small, all":
-        empty = partial(buffers.new_subset, blocks=0)
-        monkeypatch.setattr(buffers, "new_subset", lambda m, width, _blocks: empty(m, width))
-        monkeypatch.setattr(buffers, "_buffers", local())
-    elif request.param != "small":
-        monkeypatch.setattr(lmdh, "LARGE", 1)
-        monkeypatch.setattr(lmdh, "MAX_SUBSET", 1.0 if "pruned" in request.param else -1.0)
-    return str(request.param)
 
 
 def reference(policy: Policy, k: int, free: MaskArray) -> Slate:
@@ -71,7 +62,6 @@ def assert_same(found: Slate, expected: Slate) -> None:
 
 @pytest.mark.parametrize("rounds", [0, 3, 40])
 @pytest.mark.parametrize("ridge", [1e-3, 1.0, 50.0])
-@pytest.mark.usefixtures("path")
 def test_the_list_is_the_references(features: FloatArray, ridge: float, rounds: int) -> None:
     policy = taught(LMDH(Catalogue(range(len(features)), features, "cosine"), ridge=ridge), rounds)
     free = np.ones(len(features), dtype=bool)
@@ -82,9 +72,8 @@ def test_the_list_is_the_references(features: FloatArray, ridge: float, rounds: 
 
 @pytest.mark.parametrize("normaliser", ["none", "fixed", "growing"])
 @pytest.mark.parametrize("m", [0, 1, 2, 4])
-@pytest.mark.usefixtures("path")
-def test_the_list_is_the_references_for_any_distances(m: int, normaliser: str) -> None:
-    n = 600
+@pytest.mark.parametrize("n", [400, 3000])
+def test_the_list_is_the_references_for_any_distances(n: int, m: int, normaliser: str) -> None:
     labels = RNG.integers(0, 6, (n, 3)).astype(str)
     distances = [
         jaccard([set(row[: RNG.integers(0, 4)]) for row in labels], name="sets"),
@@ -99,7 +88,6 @@ def test_the_list_is_the_references_for_any_distances(m: int, normaliser: str) -
     assert_same(policy.recommend(8, candidates=free), reference(policy, 8, free))
 
 
-@pytest.mark.usefixtures("path")
 def test_every_item_can_be_in_the_list() -> None:
     items = Catalogue(range(40), RNG.normal(size=(40, 3)), ["cosine", "angular", "euclidean"])
     policy = taught(LMDH(items), 3)
@@ -119,7 +107,6 @@ def test_a_distance_of_ones_own_goes_by_the_reference() -> None:
     assert_same(policy.recommend(6), reference(policy, 6, np.ones(50, dtype=bool)))
 
 
-@pytest.mark.usefixtures("path")
 def test_threads_do_not_get_into_each_others_way() -> None:
     items = Catalogue(range(2000), RNG.uniform(-1.0, 1.0, (2000, 8)), "cosine")
     policies = [taught(LMDH(items), rounds) for rounds in range(8)]

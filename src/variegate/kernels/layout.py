@@ -6,7 +6,7 @@ beside the blocks, for the few items that single precision cannot tell apart.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 from weakref import WeakKeyDictionary
@@ -21,17 +21,10 @@ if TYPE_CHECKING:
 
 #: Items per block.
 BLOCK: Final = 256
-#: From this many blocks on, a list is selected on all cores.
-LARGE: Final = 200
+#: The table of items that are scored in full has room for one in this many.
+ROOM: Final = 8
 #: Squares of larger numbers overflow single precision.
 LARGEST: Final = 1e15
-#: Maximum size in bytes of a table of all pairwise distances.
-MAX_PAIR_BYTES: Final = 64 * 2**20
-#: Minimum number of columns of distance data: with fewer, reading a table takes as long as
-#: computing the distances.
-MIN_PAIR_WIDTH: Final = 32
-#: An empty table of pairwise distances.
-NO_PAIRS: Final[NDArray[np.float32]] = np.empty((0, 0, 0, 0), dtype=np.float32)
 
 #: The kinds of distance that the compiled loops implement.
 KINDS: Final[Mapping[str, int]] = MappingProxyType(
@@ -45,6 +38,8 @@ class Items(NamedTuple):
     #: Relevance features, (blocks, d, BLOCK), and the same in double precision, (L, d)
     z: NDArray[np.float32]
     z_rows: FloatArray
+    #: The squared length of each item's features, (blocks, BLOCK)
+    squares: NDArray[np.float32]
     #: Data of all distances, concatenated, (blocks, w, BLOCK) and (L, w)
     h: NDArray[np.float32]
     h_rows: FloatArray
@@ -59,36 +54,6 @@ class Items(NamedTuple):
     sizes_blocks: NDArray[np.float32]
 
 
-class PairDistances:
-    """All pairwise distances of a small catalogue, computed once enough lists were selected.
-
-    The table is filled when as many rows of it were computed one by one, so that the cost at
-    most doubles. Two threads may fill it at once; both compute the same values.
-    """
-
-    def __init__(self) -> None:
-        self._picks = 0
-        self._table = NO_PAIRS
-
-    def for_list(self, items: Items, k: int) -> NDArray[np.float32]:
-        """Return the table for a list of `k`, (L, blocks, m, BLOCK), or an empty one."""
-        if len(self._table):
-            return self._table
-        self._picks += k
-        if self._picks >= len(items.z_rows) and _is_worth_a_table(items):
-            from variegate.kernels.loops.distances import fill_pairs  # numba: not at import
-
-            table = np.empty((len(items.z_rows), *items.sizes_blocks.shape), dtype=np.float32)
-            fill_pairs(items, table)
-            self._table = table
-        return self._table
-
-
-def _is_worth_a_table(items: Items) -> bool:
-    numbers = len(items.z_rows) * items.sizes_blocks.size
-    return items.h.shape[1] >= MIN_PAIR_WIDTH and 4 * numbers <= MAX_PAIR_BYTES
-
-
 @dataclass(frozen=True, eq=False)
 class Layout:
     """A catalogue as the compiled loops read it, with bounds on its numbers."""
@@ -100,7 +65,6 @@ class Layout:
     largest: FloatArray
     #: The row of each place in the blocks: its own number
     rows: IndexArray
-    pairs: PairDistances = field(default_factory=PairDistances)
 
     def __len__(self) -> int:
         return len(self.items.z_rows)
@@ -108,7 +72,8 @@ class Layout:
     def with_relevance(self, relevance: FloatArray) -> "Layout":
         """Return the layout with one feature in place of its own: the relevance of each item."""
         column = relevance[:, None]
-        items = self.items._replace(z=in_blocks(column), z_rows=column)
+        z = in_blocks(column)
+        items = self.items._replace(z=z, z_rows=column, squares=_squares(z))
         return replace(self, items=items, longest=float(np.abs(relevance).max()))
 
 
@@ -122,9 +87,11 @@ def layout_of(features: FloatArray, distances: "Sequence[Distance]") -> Layout |
     widths = np.array([table.shape[1] for table in tables], dtype=np.int64)
     h_rows = np.hstack(tables) if tables else np.zeros((len(features), 0))
     sizes = np.array([_sizes(h) for h in distances]).reshape(len(distances), len(features))
+    z = in_blocks(features)
     items = Items(
-        in_blocks(features),
+        z,
         np.ascontiguousarray(features),
+        _squares(z),
         in_blocks(h_rows),
         np.ascontiguousarray(h_rows),
         np.array([KINDS[h.formula.name] for h in distances], dtype=np.int64),
@@ -145,6 +112,11 @@ def in_blocks(rows: FloatArray) -> NDArray[np.float32]:
     padded = np.zeros((blocks * BLOCK, rows.shape[1]), dtype=np.float32)
     padded[: len(rows)] = rows
     return np.ascontiguousarray(padded.reshape(blocks, BLOCK, rows.shape[1]).transpose(0, 2, 1))
+
+
+def _squares(z: NDArray[np.float32]) -> NDArray[np.float32]:
+    squares: NDArray[np.float32] = np.einsum("bia,bia->ba", z, z)
+    return squares
 
 
 def _sizes(h: "Distance") -> FloatArray:

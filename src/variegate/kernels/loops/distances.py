@@ -1,6 +1,6 @@
 """Distances in compiled loops: between two items in double precision, over a block in single.
 
-Also the gains of a finished list (Eq. 7) and the table of all pairwise distances.
+Also the gains of a finished list (Eq. 7).
 """
 
 from math import atan2, pi, sqrt
@@ -10,6 +10,7 @@ from numba import njit
 
 from variegate.kernels.loops.selection import add_products
 
+FAST = {"contract", "reassoc", "arcp", "nsz"}
 COSINE, ANGULAR, LENGTH, HAMMING, JACCARD = 0, 1, 2, 3, 4
 
 
@@ -70,14 +71,65 @@ def fill_gains(items, chosen, factors, x):
     return True
 
 
+@njit(cache=True, nogil=True)
+def add_distances(picks, items, h, sizes, sums, first, stop):
+    """Add every distance to the rows `picks` to the sums of the blocks `first` up to `stop`.
+
+    `h` (blocks, w, BLOCK) and `sizes` (blocks, m, BLOCK) are the data of the blocks' items, and
+    `sums` (blocks, m, BLOCK) are theirs.
+    """
+    work = np.empty(sums.shape[2], dtype=np.float32)
+    for c in range(sums.shape[1]):
+        s, e, scale = items.starts[c], items.starts[c] + items.widths[c], items.scales[c]
+        if items.kinds[c] == COSINE:  # the sum of cosines is the product with the sum of rows
+            total = np.zeros(e - s)
+            for p in picks:
+                for i in range(e - s):
+                    total[i] += items.h_rows[p, s + i]
+            row, inverse = total.astype(np.float32), np.float32(1.0 / scale)
+            add_cosine_sums(h, s, row, len(picks), inverse, work, sums, c, first, stop)
+            continue
+        for p in picks:
+            row, size = items.h_rows[p, s:e].astype(np.float32), np.float32(items.sizes[c, p])
+            for b in range(first, stop):
+                add_block_distances(
+                    h[b, s:e], sizes[b, c], row, size, items.kinds[c], scale, work, sums[b, c]
+                )
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_cosine_sums(h, s, row, count, inverse, work, sums, c, first, stop):
+    """Add `count` minus the product with `row` to column c of the sums of some blocks."""
+    w, lanes, start = len(row), len(work), np.float32(count)
+    whole = w // 4 * 4
+    for b in range(first, stop):
+        work[:] = start
+        for i in range(0, whole, 4):
+            p, q, r, t = row[i], row[i + 1], row[i + 2], row[i + 3]
+            j = s + i
+            for a in range(lanes):
+                work[a] -= (
+                    p * h[b, j, a] + q * h[b, j + 1, a] + r * h[b, j + 2, a] + t * h[b, j + 3, a]
+                )
+        for i in range(whole, w):
+            p = row[i]
+            for a in range(lanes):
+                work[a] -= p * h[b, s + i, a]
+        for a in range(lanes):
+            sums[b, c, a] += work[a] * inverse
+
+
 @njit(
     cache=True,
     nogil=True,
     error_model="numpy",  # a division that may raise is not vectorised
-    fastmath={"contract", "reassoc", "arcp", "nsz"},
+    fastmath=FAST,
 )
 def add_block_distances(block, sizes, row, size, kind, scale, work, sums):
-    """Add h between each item of a block (w, BLOCK) and one row (w,) to `sums` (BLOCK,)."""
+    """Add h between each item of a block (w, BLOCK) and one row (w,) to `sums` (BLOCK,).
+
+    Any kind but cosines.
+    """
     lanes = len(sums)
     one, inverse = np.float32(1.0), np.float32(1.0 / scale)
     work[:] = 0.0
@@ -87,10 +139,7 @@ def add_block_distances(block, sizes, row, size, kind, scale, work, sums):
                 work[a] += (block[i, a] - row[i]) * (block[i, a] - row[i])
     else:
         add_products(block, row, work)
-    if kind == COSINE:
-        for a in range(lanes):
-            sums[a] += (one - min(max(work[a], -one), one)) * inverse
-    elif kind == LENGTH:
+    if kind == LENGTH:
         for a in range(lanes):
             sums[a] += sqrt(work[a]) * inverse
     elif kind == HAMMING:
@@ -106,43 +155,3 @@ def add_block_distances(block, sizes, row, size, kind, scale, work, sums):
             turn = np.float32(2.0 / pi) * np.arcsin(half)
             is_zero = sizes[a] > 0 or size > 0
             sums[a] += (np.float32(0.5) if is_zero else turn) * inverse
-
-
-@njit(cache=True, nogil=True)
-def add_block_sums(b, last, row, items, data, sums):
-    """Add every h between the items of block b and one row to `sums` (m, BLOCK).
-
-    `data` are the blocks of h and of the sizes; `row` has the data of row `last`.
-    """
-    h, sizes = data
-    work = np.empty(sums.shape[1], dtype=np.float32)
-    for c in range(len(sums)):
-        s, e = items.starts[c], items.starts[c] + items.widths[c]
-        add_block_distances(
-            h[b, s:e],
-            sizes[b, c],
-            row[s:e],
-            np.float32(items.sizes[c, last]),
-            items.kinds[c],
-            items.scales[c],
-            work,
-            sums[c],
-        )
-
-
-@njit(cache=True, nogil=True)
-def fill_pairs(items, table):
-    """Fill `table` (L, blocks, m, BLOCK) with h between each item and every other."""
-    for last in range(len(table)):
-        row = items.h_rows[last].astype(np.float32)
-        for b in range(table.shape[1]):
-            table[last, b] = 0.0
-            add_block_sums(b, last, row, items, (items.h, items.sizes_blocks), table[last, b])
-
-
-@njit(cache=True, nogil=True)
-def add_known(known, sums):
-    """Add known distances (m, BLOCK) to `sums`."""
-    for c in range(len(sums)):
-        for a in range(sums.shape[1]):
-            sums[c, a] += known[c, a]

@@ -6,9 +6,10 @@ sum of squares, |G zeta|^2, in which single precision cancels nothing. Single pr
 few items whose score may be the highest; double precision decides among those, so that the list
 is the one that the NumPy reference finds.
 
-A `belief` is (eta, G, alpha). `parts` are what z alone decides, in blocks: theta . z, the squares
-of the first d rows of G zeta, and what z adds to each of the other rows. `closed` is 0 for a
-candidate and -inf for every other place of the blocks. `work` is as in `kernels.buffers`.
+A `belief` is (eta, G, alpha). A `table` holds items in blocks: z, the data of the distances, the
+sizes, the row of each place, then what z alone decides (theta . z, or -inf for a place that cannot
+be picked; the squares of the first d rows of G zeta; what z adds to each of the other rows), the
+sums of distances, the scores, and the highest score of each block.
 """
 
 from math import sqrt
@@ -16,9 +17,8 @@ from math import sqrt
 import numpy as np
 from numba import njit
 
-from variegate.kernels.loops.distances import add_block_sums, add_known, item_distance
-from variegate.kernels.loops.pruning import copy_places, fill_bounds, fill_places
-from variegate.kernels.loops.selection import add_products, add_squares
+from variegate.kernels.loops.distances import add_distances, item_distance
+from variegate.kernels.loops.selection import add_products, add_squares, is_better
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 #: Without nan, the maximum of two numbers is one instruction.
@@ -29,141 +29,85 @@ ROUNDING = 6e-8
 TINY = 1e-18
 #: Squares of larger numbers overflow single precision.
 LARGEST = 1e15
+#: Number of items whose exact values are kept: near the best score there are rarely more.
+MAX_EXACT = 512
+NEVER = np.float32(-np.inf)
 
 
 @njit(cache=True, nogil=True)
-def select_list(
-    items, pairs, rows, free, belief, factors, limits, closed, parts, work, subset, answer
-):
-    """Fill `answer` from the `free` items: only from those that can be picked, if these are few.
-
-    Returns False if single precision cannot hold the numbers, or if a position has no item.
-
-    `pairs` are all pairwise distances, or empty; `limits` are those of `prepare`; `subset` are
-    arrays for the few.
-    """
-    reach, slack, fits = prepare(free, closed, belief, factors, limits, items.h.shape[1])
-    if not fits:
-        return False
-    single, data = to_single(belief), (items.h, items.sizes_blocks, pairs)
-    fill_parts(items.z, single, parts, 0, len(items.z))
-    few, count = subset[0], work[1].size + 1  # all of them
-    if not len(pairs):  # reading distances takes less time than finding the items to leave out
-        count = fill_reachable(parts, closed, single, reach, slack, len(factors), work[1], few)
-    if count > len(few):
-        return fill_list(items, data, rows, closed, belief, factors, slack, parts, work, answer)
-    return select_from_subset(
-        items, count, data, closed, belief, factors, slack, parts, subset, answer
-    )
-
-
-@njit(cache=True, nogil=True)
-def select_from_subset(items, count, data, closed, belief, factors, slack, parts, subset, answer):
-    """Fill `answer` from the first `count` places of `subset`, copied side by side.
+def fill_list(items, table, belief, single, factors, slack, answer):
+    """Fill `answer` (rows, scores, x) from a table of all items, without bounds.
 
     Returns whether every position was filled.
     """
-    places, (h, sizes), (mean, square, cross), (sums, scores, tops, memo), open_few = subset
-    used = -(-count // mean.shape[1])
-    parts_of_few = mean[:used], square[:used], cross[:used]
-    work = sums[:used], scores[:used], tops[:used], memo
-    copy_places(places, count, data[:2], parts, closed, (h, sizes), parts_of_few, open_few)
-    few = h[:used], sizes[:used], data[2][:0]  # the table of pairs is indexed by all items
-    return fill_list(
-        items, few, places, open_few, belief, factors, slack, parts_of_few, work, answer
-    )
-
-
-@njit(cache=True, nogil=True)
-def fill_reachable(parts, closed, single, reach, slack, k, high, places):
-    """Write the places that can get into a list of k, as many as fit; return their number.
-
-    `high` (blocks, BLOCK) is a work array.
-    """
-    blocks, lowest = len(parts[0]), np.empty(k, dtype=np.float32)
-    fill_bounds(parts, closed, single, reach, high, lowest, 0, blocks)
-    threshold = lowest.min() - np.float32(2.0) * slack
-    if not np.isfinite(threshold):
-        return high.size + 1  # no bound: more than fit
-    return fill_places(high, threshold, places, 0, blocks)
-
-
-@njit(cache=True, nogil=True)
-def fill_list(items, data, rows, closed, belief, factors, slack, parts, work, answer):
-    """Fill `answer` (rows, scores, x) position by position; return whether all were filled."""
-    chosen = answer[0]
-    single = to_single(belief)
-    for n in range(len(chosen)):
-        last = chosen[n - 1] if n else -1
-        factor = np.float32(factors[n])
-        best = scan(last, items, data, closed, single, factor, parts, work, 0, len(parts[0]))
-        if not pick(n, best - slack, items, rows, closed, belief, factors[n], work, answer):
+    chosen, m, blocks = answer[0], answer[2].shape[1], len(table[4])
+    memo, centre = new_memo(m), np.zeros(m, dtype=np.float32)
+    for n in range(len(factors)):
+        if n:
+            add_distances(chosen[n - 1 : n], items, table[1], table[2], table[7], 0, blocks)
+        fill_scores(table, single, np.float32(factors[n]), centre, 0, blocks)
+        best = best_score(table, 0, blocks)
+        if not pick(n, best - slack, blocks, items, table, belief, factors[n], memo, answer):
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def scan(last, items, data, closed, belief, factor, parts, work, first, stop):
-    """Score the blocks from `first` up to `stop`; return the highest score of a candidate.
+def fill_scores(table, single, factor, centre, first, stop):
+    """Fill mu of the items of some blocks; `centre` (m,) is added to every item's sums."""
+    (eta, G, alpha), (mean, square, cross, sums, scores) = single, table[4:9]
+    if len(centre) == 1:
+        weight, g, added = eta[-1] * factor, G[-1, -1] * factor, centre[0]
+        scores_of_one(mean, square, cross, sums, added, weight, g, alpha, scores, first, stop)
+    else:
+        for b in range(first, stop):
+            scores_of_many(mean[b], square[b], cross[b], sums[b], centre, single, factor, scores[b])
 
-    `last` is the row picked last, -1 at the start of a list. `data` are the blocks of h and of
-    the sizes, and the table of pairwise distances, which may be empty.
-    """
-    (h, sizes, pairs), (mean, square, cross), (sums, scores, tops, _memo) = data, parts, work
-    m, lanes = len(items.kinds), mean.shape[1]
-    one, two = np.empty(lanes, dtype=np.float32), np.empty(lanes, dtype=np.float32)
-    eta, G, alpha = belief
-    row = items.h_rows[max(last, 0)].astype(np.float32)
-    best = np.float32(-np.inf)
+
+@njit(cache=True, nogil=True)
+def best_score(table, first, stop):
+    """Fill the tops of the blocks from `first` up to `stop`, and return the highest."""
+    fill_tops(table[8], table[9], first, stop)
+    best = NEVER
     for b in range(first, stop):
-        if last < 0:
-            sums[b] = 0.0
-        elif len(pairs):
-            add_known(pairs[last, b], sums[b])
-        else:
-            add_block_sums(b, last, row, items, (h, sizes), sums[b])
-        if m == 1:
-            weight, g = eta[-1] * factor, G[-1, -1] * factor
-            fill_scores_of_one(
-                mean[b], square[b], cross[b, 0], sums[b, 0], weight, g, alpha, scores[b]
-            )
-        else:
-            fill_scores_of_many(
-                mean[b], square[b], cross[b], sums[b], belief, factor, one, two, scores[b]
-            )
-        tops[b] = block_top(scores[b], closed[b * lanes : (b + 1) * lanes], one)
-        best = max(best, tops[b])
+        best = max(best, table[9][b])
     return best
 
 
 @njit(cache=True, nogil=True)
-def pick(n, lowest, items, rows, closed, belief, factor, work, answer):
+def pick(n, lowest, blocks, items, table, belief, factor, memo, answer):
     """Put into position n the item with the highest exact score of those from `lowest` up.
 
-    `rows` gives the row of each place in the blocks. Returns whether there is such an item: no
-    candidate may be left, or no score may be a number.
+    It is one of the first `blocks`. Returns whether there is such an item: no candidate may be
+    left, or no score may be a number.
     """
-    (_sums, scores, tops, memo), (chosen, values, x) = work, answer
+    rows, mean, scores, tops = table[3], table[4], table[8], table[9]
+    chosen, values, x = answer
     if not lowest > -np.inf:  # every place would reach it, even those without an item
         return False
-    if n == 0:
-        memo[0][:] = -1
     lanes, gains, place = scores.shape[1], np.empty(x.shape[1]), -1
     values[n] = -np.inf
-    for b in range(len(tops)):
+    for b in range(blocks):
         if tops[b] < lowest:
             continue
         for a in range(lanes):
-            at = b * lanes + a
-            if scores[b, a] + closed[at] >= lowest:
-                score = exact_score(rows[at], chosen, n, items, belief, factor, memo, gains)
-                if score > values[n]:
-                    place, chosen[n], values[n] = at, rows[at], score
+            if scores[b, a] >= lowest:
+                row = rows[b * lanes + a]
+                score = exact_score(row, chosen, n, items, belief, factor, memo, gains)
+                if is_better(score, row, values[n], chosen[n]) and score > -np.inf:
+                    place, chosen[n], values[n] = b * lanes + a, row, score
                     x[n] = gains
     if place < 0:
         return False
-    closed[place] = -np.inf
+    mean[place // lanes, place % lanes] = -np.inf
     return True
+
+
+@njit(cache=True, nogil=True)
+def new_memo(m):
+    """Return room for exact values: rows, the number of picks in the sums, values."""
+    owners = np.full(MAX_EXACT, -1, dtype=np.int64)
+    return owners, np.zeros(MAX_EXACT, dtype=np.int64), np.empty((MAX_EXACT, 2 + 2 * m))
 
 
 @njit(cache=True, nogil=True)
@@ -216,97 +160,105 @@ def fill_relevance(z, belief, m, own):
 
 
 @njit(cache=True, nogil=True)
-def fill_parts(z, belief, parts, first, stop):
-    """Fill the parts of the blocks from `first` up to `stop`."""
-    mean, square, cross = parts
-    one, two = np.empty(z.shape[2], dtype=np.float32), np.empty(z.shape[2], dtype=np.float32)
+def fill_parts(table, single, first, stop):
+    """Fill what z decides of the blocks from `first` up to `stop`, and set their sums to 0."""
+    z, sums, (mean, square, cross) = table[0], table[7], table[4:7]
+    work = np.empty((2, z.shape[2]), dtype=np.float32)
     for b in range(first, stop):
-        fill_block_parts(z[b], belief, one, two, mean[b], square[b], cross[b])
+        fill_linear_parts(z[b], single, mean[b], cross[b])
+        square[b] = 0.0
+        add_squares(z[b], single[1], work[0], work[1], square[b])
+        sums[b] = 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def fill_block_parts(z, belief, one, two, mean, square, cross):
-    """Fill the parts of one block."""
-    d, (eta, G, _alpha) = len(z), belief
+@njit(cache=True, nogil=True)
+def fill_linear_parts(z, single, mean, cross):
+    """Fill theta . z of one block, and what z adds to the rows of the distances."""
+    d, (eta, G, _alpha) = len(z), single
     mean[:] = 0.0
-    square[:] = 0.0
     add_products(z, eta[:d], mean)
-    add_squares(z, G, one, two, square)
     for c in range(len(cross)):
         cross[c, :] = 0.0
         add_products(z, G[d + c, :d], cross[c])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def fill_scores_of_one(mean, square, cross, sums, weight, g, alpha, scores):
-    """Fill mu of one block's items for one distance."""
-    for a in range(len(mean)):
-        part = cross[a] + g * sums[a]
-        scores[a] = mean[a] + weight * sums[a] + alpha * sqrt(square[a] + part * part)
+@njit(cache=True, nogil=True)
+def close_places(free, mean, b):
+    """Set `mean` (lanes,) of block b to -inf where no item is `free`."""
+    start = b * len(mean)
+    here = free[start : start + len(mean)]
+    for a in range(len(here)):
+        mean[a] = mean[a] if here[a] else NEVER
+    mean[len(here) :] = NEVER
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def fill_scores_of_many(mean, square, cross, sums, belief, factor, one, two, scores):
+def scores_of_one(mean, square, cross, sums, centre, weight, g, alpha, scores, first, stop):
+    """Fill mu of the items of some blocks, for one distance."""
+    for b in range(first, stop):
+        for a in range(mean.shape[1]):
+            total = sums[b, 0, a] + centre
+            part = cross[b, 0, a] + g * total
+            scores[b, a] = mean[b, a] + weight * total + alpha * sqrt(square[b, a] + part * part)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def scores_of_many(mean, square, cross, sums, centre, single, factor, scores):
     """Fill mu of one block's items for any number of distances."""
     m, lanes = sums.shape
-    eta, G, alpha = belief
-    d = len(eta) - m
+    eta, G, alpha = single
+    d, part, variance = len(eta) - m, np.empty(lanes, np.float32), np.empty(lanes, np.float32)
     for a in range(lanes):
         scores[a] = mean[a]
-        one[a] = square[a]
+        variance[a] = square[a]
     for c in range(m):
-        weight = eta[d + c] * factor
-        for a in range(lanes):
-            scores[a] += weight * sums[c, a]
-            two[a] = cross[c, a]
+        weight, start = eta[d + c] * factor, np.float32(0.0)
         for e in range(c + 1):
-            g = G[d + c, d + e] * factor
-            for a in range(lanes):
-                two[a] += g * sums[e, a]
+            start += G[d + c, d + e] * factor * centre[e]
+        added = weight * centre[c]
         for a in range(lanes):
-            one[a] += two[a] * two[a]
+            scores[a] += weight * sums[c, a] + added
+            part[a] = cross[c, a] + start
+        add_products(sums, factor * G[d + c, d : d + c + 1], part)
+        for a in range(lanes):
+            variance[a] += part[a] * part[a]
     for a in range(lanes):
-        scores[a] += alpha * sqrt(one[a])
+        scores[a] += alpha * sqrt(variance[a])
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_FINITE)
-def block_top(scores, closed, work):
-    """Return the highest score of a candidate of one block.
+def fill_tops(scores, tops, first, stop):
+    """Fill the highest score of some blocks.
 
-    It folds the block in halves: the compiler does not vectorise the maximum of a plain loop.
+    Blocks are folded in halves: the compiler does not vectorise the maximum of a plain loop.
     """
-    half = len(scores)
-    for a in range(half):
-        work[a] = scores[a] + closed[a]
-    while half > 1:
-        half //= 2
+    work = np.empty(scores.shape[1], dtype=np.float32)
+    for b in range(first, stop):
+        half = len(work) // 2
         for a in range(half):
-            work[a] = work[a] if work[a] > work[a + half] else work[a + half]
-    return work[0]
+            one, two = scores[b, a], scores[b, a + half]
+            work[a] = one if one > two else two
+        while half > 1:
+            half //= 2
+            for a in range(half):
+                work[a] = work[a] if work[a] > work[a + half] else work[a + half]
+        tops[b] = work[0]
 
 
 @njit(cache=True, nogil=True)
-def prepare(free, closed, belief, factors, limits, width):
-    """Fill `closed` from `free`; return the largest gains (m,), the slack, and whether they fit.
+def slack_of(belief, factors, limits, width):
+    """Return the largest rounding error of a score in single precision; nan if numbers do not fit.
 
-    If they do not fit single precision, or are not numbers, the other values mean nothing.
-
-    `limits` are the length of the longest feature vector and the largest value of each
-    distance, `width` is the number of columns of distance data. Scores that differ by less than
-    the slack are compared in double precision.
+    `limits` are the length of the longest feature vector and the largest value of each distance,
+    `width` is the number of columns of distance data.
     """
     eta, G, alpha = belief
     longest, largest = limits
-    closed[:] = -np.inf
-    for item in range(len(free)):
-        if free[item]:
-            closed[item] = 0.0
     above = 0.0
     for n in range(len(factors)):
         above = max(above, n * factors[n])
-    reach, length, weights, spread = np.empty(len(largest), np.float32), longest**2, 0.0, 0.0
+    length, weights, spread = longest**2, 0.0, 0.0
     for c in range(len(largest)):
-        reach[c] = above * largest[c]
         length += (above * largest[c]) ** 2
     for i in range(len(eta)):
         weights += eta[i] ** 2
@@ -318,7 +270,7 @@ def prepare(free, closed, belief, factors, limits, width):
     fits = alpha >= 0.0  # nan is not less than anything, so it does not fit
     for number in (size * length, length, weights, spread, alpha):
         fits = fits and number < LARGEST
-    return reach, np.float32(4.0 * terms * ROUNDING * size * length + TINY), fits
+    return np.float32(4.0 * terms * ROUNDING * size * length + TINY) if fits else np.float32(np.nan)
 
 
 @njit(cache=True, nogil=True)
