@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from variegate.evaluation.replay import FittedPolicy, PolicyFactory
-from variegate.evaluation.tuning_result import DEFAULTS
+from variegate.evaluation.tuning import DEFAULTS
 from variegate.policies import PolicySpec, parse_policy, policy_options
 from variegate.prior import fit_prior
 from variegate.prior.item_prior import DIVERSITY, NOISE

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.cli.running import fail, run
-from variegate.evaluation.tuning_result import LearnerSettings, TuningResult
+from variegate.evaluation.tuning import LearnerSettings, TuningResult, load_settings
 from variegate.model.catalogue import Catalogue
 from variegate.policies import parse_policy
 from variegate.prior import ItemPrior
@@ -89,20 +89,19 @@ def test_settings_are_chosen_kept_and_used(here: Path, with_catalogue: bool) -> 
 
     more = ("--tune", "--users", 4, "--workers", 1)
     output = run("fit-prior", *words, *more, "--out", "prior.npz")
-    chosen, (_, line) = TuningResult.load("prior-tuned.json"), policy_of(output)
+    chosen, (_, line) = load_settings("prior-tuned.json"), policy_of(output)
     prior = ItemPrior.load("prior.npz")
 
-    assert chosen.users == {"likes": 4}
     assert line == "lmdp:prior=prior.npz"
-    assert {"diversity": prior.diversity, "noise": prior.noise} == chosen.settings.values
+    assert {"diversity": prior.diversity, "noise": prior.noise} == chosen.values
 
 
 def save_tuned(settings: LearnerSettings) -> None:
-    TuningResult(settings, (), {}, (), ("cosine",), 1, 30, 10, 0).save("tuned.json")
+    TuningResult(settings, (), {}, (), 1, 30, 10, 0).save("tuned.json")
 
 
 def test_settings_that_were_chosen_before_are_used(here: Path) -> None:
-    save_tuned(LearnerSettings("lmdp", diversity=0.7, noise=0.09))
+    save_tuned(LearnerSettings("lmdp", {"diversity": 0.7, "noise": 0.09}))
 
     run("fit-prior", here, *SMALL, "--settings", "tuned.json", "--out", "prior.npz")
     prior = ItemPrior.load("prior.npz")
@@ -112,7 +111,7 @@ def test_settings_that_were_chosen_before_are_used(here: Path) -> None:
 
 
 def test_settings_of_ease_are_those_of_its_policy(here: Path) -> None:
-    save_tuned(LearnerSettings("ease", diversity=0.5, l2=20.0))
+    save_tuned(LearnerSettings("ease", {"diversity": 0.5, "l2": 20.0}))
 
     words = ("--settings", "tuned.json", "--out", "prior.npz")
     file, line = policy_of(run("fit-prior", here, *SMALL, *words))

@@ -1,6 +1,7 @@
 """Settings are chosen on training users, and on nobody else."""
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,27 +10,30 @@ import numpy as np
 import pytest
 
 from tests.cli.running import archive
-from tests.evaluation.replaying import drawn_task, made_dataset, ranked_task, taste_pairs
+from tests.evaluation.replaying import drawn_task, made_dataset, taste_pairs
+from variegate import EASE, Catalogue
 from variegate.data.bpr import fit_bpr
 from variegate.data.dataset import Dataset
 from variegate.data.movielens import load_movielens_100k
 from variegate.data.splits import split_users
-from variegate.errors import InputError, VariegateError
+from variegate.errors import DataError, InputError, VariegateError
 from variegate.evaluation.metrics import scores_of
-from variegate.evaluation.replay import Protocol, Trace, replay, replay_task
+from variegate.evaluation.replay import Protocol, replay, replay_task
 from variegate.evaluation.tuning import (
-    MIN_GAIN,
+    DEFAULTS,
     PENALTY,
+    SPACE,
+    Candidate,
     Constraints,
-    Coordinate,
+    LearnerSettings,
     Measures,
-    check_comparable,
-    coordinate_descent,
+    TuningResult,
     fold_seed,
+    load_settings,
+    settings_to_try,
     training_part,
     tune,
 )
-from variegate.evaluation.tuning_result import Candidate, LearnerSettings, TuningResult
 from variegate.policies import PolicySpec, parse_policy
 from variegate.prior import fit_prior
 
@@ -87,13 +91,27 @@ def test_training_users_of_several_splits_are_those_of_each(dataset: Dataset) ->
     assert training_part(dataset, []).user_ids == dataset.user_ids
 
 
-def test_the_best_of_all_that_was_tried_is_chosen(dataset: Dataset, cache: Path) -> None:
+def test_the_best_of_all_combinations_is_chosen(dataset: Dataset, cache: Path) -> None:
     found = chosen({"made": dataset}, cache)
+    scores = [one.score for one in found.candidates]
 
     assert found.settings == found.candidates[0].settings
-    assert found.candidates[0].score == max(one.score for one in found.candidates)
-    assert LearnerSettings() in [one.settings for one in found.candidates]
-    assert {one.settings.values["diversity"] for one in found.candidates} >= {0.1, 0.3, 2.0}
+    assert scores == sorted(scores, reverse=True)
+    tried = [
+        (one.settings.values["diversity"], one.settings.values["noise"]) for one in found.candidates
+    ]
+    both = [(diversity, noise) for diversity in SMALL["diversity"] for noise in SMALL["noise"]]
+    assert sorted(tried) == sorted({*both, tuple(DEFAULTS["lmdp"].values())})
+
+
+def test_defaults_are_kept_without_a_gain(dataset: Dataset, cache: Path) -> None:
+    # So near that no list changes.
+    near = {"noise": (DEFAULTS["lmdp"]["noise"] * (1 + 1e-12),)}
+
+    found = chosen({"made": dataset}, cache, space=near)
+
+    assert found.settings == LearnerSettings()
+    assert len(found.candidates) == 2
 
 
 def test_the_same_seed_chooses_alike_at_any_number_of_workers(
@@ -138,27 +156,22 @@ def test_score_is_that_of_a_replay_with_the_fitted_prior(dataset: Dataset, cache
     found = chosen(
         {"made": dataset}, cache, protocol=two, space={"noise": (0.7,)}, constraints=None
     )
-    scores = {one.settings: one.score for one in found.candidates}
+    scores = {str(one.settings): one.score for one in found.candidates}
     task = replay_task(dataset, two, split=fold_seed(0, 0), cache=cache)
     prior = fit_prior(task.catalogue, task.training_likes, noise=0.7)
     ours, lmdh = (
-        Measures.of(scores_of(replay(spec, task, rounds=4, k=3), task))
+        Measures.mean([scores_of(replay(spec, task, rounds=4, k=3), task)])
         for spec in (PolicySpec("lmdp", {"prior": prior}), PolicySpec("lmdh"))
     )
 
-    expected = pytest.approx(ours.relative_to(lmdh), rel=1e-12)
-    assert scores[LearnerSettings("lmdp", noise=0.7)] == expected
-    assert found.distances == ("cosine", "euclidean")
+    assert scores["diversity=0.9,noise=0.7"] == pytest.approx(ours.f1.mean() / lmdh.f1.mean())
 
 
 def test_settings_of_ease_are_tuned_too(dataset: Dataset, cache: Path) -> None:
     found = chosen({"made": dataset}, cache, policy="ease", space={"l2": (5.0,)})
 
     assert found.settings.policy == "ease"
-    assert {one.settings for one in found.candidates} == {
-        LearnerSettings("ease", l2=5.0),
-        LearnerSettings("ease"),
-    }
+    assert {one.settings.values["l2"] for one in found.candidates} == {5.0, DEFAULTS["ease"]["l2"]}
     assert len({one.score for one in found.candidates}) == 2
 
 
@@ -170,7 +183,6 @@ def test_features_of_a_catalogue_are_taken_as_they_are(dataset: Dataset, cache: 
     found = chosen({"made": dataset}, cache, catalogues={"made": items}, users=6)
 
     assert found.users == {"made": 6}
-    assert found.distances == ("cosine",)
 
 
 def test_progress_tells_what_is_done_and_how_much(dataset: Dataset, tmp_path: Path) -> None:
@@ -184,10 +196,8 @@ def test_progress_tells_what_is_done_and_how_much(dataset: Dataset, tmp_path: Pa
     )
 
     assert list(dict.fromkeys(doing for doing, _, _ in result)) == [
-        "Learning made, fold 1 of 1",
-        "Replaying LMDH and LogRank",
-        "Trying defaults",
-        "Trying noise",
+        "Learning made",
+        "Replaying",
     ]
     assert all(done <= of for _, done, of in result)
 
@@ -200,7 +210,7 @@ def test_progress_tells_what_is_done_and_how_much(dataset: Dataset, tmp_path: Pa
         ({"users": 0}, "`users` must be from 1 to 1000000 .* got 0"),
         ({"policy": "eas"}, "`policy` must be one of lmdp, ease, got 'eas': did you mean 'ease'"),
         ({"policy": "ease"}, "`space` must be one of diversity, l2, got 'noise'"),
-        ({"protocol": Protocol(d=3, distances=())}, "at least one, got none"),
+        ({"protocol": Protocol(d=3, distances=())}, "at least one distance, got none"),
     ],
 )
 def test_what_cannot_be_chosen_from_is_refused(
@@ -208,13 +218,6 @@ def test_what_cannot_be_chosen_from_is_refused(
 ) -> None:
     with pytest.raises(VariegateError, match=message):
         chosen(**{"datasets": {"made": dataset}, "cache": cache, **options})
-
-
-def test_data_sets_with_other_distances_are_refused(dataset: Dataset, cache: Path) -> None:
-    protocols = {"a": Protocol(d=3), "b": Protocol(d=3, distances=("angular",))}
-
-    with pytest.raises(InputError, match="the same distances, at least one, got angular and cos"):
-        chosen({"a": dataset, "b": dataset}, cache, protocol=protocols)
 
 
 @pytest.mark.slow
@@ -229,29 +232,22 @@ def test_on_movielens_the_choice_is_ahead_of_lmdh(cache: Path) -> None:
     assert found.users == {"ml-100k": 60}
 
 
-def flat(recall: float, f1: float, f2: float, *, rounds: int = 30, distances: int = 1) -> Measures:
-    return Measures(
-        np.full(rounds, recall), np.full((distances, rounds), f1), np.full((distances, rounds), f2)
-    )
+def flat(recall: float, f1: float, f2: float, *, rounds: int = 30) -> Measures:
+    return Measures(np.full(rounds, recall), np.full(rounds, f1), np.full(rounds, f2))
 
 
-def test_measures_are_those_of_the_scores_by_every_distance() -> None:
+def test_measures_are_those_of_the_scores_with_the_mean_of_the_distances() -> None:
     task = drawn_task()
     scores = scores_of(replay(parse_policy("lmdh"), task, rounds=4, k=3), task)
 
-    found = Measures.of(scores)
+    found = Measures.mean([scores])
 
     np.testing.assert_array_equal(found.recall, scores.mean_recall)
-    np.testing.assert_array_equal(found.f1[0], scores.f_score(1.0))
-    np.testing.assert_array_equal(found.f2[0], scores.f_score(2.0))
-    assert found.f1.shape == (2, 4)
-
-
-def test_worth_is_the_mean_over_rounds_and_then_over_distances() -> None:
-    ours = Measures(np.zeros(2), np.array([[1.0, 3.0], [2.0, 2.0]]), np.zeros((2, 2)))
-    theirs = Measures(np.zeros(2), np.array([[2.0, 2.0], [1.0, 1.0]]), np.zeros((2, 2)))
-
-    assert ours.relative_to(theirs) == pytest.approx((1.0 + 2.0) / 2)
+    assert len(scores.diversity) == 2
+    diversity = scores.diversity.mean(axis=0).mean(axis=0)
+    np.testing.assert_allclose(found.f1, 2 / (1 / diversity + 1 / scores.mean_recall))
+    one = Measures.mean([replace(scores, diversity=scores.diversity[:1])])
+    np.testing.assert_allclose(one.f2, scores.f_score(2.0))
 
 
 def test_promises_that_are_kept_cost_nothing() -> None:
@@ -281,114 +277,129 @@ def test_rounds_that_were_not_played_promise_nothing() -> None:
     }
 
 
-def test_every_distance_has_its_promise() -> None:
-    ours, theirs = flat(1.0, 0.5, 1.0, distances=2), flat(1.0, 1.0, 1.0, distances=2)
+@pytest.mark.parametrize("policy", ["lmdp", "ease"])
+def test_defaults_come_first_and_are_among_the_values_to_try(policy: str) -> None:
+    tried = settings_to_try(policy)
 
-    found = [words for words, _ in Constraints().shortfalls(ours, theirs, theirs)]
-
-    assert len(found) == 8
-    assert "F1 at 30, distance 2 is 50.0% of LMDH's, not 105%" in found
-
-
-def test_folds_are_averaged() -> None:
-    found = Measures.mean([flat(0.2, 0.4, 0.6), flat(0.4, 0.6, 1.0)])
-
-    assert found.recall[0] == pytest.approx(0.3)
-    assert found.f1[0, 3] == pytest.approx(0.5)
-    assert found.f2[0, 3] == pytest.approx(0.8)
+    assert tried[0] == LearnerSettings(policy)
+    assert len(tried) == np.prod([len(values) for values in SPACE[policy].values()])
+    assert len(set(map(str, tried))) == len(tried)
 
 
-def test_nothing_can_be_held_against_lists_that_please_nobody() -> None:
-    task = ranked_task([6])
-    shown = Trace("made", np.array([[[0, 1]]]), np.zeros((1, 1, 2), dtype=bool))
+def test_defaults_are_those_of_the_package() -> None:
+    items = Catalogue(range(3), np.eye(3), "cosine")
+    prior, ease = fit_prior(items, [[0, 1]]), EASE(items)
 
-    with pytest.raises(
-        InputError, match=r"`datasets` 'made' .* LMDH's F1 with the distance 'cosine' is not 0"
-    ):
-        check_comparable("made", Measures.of(scores_of(shown, task)), ["cosine"])
+    assert DEFAULTS["lmdp"] == {"diversity": prior.diversity, "noise": prior.noise}
+    assert DEFAULTS["ease"] == {"diversity": ease.diversity, "l2": ease.l2}
 
 
-#: Set out from, whatever the defaults are
-START = LearnerSettings("lmdp", noise=0.25, diversity=0.8)
-SEARCHED = (
-    Coordinate("diversity", (0.4, 0.8, 1.2)),
-    Coordinate("noise", (0.1, 0.25, 0.5)),
+def test_space_of_unknown_settings_or_without_values_is_refused() -> None:
+    with pytest.raises(VariegateError, match=r"got 'nois': did you mean 'noise'\?"):
+        settings_to_try("lmdp", {"nois": [1.0]})
+    with pytest.raises(InputError, match=r"`space\['l2'\]` must have at least one value"):
+        settings_to_try("ease", {"l2": []})
+
+
+def test_policy_spec_is_read_back_as_the_policy(tmp_path: Path) -> None:
+    items = Catalogue(range(3), np.eye(3), "cosine")
+    fit_prior(items, [[0, 1], [2]]).save(tmp_path / "prior.npz")
+    settings = LearnerSettings("ease", {"diversity": 0.125, "l2": 1000.0})
+
+    ease = parse_policy(settings.policy_spec(tmp_path / "prior.npz"))(items)
+
+    assert isinstance(ease, EASE)
+    assert (ease.diversity, ease.l2) == (0.125, 1000.0)
+    with pytest.raises(InputError, match="no comma and no bracket"):
+        settings.policy_spec("a,b.npz")
+
+
+@pytest.mark.parametrize(
+    ("policy", "values", "message"),
+    [
+        ("lmdh", {}, "`policy` must be one of lmdp, ease, got 'lmdh'"),
+        ("lmdp", {"nois": 1.0}, "`setting of lmdp` must be one of diversity, noise, got 'nois'"),
+        ("lmdp", {"noise": 0.0}, "`noise` must be a number greater than 0"),
+        ("ease", {"diversity": -1.0}, "`diversity` must be a number of at least 0"),
+    ],
 )
+def test_settings_that_cannot_be_are_refused(
+    policy: str, values: dict[str, float], message: str
+) -> None:
+    with pytest.raises(VariegateError, match=message):
+        LearnerSettings(policy, values)
 
 
-def values(settings: LearnerSettings) -> tuple[float, float]:
-    return settings.values["diversity"], settings.values["noise"]
+BEST = LearnerSettings("lmdp", {"diversity": 0.4, "noise": 0.05})
 
 
-class Judge:
-    """Scores settings by a function, and remembers what it was asked."""
-
-    def __init__(self, score: Callable[[LearnerSettings], float]) -> None:
-        self.score = score
-        self.asked: list[tuple[str, list[LearnerSettings]]] = []
-
-    def __call__(self, settings: Sequence[LearnerSettings], doing: str) -> list[Candidate]:
-        self.asked.append((doing, list(settings)))
-        return [Candidate(one, {"made": self.score(one)}, (), 0.0) for one in settings]
+def result(**changes: Any) -> TuningResult:
+    candidates = (
+        Candidate(BEST, {"a": 1.2, "b": 1.1}, ("a: recall at 5 is 99.0%",), 0.05),
+        Candidate(LearnerSettings(), {"a": 1.0, "b": 1.1}, (), 0.0),
+    )
+    return replace(
+        TuningResult(BEST, candidates, {"a": 150, "b": 200}, (0, 1), 2, 30, 10, 7), **changes
+    )
 
 
-def test_the_best_of_each_setting_is_kept_while_the_next_is_searched() -> None:
-    def score(settings: LearnerSettings) -> float:
-        diversity, noise = values(settings)
-        return -abs(diversity - 1.2) - abs(noise - 0.5) * diversity
+def test_settings_come_back_from_the_file(tmp_path: Path) -> None:
+    result().save(tmp_path / "tuned.json")
 
-    judge = Judge(score)
+    found = json.loads((tmp_path / "tuned.json").read_text())
 
-    found = coordinate_descent(judge, START, SEARCHED, max_passes=3)
-
-    assert values(found[0].settings) == (1.2, 0.5)
-    assert judge.asked[0] == ("defaults", [START])
-    assert judge.asked[2][0] == "noise"
-    assert {values(one)[0] for one in judge.asked[2][1]} == {1.2}
+    assert load_settings(tmp_path / "tuned.json") == BEST
+    assert [one["score"] for one in found["candidates"]] == pytest.approx([1.1, 1.05])
+    assert found["candidates"][0]["objective"] == pytest.approx(1.15)
 
 
-def test_a_later_pass_goes_on_where_settings_depend_on_each_other() -> None:
-    # Only with a noise of 0.5 is a diversity of 1.2 any good.
-    def score(settings: LearnerSettings) -> float:
-        diversity, noise = values(settings)
-        return noise + (diversity == 1.2) * (2 * noise - 0.6)
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{}", "not a complete file of tuned settings: 'format'"),
+        ("[1]", "not a complete file of tuned settings"),
+        ("nonsense", "not a complete file of tuned settings"),
+        (
+            '{"format": "variegate tuned settings", "version": 1}',
+            "not a file of tuned settings of this version",
+        ),
+        (
+            '{"format": "variegate tuned settings", "version": 3, '
+            '"settings": {"policy": "lmdp", "values": {"noise": -1}}}',
+            "`noise` must be a number greater than 0",
+        ),
+        (None, "no tuned settings at"),
+    ],
+)
+def test_other_files_are_reported_to_be_none(
+    text: str | None, message: str, tmp_path: Path
+) -> None:
+    if text is not None:
+        (tmp_path / "tuned.json").write_text(text)
 
-    once = coordinate_descent(Judge(score), START, SEARCHED, max_passes=1)
-    twice = coordinate_descent(Judge(score), START, SEARCHED, max_passes=3)
-
-    assert values(once[0].settings) == (0.8, 0.5)
-    assert values(twice[0].settings) == (1.2, 0.5)
-
-
-def test_nothing_is_tried_twice() -> None:
-    judge = Judge(lambda s: s.values["diversity"])
-
-    found = coordinate_descent(judge, START, SEARCHED, max_passes=5)
-    asked = [one for _, batch in judge.asked for one in batch]
-
-    assert len(asked) == len(set(asked)) == len(found)
-    assert {one.settings for one in found} == set(asked)
-
-
-@pytest.mark.parametrize("gain", [0.0, MIN_GAIN])
-def test_settings_stay_where_others_are_hardly_better(gain: float) -> None:
-    judge = Judge(lambda s: 1.0 + gain * (s != START))
-
-    found = coordinate_descent(judge, START, SEARCHED, max_passes=3)
-
-    assert found[0].settings == START
+    with pytest.raises(DataError, match=message) as error:
+        load_settings(tmp_path / "tuned.json")
+    assert str(tmp_path) in str(error.value)
 
 
-def test_of_values_as_good_the_nearest_and_then_the_lower_wins() -> None:
-    searched = (Coordinate("diversity", (0.2, 0.4, 0.8, 1.2)),)
-    judge = Judge(lambda s: float(s.values["diversity"] != 0.8))
+def test_words_say_how_it_was_chosen() -> None:
+    lines = result().describe()
 
-    found = coordinate_descent(judge, START, searched, max_passes=3)
+    assert lines[0].endswith("users: a 150, b 200; folds: 2, rounds: 30 of 10 items")
+    assert lines[1] == "test users are excluded, of splits: 0, 1"
+    assert lines[2] == "mean F1 over rounds, relative to LMDH: 1.150 (a 1.200, b 1.100)"
+    assert lines[3] == "a: recall at 5 is 99.0%"
+    assert [line.split() for line in lines[5:]] == [
+        ["score", "F1/LMDH", "penalty", "settings"],
+        ["1.100", "1.150", "0.050", "diversity=0.4,noise=0.05"],
+        ["1.050", "1.050", "0.000", "diversity=0.9,noise=0.2", "the", "defaults"],
+    ]
+    assert result(splits=()).describe()[1] == "all users are training users: test on others"
+    assert "all constraints are met" in result(candidates=result().candidates[1:]).describe()
 
-    assert found[0].settings.values["diversity"] == 0.4
 
+@pytest.mark.parametrize(("users", "is_reported"), [(49, True), (50, False)])
+def test_few_users_are_stated_to_be_few(users: int, is_reported: bool) -> None:
+    text = "\n".join(result(users={"a": 500, "b": users}).describe())
 
-def test_nothing_to_search_leaves_the_defaults() -> None:
-    (found,) = coordinate_descent(Judge(lambda _: 1.0), START, (), max_passes=3)
-
-    assert found.settings == START
+    assert ("mostly noise" in text) is is_reported

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from variegate.arrays import IndexArray
     from variegate.data.dataset import Dataset
     from variegate.engine import Experiment
-    from variegate.evaluation.tuning_result import LearnerSettings, TuningResult
+    from variegate.evaluation.tuning import LearnerSettings, TuningResult
     from variegate.model.catalogue import Catalogue
     from variegate.prior import PriorFile
 
@@ -124,12 +124,12 @@ def _settings(
 ) -> "LearnerSettings | None":
     """Return saved or tuned settings; None for the defaults."""
     from variegate.cli.output import say
-    from variegate.evaluation.tuning_result import TuningResult
+    from variegate.evaluation.tuning import load_settings
 
     if settings is not None:
         if tune:
             raise InputError("--settings excludes --tune")
-        return TuningResult.load(settings).settings
+        return load_settings(settings)
     if not tune:
         return None
     chosen = tune_for(source, training, users=users, workers=workers)
@@ -149,7 +149,7 @@ def _fit_and_print(
     beside: Path,
 ) -> None:
     from variegate.cli.build_options import say_saved
-    from variegate.evaluation.tuning_result import LearnerSettings
+    from variegate.evaluation.tuning import LearnerSettings
     from variegate.prior import fit_prior as fit
 
     catalogue, used = source.catalogue, settings or LearnerSettings()

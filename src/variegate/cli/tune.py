@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from variegate.data.dataset import Dataset
     from variegate.evaluation.replay import Protocol
-    from variegate.evaluation.tuning_result import TuningResult
+    from variegate.evaluation.tuning import TuningResult
 
 
 @click.command()
@@ -63,13 +63,12 @@ def tune(
 
     A data set is ml-100k, ml-1m or anime, or a table of your own (CSV, TSV, Parquet); by default
     all in the data folder. Its users are split 80/20; embeddings and a prior are fitted to the
-    80%, and the others are replayed. Settings are varied one at a time, starting
-    from the defaults, until none improves (coordinate descent).
+    80%, and the others are replayed with every combination of some values of two settings.
 
     The score of a setting is its mean F1 over rounds divided by that of lmdh, minus 5 times the
     relative violation of each constraint: recall at rounds 5, 10 and 30 at least that of logrank,
     and at round 1 at least 70% of it; F1 at rounds 1, 5, 10 and 30 at least 105% of lmdh's, and F2
-    at least lmdh's. A setting changes only if the score rises by 0.001.
+    at least lmdh's. The defaults are kept unless the score rises by 0.001.
 
     \b
     Examples:

@@ -48,8 +48,14 @@ if TYPE_CHECKING:
         simulate_all,
         simulated_policies,
     )
-    from variegate.evaluation.tuning import SPACE, Constraints, tune
-    from variegate.evaluation.tuning_result import Candidate, LearnerSettings, TuningResult
+    from variegate.evaluation.tuning import (
+        SPACE,
+        Candidate,
+        Constraints,
+        LearnerSettings,
+        TuningResult,
+        tune,
+    )
 
 __all__ = [
     "MEASURES",
@@ -94,7 +100,7 @@ __all__ = [
     "tune",
 ]
 
-_MODULES = ("bootstrap", "metrics", "replay", "runner", "simulation", "tuning", "tuning_result")
+_MODULES = ("bootstrap", "metrics", "replay", "runner", "simulation", "tuning")
 
 
 def __getattr__(name: str) -> object:

@@ -1,89 +1,232 @@
 """Tune the settings of a learner on training users, by cross-validated replay."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import partial
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from variegate.arrays import FloatArray, check_choice, check_count, check_numbers
+from variegate.arrays import (
+    FloatArray,
+    check_choice,
+    check_count,
+    check_not_negative,
+    check_numbers,
+    check_positive,
+)
 from variegate.data.dataset import Dataset
 from variegate.data.splits import split_users
-from variegate.errors import InputError
+from variegate.errors import DataError, InputError
 from variegate.evaluation.metrics import Scores, f_score
 from variegate.evaluation.parallel import Workers
 from variegate.evaluation.progress import Progress, show_progress
 from variegate.evaluation.replay import (
     PROTOCOLS,
-    PolicyFactory,
+    FittedPolicy,
     Protocol,
     ReplayTask,
     likes_as_rows,
     replay_task,
 )
 from variegate.evaluation.runner import evaluate
-from variegate.evaluation.tuning_result import Candidate, LearnerSettings, TuningResult
+from variegate.files import atomic_write
 from variegate.model.catalogue import Catalogue
 from variegate.policies import PolicySpec
+from variegate.policies.ease import DIVERSITY as EASE_DIVERSITY
+from variegate.policies.ease import L2
+from variegate.prior.item_prior import DIVERSITY, NOISE
 
-#: By learner, the values to try of each setting, in the order in which settings are searched.
-SPACE: Final[Mapping[str, Mapping[str, tuple[float, ...]]]] = MappingProxyType(
+FORMAT: Final = "variegate tuned settings"
+VERSION: Final = 3
+
+#: The settings of each learner that is tuned: their defaults, and the values to try.
+DEFAULTS: Final[Mapping[str, Mapping[str, float]]] = MappingProxyType(
     {
-        "lmdp": {
-            "diversity": (0.3, 0.45, 0.6, 0.9, 1.2, 1.8),
-            "noise": (0.05, 0.1, 0.2, 0.4, 0.8),
-        },
-        "ease": {
-            "diversity": (0.2, 0.45, 0.9, 1.8, 2.7, 4.5),
-            "l2": (50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0),
-        },
+        "lmdp": {"diversity": DIVERSITY, "noise": NOISE},
+        "ease": {"diversity": EASE_DIVERSITY, "l2": L2},
     }
 )
-
-#: The maximum number of passes through all settings.
-MAX_PASSES: Final = 3
-#: A setting changes only if the score rises by more than this: a tenth of a percent of LMDH's F1,
-#: which is less than its standard error.
+SPACE: Final[Mapping[str, Mapping[str, tuple[float, ...]]]] = MappingProxyType(
+    {
+        "lmdp": {"diversity": (0.3, 0.6, 0.9, 1.2, 1.8), "noise": (0.05, 0.1, 0.2, 0.4)},
+        "ease": {"diversity": (0.2, 0.45, 0.9, 1.8, 4.5), "l2": (50.0, 100.0, 200.0, 500.0)},
+    }
+)
+#: The defaults are kept unless the score rises by more than this: a tenth of a percent of LMDH's
+#: F1, which is less than its standard error.
 MIN_GAIN: Final = 0.001
 #: Penalty per relative shortfall: a constraint missed by 1% subtracts 0.05 from the score.
 PENALTY: Final = 5.0
 #: Rounds at which F1 and F2 are constrained.
 CONSTRAINED_ROUNDS: Final = (1, 5, 10, 30)
+#: With fewer validation users, differences of scores are mostly noise.
+MIN_USERS: Final = 50
 
 
-@dataclass(frozen=True, eq=False)
-class Measures:
-    """Means over validation users, round by round."""
+@dataclass(frozen=True)
+class LearnerSettings:
+    """Settings of a learner that its training likes do not determine directly.
 
-    #: (rounds,)
+    Examples
+    --------
+    >>> settings = LearnerSettings("lmdp", {"noise": 0.4})
+    >>> settings.prior_options
+    {'diversity': 0.9, 'noise': 0.4}
+    >>> settings.policy_spec("prior.npz")
+    'lmdp:prior=prior.npz'
+    >>> LearnerSettings("ease").policy_spec("prior.npz")
+    'ease:prior=prior.npz,diversity=0.9,l2=100'
+    """
+
+    #: ``lmdp`` or ``ease``
+    policy: str = "lmdp"
+    #: Those that are not given have their defaults
+    values: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        defaults = DEFAULTS[check_choice("policy", self.policy, DEFAULTS)]
+        for name, value in self.values.items():
+            check_choice(f"setting of {self.policy}", name, defaults)
+            (check_not_negative if name == "diversity" else check_positive)(**{name: value})
+        object.__setattr__(self, "values", {**defaults, **self.values})
+
+    def __str__(self) -> str:
+        return ",".join(f"{name}={value:g}" for name, value in self.values.items())
+
+    @property
+    def prior_options(self) -> dict[str, float]:
+        """The options of `fit_prior`; EASE uses only the likes of the prior."""
+        return dict(self.values) if self.policy == "lmdp" else {}
+
+    @property
+    def fitted_policy(self) -> FittedPolicy:
+        """The policy, with a prior that is fitted to the training users of each task."""
+        options = {} if self.policy == "lmdp" else dict(self.values)
+        return FittedPolicy(PolicySpec(self.policy, options), self.prior_options)
+
+    def policy_spec(self, prior_path: str | Path) -> str:
+        """Return the policy as text for commands and services, with the prior at that path."""
+        path = str(prior_path)
+        if set(path) & set(",[]"):
+            raise InputError(f"`prior_path` must have no comma and no bracket, got {path!r}")
+        return f"{self.policy}:prior={path}" + ("" if self.policy == "lmdp" else f",{self}")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Settings that were tried."""
+
+    settings: LearnerSettings
+    #: The mean F1 over rounds relative to LMDH's, by data set
+    relative: Mapping[str, float]
+    #: The constraints that are not met, as text
+    violations: tuple[str, ...]
+    #: What the violations subtract from the score
+    penalty: float
+
+    @property
+    def objective(self) -> float:
+        """The mean F1 over rounds relative to LMDH's, mean of the data sets."""
+        return sum(self.relative.values()) / len(self.relative)
+
+    @property
+    def score(self) -> float:
+        """What is maximised: the objective minus the penalty."""
+        return self.objective - self.penalty
+
+
+@dataclass(frozen=True)
+class TuningResult:
+    """The best settings for some data sets, and how they were found."""
+
+    settings: LearnerSettings
+    #: All settings tried, the chosen ones first
+    candidates: tuple[Candidate, ...]
+    #: The number of validation users of each data set, over all folds
+    users: Mapping[str, int]
+    #: Splits whose test users were excluded
+    splits: tuple[int, ...]
+    folds: int
+    rounds: int
+    k: int
+    seed: int
+
+    def describe(self, *, max_rows: int = 10) -> tuple[str, ...]:
+        """Return a summary as lines of text, with the `max_rows` best and the defaults."""
+        best = self.candidates[0]
+        counts = ", ".join(f"{name} {count}" for name, count in self.users.items())
+        each = ", ".join(f"{name} {value:.3f}" for name, value in best.relative.items())
+        splits = ", ".join(map(str, self.splits))
+        lines = [
+            f"tuned by replaying held-out training users: {counts}; folds: {self.folds}, "
+            f"rounds: {self.rounds} of {self.k} items",
+            f"test users are excluded, of splits: {splits}"
+            if splits
+            else "all users are training users: test on others",
+            f"mean F1 over rounds, relative to LMDH: {best.objective:.3f} ({each})",
+            *(best.violations or ["all constraints are met"]),
+        ]
+        if min(self.users.values(), default=MIN_USERS) < MIN_USERS:
+            lines.append(f"with fewer than {MIN_USERS} users it is mostly noise: use more folds")
+        default = LearnerSettings(self.settings.policy)
+        rows = [
+            f"{one.score:.3f}  {one.objective:7.3f}  {one.penalty:7.3f}  {one.settings}"
+            + ("  the defaults" if one.settings == default else "")
+            for rank, one in enumerate(self.candidates)
+            if rank < max_rows or one.settings == default
+        ]
+        return (*lines, "", "score  F1/LMDH  penalty  settings", *rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the result as JSON types."""
+        candidates = [
+            {**asdict(one), "objective": one.objective, "score": one.score}
+            for one in self.candidates
+        ]
+        return {**asdict(self), "candidates": candidates}
+
+    def save(self, path: str | Path) -> None:
+        """Write the result as JSON, atomically."""
+        content = {"format": FORMAT, "version": VERSION, **self.as_json()}
+        with atomic_write(path) as file:
+            file.write(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False).encode())
+
+
+def load_settings(path: str | Path) -> LearnerSettings:
+    """Return the settings in a file that `TuningResult.save` wrote, or raise DataError."""
+    try:
+        content = json.loads(Path(path).read_bytes())
+        if content["format"] != FORMAT or content["version"] != VERSION:
+            raise DataError(f"{path}: not a file of tuned settings of this version")
+        return LearnerSettings(**content["settings"])
+    except FileNotFoundError:
+        raise DataError(f"no tuned settings at {path}") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    except (AttributeError, InputError, LookupError, TypeError, ValueError) as error:
+        raise DataError(f"{path}: not a complete file of tuned settings: {error}") from None
+
+
+class Measures(NamedTuple):
+    """Means over validation users, round by round, (rounds,)."""
+
     recall: FloatArray
-    #: F1 and F2 of the mean recall and of the mean diversity by each distance, (m, rounds)
+    #: F1 and F2 of the mean recall and the mean diversity, mean of the distances
     f1: FloatArray
     f2: FloatArray
 
     @classmethod
-    def of(cls, scores: Scores) -> "Measures":
-        """Return the means over the users of one fold."""
-        diversity = scores.diversity.mean(axis=1)
-        recall = np.broadcast_to(scores.mean_recall, diversity.shape)
-        f1, f2 = (f_score(recall, diversity, beta) for beta in (1.0, 2.0))
-        return cls(scores.mean_recall, f1, f2)
-
-    @classmethod
-    def mean(cls, folds: Sequence["Measures"]) -> "Measures":
+    def mean(cls, folds: Sequence[Scores]) -> "Measures":
         """Return the mean over folds."""
-        return cls(
-            np.mean([fold.recall for fold in folds], axis=0),
-            np.mean([fold.f1 for fold in folds], axis=0),
-            np.mean([fold.f2 for fold in folds], axis=0),
-        )
-
-    def relative_to(self, other: "Measures") -> float:
-        """Return the mean F1 over rounds divided by that of `other`, mean of the distances."""
-        return float(np.mean(self.f1.mean(axis=1) / other.f1.mean(axis=1)))
+        diversity = [fold.diversity.mean(axis=(0, 1)) for fold in folds]
+        both = [(fold.mean_recall, x) for fold, x in zip(folds, diversity, strict=True)]
+        f1, f2 = (np.mean([f_score(*one, beta) for one in both], axis=0) for beta in (1.0, 2.0))
+        return cls(np.mean([recall for recall, _ in both], axis=0), f1, f2)
 
 
 @dataclass(frozen=True)
@@ -91,9 +234,7 @@ class Constraints:
     """Lower bounds on recall, F1 and F2, relative to LogRank and LMDH."""
 
     #: By round, the minimum recall as a share of LogRank's
-    recall: Mapping[int, float] = field(
-        default_factory=lambda: MappingProxyType({1: 0.7, 5: 1.0, 10: 1.0, 30: 1.0})
-    )
+    recall: Mapping[int, float] = field(default_factory=lambda: {1: 0.7, 5: 1.0, 10: 1.0, 30: 1.0})
     #: The minimum F1 and F2 at rounds 1, 5, 10 and 30, as a share of LMDH's
     f1: float = 1.05
     f2: float = 1.0
@@ -102,27 +243,18 @@ class Constraints:
         self, ours: Measures, lmdh: Measures, logrank: Measures
     ) -> Iterator[tuple[str, float]]:
         """Yield each violation as text, with the share of the bound that is missing."""
-        rounds = len(ours.recall)
-        for t, share in self.recall.items():
-            if t <= rounds:
-                yield from _shortfall(
-                    f"recall at {t}", ours.recall[t - 1], logrank.recall[t - 1], share, "LogRank"
-                )
-        for name, share in (("f1", self.f1), ("f2", self.f2)):
-            own, their = getattr(ours, name), getattr(lmdh, name)
-            for t in CONSTRAINED_ROUNDS:
-                for i in range(len(own) if t <= rounds else 0):
-                    words = f"{name.upper()} at {t}" + (f", distance {i + 1}" if i else "")
-                    yield from _shortfall(words, own[i, t - 1], their[i, t - 1], share, "LMDH")
-
-
-def _shortfall(
-    words: str, ours: float, theirs: float, share: float, baseline: str
-) -> Iterator[tuple[str, float]]:
-    bound = share * theirs
-    if ours < bound:
-        text = f"{words} is {ours / theirs:.1%} of {baseline}'s, not {share:.0%}"
-        yield text, 1.0 - ours / bound
+        bounds = [("recall", "LogRank", t, share) for t, share in self.recall.items()]
+        bounds += [("f1", "LMDH", t, self.f1) for t in CONSTRAINED_ROUNDS]
+        bounds += [("f2", "LMDH", t, self.f2) for t in CONSTRAINED_ROUNDS]
+        for name, baseline, t, share in bounds:
+            if t > len(ours.recall):
+                continue
+            other = getattr(logrank if baseline == "LogRank" else lmdh, name)[t - 1]
+            own = getattr(ours, name)[t - 1]
+            if own < share * other:
+                what = "recall" if name == "recall" else name.upper()
+                text = f"{what} at {t} is {own / other:.1%} of {baseline}'s, not {share:.0%}"
+                yield text, 1.0 - own / (share * other)
 
 
 #: The constraints that apply by default.
@@ -150,10 +282,10 @@ def tune(
     """Return the settings of a learner with the best score on held-out training users.
 
     Each data set's training users are split again, 80/20. Embeddings and the prior are fitted to
-    the 80%, and the learner is replayed on the others with each setting tried. The score
-    is the mean over rounds of F1 (of mean recall and mean diversity, as in the paper), divided by
-    that of the paper's LMDH for the same users; the mean over distances and data sets; minus a
-    penalty for `constraints` that are not met. The search is coordinate descent from the defaults.
+    the 80%, and the learner is replayed on the others with every combination of settings. The
+    score is the mean over rounds of F1 (of mean recall and mean diversity, as in the paper),
+    divided by that of the paper's LMDH for the same users; the mean over data sets; minus a
+    penalty for `constraints` that are not met.
 
     Parameters
     ----------
@@ -176,7 +308,7 @@ def tune(
         At most this many validation users per fold.
     space
         Values to try by setting, in place of `SPACE`; settings that it does not name keep their
-        defaults.
+        defaults, which are always tried.
     constraints
         None maximises F1 alone.
     workers, cache, progress
@@ -186,32 +318,55 @@ def tune(
         check_count(number, 10**6, name=name, of="the most that make sense")
     if not datasets:
         raise InputError("`datasets` must have at least one data set, got none")
-    start, searched = LearnerSettings(policy), coordinates(policy, space)
-    splits, seeds = _splits(split), range(fold_seed(seed, 0), fold_seed(seed, folds))
+    tried = settings_to_try(policy, space)
+    splits = () if split is None else (split,) if isinstance(split, int) else tuple(split)
+    seeds = range(fold_seed(seed, 0), fold_seed(seed, folds))
     with show_progress(progress) as show:
-        learn = partial(_folds, splits=splits, seeds=seeds, users=users, cache=cache, progress=show)
-        parts = [
-            fold
-            for name, data in datasets.items()
-            for fold in learn(name, data, _protocol(protocol, name), (catalogues or {}).get(name))
-        ]
-        distances = _distances(parts)
-        objective = Objective(
-            parts, constraints, show, rounds=rounds, k=k, seed=seed, workers=workers
+        learn = partial(_tasks, splits=splits, seeds=seeds, users=users, cache=cache, show=show)
+        tasks: dict[str, list[ReplayTask]] = {}
+        for name, data in datasets.items():
+            how = protocol.get(name) if isinstance(protocol, Mapping) else protocol
+            tasks[name] = learn(name, data, how, (catalogues or {}).get(name))
+        found = evaluate(
+            {"lmdh": "lmdh", "logrank": "logrank"}
+            | {str(settings): settings.fitted_policy for settings in tried},
+            [task for each in tasks.values() for task in each],
+            rounds=rounds,
+            k=k,
+            seed=seed,
+            workers=workers,
+            progress=show,
         )
-        candidates = coordinate_descent(objective, start, searched)
-    best, counts = candidates[0].settings, dict.fromkeys(datasets, 0)
-    for fold in parts:
-        counts[fold.name] += len(fold.task.likes)
-    return TuningResult(best, candidates, counts, splits, distances, folds, rounds, k, seed)
+    measured = {
+        name: {
+            one: Measures.mean(scores[number * folds : (number + 1) * folds])
+            for one, scores in found.scores.items()
+        }
+        for number, name in enumerate(tasks)
+    }
+    candidates = [_candidate(settings, measured, constraints) for settings in tried]
+    best = max(candidates, key=lambda one: one.score)
+    if best.score <= candidates[0].score + MIN_GAIN:
+        best = candidates[0]  # the defaults
+    candidates.sort(key=lambda one: (one is not best, -one.score))
+    counts = {name: sum(len(task.likes) for task in each) for name, each in tasks.items()}
+    return TuningResult(best.settings, tuple(candidates), counts, splits, folds, rounds, k, seed)
 
 
-@dataclass(frozen=True, eq=False)
-class Fold:
-    """Validation users of a data set, and what was learnt from its other users."""
-
-    name: str
-    task: ReplayTask
+def settings_to_try(
+    policy: str, space: Mapping[str, Sequence[float]] | None = None
+) -> list[LearnerSettings]:
+    """Return the defaults of a learner, then every other combination of values."""
+    known = SPACE[check_choice("policy", policy, SPACE)]
+    given = known if space is None else space
+    for name, values in given.items():
+        check_choice("space", name, known)
+        if not len(check_numbers(f"space[{name!r}]", values, ndim=1)):
+            raise InputError(f"`space[{name!r}]` must have at least one value, got none")
+    names, default = list(given), LearnerSettings(policy)
+    combined = product(*(map(float, given[name]) for name in names))
+    every = [LearnerSettings(policy, dict(zip(names, one, strict=True))) for one in combined]
+    return [default, *(one for one in every if one != default)]
 
 
 def training_part(dataset: Dataset, splits: Sequence[int], *, train: float = 0.8) -> Dataset:
@@ -236,196 +391,69 @@ def fold_seed(seed: int, number: int) -> int:
     return 1000 * (seed + 1) + number
 
 
-def _folds(
+def _tasks(
     name: str,
     dataset: Dataset,
     protocol: Protocol | None,
     catalogue: Catalogue | None,
     *,
-    splits: tuple[int, ...],
+    splits: Sequence[int],
     seeds: range,
     users: int,
     cache: str | Path | None,
-    progress: Progress,
-) -> Iterator[Fold]:
+    show: Progress,
+) -> list[ReplayTask]:
+    """Return the splits of a data set's training users."""
     protocol = protocol or PROTOCOLS.get(dataset.name, Protocol())
-    training = training_part(dataset, splits, train=protocol.train)
-    for number, seed in enumerate(seeds, start=1):
-        show = partial(progress, f"Learning {name}, fold {number} of {len(seeds)}")
-        if catalogue is None:
-            task = replay_task(
-                training, protocol, split=seed, users=users, cache=cache, progress=show
-            )
-        else:
-            task = _catalogue_task(name, training, catalogue, protocol.train, seed, users)
-        yield Fold(name, task)
+    training, learning = training_part(dataset, splits, train=protocol.train), f"Learning {name}"
+    if catalogue is not None:
+        found = [_catalogue_task(training, catalogue, protocol.train, one, users) for one in seeds]
+    else:
+        learn = partial(replay_task, training, protocol, users=users, cache=cache)
+        found = [learn(split=one, progress=partial(show, learning)) for one in seeds]
+    if not found[0].catalogue.m:
+        raise InputError(f"`protocol` must have at least one distance, got none for {name!r}")
+    return found
 
 
 def _catalogue_task(
-    name: str, training: Dataset, catalogue: Catalogue, train: float, seed: int, users: int
+    training: Dataset, catalogue: Catalogue, train: float, seed: int, users: int
 ) -> ReplayTask:
-    """Return the replay task of some of the users with the features that a catalogue has."""
+    """Return a split with the features that a catalogue has."""
     parts = split_users(training, rng=seed, train=train)
     learnt, held_out = (likes_as_rows(part, catalogue.ids) for part in (parts.train, parts.test))
     if not (learnt and held_out):
         raise InputError(
-            f"`datasets` {name!r} must have users who like items of its catalogue, both to learn "
-            f"from and to validate on, got {len(learnt)} and {len(held_out)}"
+            f"`datasets` {training.name!r} must have users who like items of its catalogue, both "
+            f"to learn from and to validate on, got {len(learnt)} and {len(held_out)}"
         )
     drawn = np.random.default_rng([seed, 1]).permutation(len(held_out))[:users]
     return ReplayTask(
-        name,
+        training.name,
         catalogue,
         tuple(held_out[user] for user in np.sort(drawn)),
-        len(parts.test.user_ids) - len(held_out),
-        np.bincount(np.concatenate(learnt), minlength=len(catalogue)).astype(np.float64),
-        len(parts.train.user_ids),
-        learnt,
+        popularity=np.bincount(np.concatenate(learnt), minlength=len(catalogue)).astype(float),
+        training_users=len(parts.train.user_ids),
+        training_likes=learnt,
     )
 
 
-def _protocol(protocol: Protocol | Mapping[str, Protocol] | None, name: str) -> Protocol | None:
-    return protocol.get(name) if isinstance(protocol, Mapping) else protocol
-
-
-def _splits(split: int | Sequence[int] | None) -> tuple[int, ...]:
-    if split is None:
-        return ()
-    return (split,) if isinstance(split, int) else tuple(dict.fromkeys(split))
-
-
-def _distances(folds: Sequence[Fold]) -> tuple[str, ...]:
-    found = {tuple(h.name for h in fold.task.catalogue.distances) for fold in folds}
-    if len(found) > 1 or not next(iter(found)):
-        names = " and ".join(", ".join(names) or "none" for names in sorted(found))
-        raise InputError(
-            f"`protocol` must give all data sets the same distances, at least one, got {names}"
-        )
-    return found.pop()
-
-
-class Objective:
-    """Scores settings by replay on the folds, relative to LMDH and LogRank on the same users."""
-
-    def __init__(
-        self,
-        folds: Sequence[Fold],
-        constraints: Constraints | None,
-        progress: Progress,
-        **replay_options: Any,
-    ) -> None:
-        self.folds, self.constraints, self.progress = folds, constraints, progress
-        self._replay_options = replay_options
-        baselines = [PolicySpec("lmdh"), PolicySpec("logrank")]
-        self.lmdh, self.logrank = self._measure(baselines, "Replaying LMDH and LogRank")
-        distances = [h.name for h in folds[0].task.catalogue.distances]
-        for name, measures in self.lmdh.items():
-            check_comparable(name, measures, distances)
-
-    def __call__(self, settings: Sequence[LearnerSettings], setting: str) -> list[Candidate]:
-        """Return the settings with their scores, in their order; progress names `setting`."""
-        measured = self._measure([one.fitted_policy for one in settings], f"Trying {setting}")
-        return [self._candidate(one, ours) for one, ours in zip(settings, measured, strict=True)]
-
-    def _candidate(self, settings: LearnerSettings, ours: Mapping[str, Measures]) -> Candidate:
-        relative = {name: own.relative_to(self.lmdh[name]) for name, own in ours.items()}
-        missed = [
-            (f"{name}: {words}", share)
-            for name, own in ours.items()
-            for words, share in (
-                self.constraints.shortfalls(own, self.lmdh[name], self.logrank[name])
-                if self.constraints
-                else ()
-            )
-        ]
-        penalty = PENALTY * sum(share for _, share in missed) / len(ours)
-        return Candidate(settings, relative, tuple(words for words, _ in missed), penalty)
-
-    def _measure(self, policies: Sequence[PolicyFactory], stage: str) -> list[dict[str, Measures]]:
-        """Return, for each policy, its measures by data set, means over the folds."""
-        found = evaluate(
-            {str(number): policy for number, policy in enumerate(policies)},
-            [fold.task for fold in self.folds],
-            progress=lambda _stage, done, total: self.progress(stage, done, total),
-            **self._replay_options,
-        )
-        return [self._by_dataset(scores) for scores in found.scores.values()]
-
-    def _by_dataset(self, scores: Sequence[Scores]) -> dict[str, Measures]:
-        found: dict[str, list[Measures]] = {}
-        for fold, one in zip(self.folds, scores, strict=True):
-            found.setdefault(fold.name, []).append(Measures.of(one))
-        return {name: Measures.mean(measures) for name, measures in found.items()}
-
-
-def check_comparable(name: str, lmdh: Measures, distances: Sequence[str]) -> None:
-    """Raise InputError where LMDH's F1 is 0, and nothing can be relative to it."""
-    for distance, f1 in zip(distances, lmdh.f1, strict=True):
-        if f1.mean() <= 0:
+def _candidate(
+    settings: LearnerSettings,
+    measured: Mapping[str, Mapping[str, Measures]],
+    constraints: Constraints | None,
+) -> Candidate:
+    """Return settings with their score, from measures by data set and policy."""
+    relative, missed = {}, []
+    for name, by_policy in measured.items():
+        ours, lmdh = by_policy[str(settings)], by_policy["lmdh"]
+        if not lmdh.f1.mean() > 0.0:
             raise InputError(
-                f"`datasets` {name!r} must have users for whom LMDH's F1 with the distance "
-                f"{distance!r} is not 0 in all rounds"
+                f"`datasets` {name!r} must have users for whom LMDH's F1 is not 0 in all rounds"
             )
-
-
-@dataclass(frozen=True)
-class Coordinate:
-    """One setting, and the values to try."""
-
-    name: str
-    values: tuple[float, ...]
-
-    def alternatives(self, settings: LearnerSettings) -> list[LearnerSettings]:
-        """Return the settings with each other value, nearest first, of two the lower."""
-        current = settings.values[self.name]
-        ranks = sorted({current, *self.values})
-        here = ranks.index(current)
-        order = sorted(range(len(ranks)), key=lambda rank: (abs(rank - here), rank))
-        return [settings.with_value(self.name, ranks[rank]) for rank in order if rank != here]
-
-
-def coordinates(
-    policy: str, space: Mapping[str, Sequence[float]] | None = None
-) -> tuple[Coordinate, ...]:
-    """Return the coordinates of a search space, in the order of the search, or raise."""
-    known = SPACE[check_choice("policy", policy, SPACE)]
-    given = known if space is None else space
-    for name, values in given.items():
-        check_choice("space", name, known)
-        if not len(check_numbers(f"space[{name!r}]", values, ndim=1)):
-            raise InputError(f"`space[{name!r}]` must have at least one value, got none")
-    return tuple(
-        Coordinate(name, tuple(map(float, given[name]))) for name in known if name in given
-    )
-
-
-def coordinate_descent(
-    objective: Callable[[Sequence[LearnerSettings], str], Sequence[Candidate]],
-    start: LearnerSettings,
-    coordinates: Sequence[Coordinate],
-    *,
-    max_passes: int = MAX_PASSES,
-) -> tuple[Candidate, ...]:
-    """Return all candidates: the best, then the others in the order in which they were tried.
-
-    Every value of one setting is tried with the best of the others, then every value of the next
-    setting. The search ends when a pass through all settings changes nothing, or after
-    `max_passes`. Of values with the same score the nearest to the current one wins, and of two as
-    near the lower.
-    """
-    (best,) = objective([start], "defaults")
-    tried = {start: best}
-    for _ in range(max_passes):
-        before = best
-        for coordinate in coordinates:
-            rivals = coordinate.alternatives(best.settings)
-            fresh = [settings for settings in rivals if settings not in tried]
-            if fresh:
-                tried |= zip(fresh, objective(fresh, coordinate.name), strict=True)
-            # Of equals, max takes the first.
-            rival = max((tried[one] for one in rivals), key=lambda one: one.score, default=best)
-            if rival.score > best.score + MIN_GAIN:
-                best = rival
-        if best is before:
-            break
-    return (best, *(one for one in tried.values() if one is not best))
+        relative[name] = float(ours.f1.mean() / lmdh.f1.mean())
+        if constraints is not None:
+            short = constraints.shortfalls(ours, lmdh, by_policy["logrank"])
+            missed += [(f"{name}: {words}", share) for words, share in short]
+    penalty = PENALTY * sum(share for _, share in missed) / len(measured)
+    return Candidate(settings, relative, tuple(words for words, _ in missed), penalty)
