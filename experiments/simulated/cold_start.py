@@ -24,7 +24,6 @@ from experiments.simulated.world import (
 from experiments.simulated.world import play as play_user
 from variegate.arrays import FloatArray
 from variegate.evaluation.parallel import Workers
-from variegate.evaluation.simulation import clicks
 from variegate.model.catalogue import Catalogue
 from variegate.model.ridge import unpacked
 from variegate.model.utility import Utility
@@ -122,11 +121,10 @@ def draw_population(rng: np.random.Generator) -> Population:
 
 def _fit_prior(population: Population, training: Size, seed: int, workers: Workers) -> Population:
     """Return the population with a prior fitted to the sums of some of its users."""
-    grams, responses, seen, squares = over_runs(
+    grams, responses = over_runs(
         _training_run, training, population, seed, workers=workers, progress=no_progress
     )
-    sums = zip(grams, responses, seen.tolist(), squares.tolist(), strict=True)
-    fit = fit_prior_from_sums(population.starts["guess"], sums)
+    fit = fit_prior_from_sums(population.starts["guess"], zip(grams, responses, strict=True))
     return replace(population, starts={**population.starts, "fit": fit})
 
 
@@ -136,23 +134,12 @@ def _training_run(
     """Return the sums of a user whose learner started from the guess."""
     rng, guess = stream(seed, 5, run), population.starts["guess"]
     policy = LMDP(population.catalogue, prior=guess, **_OPTIONS)
-    taste, liked = population.draw_user(rng), np.zeros(())
-
-    def count_clicks(chance: FloatArray, uniforms: FloatArray) -> FloatArray:
-        rewards = clicks(chance, uniforms)
-        liked[...] += rewards.sum()
-        return rewards
-
+    taste = population.draw_user(rng)
     play_user(
-        [policy],
-        rng.random((rounds, K)),
-        lambda _t, slate: click_probabilities(slate, taste),
-        click=count_clicks,
+        [policy], rng.random((rounds, K)), lambda _t, slate: click_probabilities(slate, taste)
     )
     state = policy.state().arrays
-    gram = unpacked(state["gram"], len(state["response"]))
-    # Rewards are 0 or 1, so the sum of their squares is the number of clicks.
-    return gram, state["response"], state["seen"][0], liked
+    return unpacked(state["gram"], len(state["response"])), state["response"]
 
 
 def _run(

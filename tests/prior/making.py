@@ -20,14 +20,14 @@ def population(size: int, *, seed: int = 0) -> Population:
 
 def drawn_users(
     truth: Population, users: int, *, rewards: int = 20, seed: int = 1
-) -> Iterator[tuple[FloatArray, FloatArray, float, float]]:
+) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Give the sums of users whose rewards are as the model says."""
     rng = np.random.default_rng(seed)
     for _ in range(users):
         weights = rng.multivariate_normal(truth.mean, truth.covariance)
         x = rng.normal(size=(rewards, len(weights)))
         w = x @ weights + rng.normal(scale=np.sqrt(truth.noise), size=rewards)
-        yield x.T @ x, w @ x, float(rewards), float(w @ w)
+        yield x.T @ x, w @ x
 
 
 def plain_prior(d: int, m: int = 1, *, variance: float = 0.5, noise: float = 0.5) -> Prior:

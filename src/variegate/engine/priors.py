@@ -17,7 +17,7 @@ from variegate.errors import ConflictError, StateError, StoreError
 from variegate.model.catalogue import Catalogue
 from variegate.model.ridge import unpacked
 from variegate.policies import Policy, State
-from variegate.prior import ItemPrior, Prior, PriorFile, UserSums, fit_prior_from_sums
+from variegate.prior import ItemPrior, Prior, PriorFile, fit_prior_from_sums
 from variegate.store import PriorRow, Store
 
 HOUR: Final = 3600.0
@@ -208,8 +208,7 @@ def refit(
         max_users = max(2 * min_users, _max_users(len(prior.mean)))
         sums_sample, users = _sample(_iter_sums(store, name, policy), max_users)
         _check_users(name, users, min_users)
-        size = len(prior.mean)
-        sums = UserSums(size, _unpack_and_clear(sums_sample, size))
+        sums = _unpack_and_clear(sums_sample, len(prior.mean))
         found = fit_prior_from_sums(prior, sums, min_users=min_users)
     with store.batch() as batch:
         batch.save_prior(before._replace(data=found.to_bytes(), users=found.users, fitted=now))
@@ -277,7 +276,6 @@ class _Sums(NamedTuple):
     #: The upper triangle of the sum of zeta zeta'
     triangle: FloatArray
     response: FloatArray
-    seen: float
 
 
 def _sample(given: Iterable[_T], size: int) -> tuple[list[_T], int]:
@@ -304,10 +302,8 @@ def _iter_likes(store: Store, name: str, policy: Policy) -> Iterator[_Likes]:
 def _iter_sums(store: Store, name: str, policy: Policy) -> Iterator[_Sums]:
     """Yield the sums of every user who gave feedback."""
     for state in _iter_states(store, name, policy):
-        arrays = state.arrays
-        sums = _Sums(arrays["gram"], arrays["response"], float(arrays["seen"][0]))
-        if sums.seen > 0:
-            yield sums
+        if state.arrays["seen"][0] > 0:
+            yield _Sums(state.arrays["gram"], state.arrays["response"])
 
 
 def _iter_states(store: Store, name: str, policy: Policy) -> Iterator[State]:
@@ -329,14 +325,12 @@ def _iter_states(store: Store, name: str, policy: Policy) -> Iterator[State]:
         after = page[-1][0]
 
 
-def _unpack_and_clear(
-    sample: list[_Sums], size: int
-) -> Iterator[tuple[FloatArray, FloatArray, float]]:
+def _unpack_and_clear(sample: list[_Sums], size: int) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Yield the sums one by one and drop each: they would be in memory twice otherwise."""
     sample.reverse()
     while sample:
-        triangle, response, seen = sample.pop()
-        yield unpacked(triangle, size), response, seen
+        triangle, response = sample.pop()
+        yield unpacked(triangle, size), response
 
 
 def _max_users(size: int) -> int:

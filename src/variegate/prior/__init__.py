@@ -6,7 +6,7 @@ from variegate.prior.features import add_popularity_feature
 from variegate.prior.files import PriorFile
 from variegate.prior.item_prior import ItemPrior, Posterior, fit_prior
 from variegate.prior.prior import Prior
-from variegate.prior.refit import UserSums, fit_prior_from_sums
+from variegate.prior.refit import fit_prior_from_sums
 
 __all__ = [
     "ItemPrior",
@@ -14,7 +14,6 @@ __all__ = [
     "Posterior",
     "Prior",
     "PriorFile",
-    "UserSums",
     "add_popularity_feature",
     "default_prior",
     "fit_prior",
