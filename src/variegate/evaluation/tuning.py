@@ -327,30 +327,36 @@ def tune(
         for name, data in datasets.items():
             how = protocol.get(name) if isinstance(protocol, Mapping) else protocol
             tasks[name] = learn(name, data, how, (catalogues or {}).get(name))
-        found = evaluate(
-            {"lmdh": "lmdh", "logrank": "logrank"}
-            | {str(settings): settings.fitted_policy for settings in tried},
-            [task for each in tasks.values() for task in each],
-            rounds=rounds,
-            k=k,
-            seed=seed,
-            workers=workers,
-            progress=show,
-        )
-    measured = {
-        name: {
-            one: Measures.mean(scores[number * folds : (number + 1) * folds])
-            for one, scores in found.scores.items()
-        }
-        for number, name in enumerate(tasks)
-    }
+        play = {"rounds": rounds, "k": k, "seed": seed, "workers": workers, "progress": show}
+        candidates = _candidates(tried, tasks, constraints, play)
+    counts = {name: sum(len(task.likes) for task in each) for name, each in tasks.items()}
+    best = candidates[0].settings
+    return TuningResult(best, tuple(candidates), counts, splits, folds, rounds, k, seed)
+
+
+def _candidates(
+    tried: Sequence[LearnerSettings],
+    tasks: Mapping[str, Sequence[ReplayTask]],
+    constraints: Constraints | None,
+    play: Mapping[str, Any],
+) -> list[Candidate]:
+    """Return the settings tried with their scores, the best first; the first are the defaults."""
+    found = evaluate(
+        {"lmdh": "lmdh", "logrank": "logrank"}
+        | {str(settings): settings.fitted_policy for settings in tried},
+        [task for each in tasks.values() for task in each],
+        **play,
+    )
+    measured, start = {}, 0
+    for name, each in tasks.items():
+        folds = slice(start, start + len(each))
+        measured[name] = {one: Measures.mean(scores[folds]) for one, scores in found.scores.items()}
+        start += len(each)
     candidates = [_candidate(settings, measured, constraints) for settings in tried]
     best = max(candidates, key=lambda one: one.score)
     if best.score <= candidates[0].score + MIN_GAIN:
-        best = candidates[0]  # the defaults
-    candidates.sort(key=lambda one: (one is not best, -one.score))
-    counts = {name: sum(len(task.likes) for task in each) for name, each in tasks.items()}
-    return TuningResult(best.settings, tuple(candidates), counts, splits, folds, rounds, k, seed)
+        best = candidates[0]
+    return sorted(candidates, key=lambda one: (one is not best, -one.score))
 
 
 def settings_to_try(
