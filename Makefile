@@ -1,6 +1,8 @@
 # Everything a person needs. Each target sets up its own virtual environment.
 PYTHON ?= python3
 BIN := .venv/bin
+# One more than the cores: some tests only wait.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .PHONY: run test check browser attack fuzz bench reproduce docs pictures clean
 
@@ -9,7 +11,7 @@ run: .venv/ready  ## the service and its demo page, in a browser
 	@$(BIN)/variegate serve --store sqlite:///out/variegate.db --log-level warning --open
 
 test: check browser  ## lint, types, import directions, then every test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n $(WORKERS)
 
 check: .venv/ready  ## lint, types and import directions
 	$(BIN)/ruff format --check

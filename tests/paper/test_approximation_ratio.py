@@ -24,8 +24,8 @@ def values(k: int) -> FloatArray:
     return np.array(found)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("k", "paper"), [(2, 0.9995), (3, 0.9992), (4, 0.9989), (5, 0.9971)])
+# Longer lists: `make reproduce`.
+@pytest.mark.parametrize(("k", "paper"), [(2, 0.9995), (3, 0.9992)])
 def test_greedy_comes_as_near_to_the_best_as_the_paper_says(k: int, paper: float) -> None:
     best, greedy, local = values(k).T
 
