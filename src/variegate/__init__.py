@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from variegate.batch import recommend_all as recommend_all
     from variegate.data import Dataset as Dataset
     from variegate.data import ItemTable as ItemTable
     from variegate.data import content_catalogue as content_catalogue
@@ -78,6 +79,7 @@ __version__ = "0.1.0"
 #: The public names by module. A module is imported when one of its names is first used, so that
 #: `import variegate` and `variegate --help` do not wait for NumPy and SciPy.
 _NAMES: Final = {
+    "batch": ("recommend_all",),
     "data": (
         "Dataset",
         "ItemTable",

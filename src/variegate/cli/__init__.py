@@ -12,6 +12,7 @@ from variegate.cli.inspect import inspect
 from variegate.cli.items import items
 from variegate.cli.keys import keys
 from variegate.cli.rebuild import rebuild
+from variegate.cli.recommend_all import recommend_all
 from variegate.cli.replay import replay
 from variegate.cli.serve import serve
 from variegate.cli.simulate import ratios, simulate
@@ -53,6 +54,7 @@ for _command in (
     import_interactions,
     rebuild,
     evaluate_log,
+    recommend_all,
     replay,
     compare,
     sweep,
