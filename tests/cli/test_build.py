@@ -418,3 +418,16 @@ def test_a_catalogue_gets_a_feature_for_scores(tmp_path: Path, shop: Path, out: 
     run("build", "scored", tmp_path / "shop.npz", "--out", out)
 
     assert Catalogue.load(out).feature_names[-1] == "score"
+
+
+def test_kept_columns_are_stored(shop: Path, out: Path) -> None:
+    run("build", "items", shop, "--id", "sku", "--list", "tags", "--keep", "note", "--out", out)
+    catalogue = Catalogue.load(out)
+    assert catalogue.attributes["note"][0] == "a heavy axe for wood"
+    assert "note" not in {h.name for h in catalogue.distances}
+
+
+def test_kept_columns_alone_make_no_catalogue(shop: Path, out: Path) -> None:
+    assert fail("build", "items", shop, "--id", "sku", "--keep", "note", "--out", out) == (
+        "name at least one column with --list, --number, --category or --text"
+    )

@@ -109,6 +109,10 @@ def test_settings_themselves_read_no_environment(monkeypatch: pytest.MonkeyPatch
         ("policies = {a = 'lmdh:ridge=-1'}", r"`policies\.a`: `ridge` must be .* got -1"),
         ("k = 11\nmax_k = 10", r"`k` must be at most `max_k`, 10, got 11"),
         ("cors_origins = ['shop']", r"`cors_origins` must be origins .* got 'shop'"),
+        (
+            "image_origins = ['https://a; b']",
+            r"`image_origins` must be origins .* got 'https://a; b'",
+        ),
         ("port = = 1", r"service\.toml:1: not TOML: "),
         ("port", r"service\.toml: not TOML: "),
     ],

@@ -92,6 +92,15 @@ def test_every_answer_has_the_security_headers(client: TestClient, path: str) ->
     assert "unsafe" not in headers["content-security-policy"]
 
 
+def test_pages_may_load_images_from_the_origins_in_the_settings(store: Store) -> None:
+    client = calling(store, image_origins=("https://cdn.shop.example",))
+
+    page, api = (client.get(path).headers["content-security-policy"] for path in ("/", "/v1/ping"))
+
+    assert "; img-src 'self' data: https://cdn.shop.example; " in page
+    assert "shop.example" not in api
+
+
 def test_answers_about_users_are_not_cached(client: TestClient) -> None:
     assert client.get("/v1/ping").headers["cache-control"] == "no-store"
     assert "cache-control" not in client.get("/healthz").headers

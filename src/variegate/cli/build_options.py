@@ -205,6 +205,13 @@ column_options: Final = all_of(
         for kind, kinds in _KINDS.items()
     ),
     click.option(
+        "--keep",
+        "kept",
+        multiple=True,
+        metavar="COL",
+        help="Column that is only returned with an item, such as an image or the stock.",
+    ),
+    click.option(
         "--list-separator",
         default="|",
         show_default=True,
@@ -237,6 +244,7 @@ def columns_from(options: dict[str, Any]) -> "ItemColumns":
     title, separator = options.pop("title"), options.pop("list_separator")
     missing = options.pop("missing")
     named = {kind: list(options.pop(kind)) for kind in _KINDS.values()}
+    kept = list(options.pop("kept"))
     columns: ItemColumns = {}
     if title is not None:
         columns["title"] = title
@@ -248,6 +256,8 @@ def columns_from(options: dict[str, Any]) -> "ItemColumns":
             "texts": named["texts"],
             "list_separator": separator,
         }
+    if kept:
+        columns["kept"] = kept
     if columns:
         columns["missing"] = ["", *missing]
     return columns

@@ -47,6 +47,7 @@ _NEEDED: Final = (
 @click.option("--seed", type=int, help="Random seed.")
 @click.option("--rate", type=float, help="Maximum requests per second per client.")
 @click.option("--cors-origins", metavar="ORIGIN,...", help="Origins allowed by CORS.")
+@click.option("--image-origins", metavar="ORIGIN,...", help="Origins of images on the page.")
 @click.option("--log-level", help="debug, info, warning or error.")
 @click.option("--log-format", help="json or text.")
 @click.option(

@@ -44,7 +44,8 @@ def content_catalogue(
     table
         The items; one without any known value raises InputError.
     columns
-        The names of the columns to use; all by default. The others are stored as attributes.
+        The names of the columns to use; all by default, without those of `table.kept`. The others
+        are stored as attributes.
     distances
         The names of the distances to use; all by default.
 
@@ -110,6 +111,7 @@ def table_attributes(table: ItemTable) -> dict[str, list[Any]]:
         **{name: [label or None for label in c] for name, c in table.categories.items()},
         **{name: [list(labels) for labels in c] for name, c in table.lists.items()},
         **{name: [text or None for text in c] for name, c in table.texts.items()},
+        **{name: list(column) for name, column in table.kept.items()},
     }
 
 

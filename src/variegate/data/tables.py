@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, TypedDict, Unpack
 
+import numpy as np
+
 from variegate.arrays import check_choice
 from variegate.data.dataset import Dataset, check_threshold, implicit_feedback
 from variegate.data.table_reader import Rows, read_table
@@ -24,6 +26,8 @@ class ItemColumns(TypedDict, total=False):
     categories: Sequence[str]
     #: Any number of labels per item
     lists: Sequence[str]
+    #: Returned with an item, and no feature is made from it; numbers if all values are
+    kept: Sequence[str]
     #: The separator between two labels, "|" by default
     list_separator: str
     #: Values that mean "unknown", only "" by default
@@ -47,7 +51,7 @@ def load_items(
     item
         The column of ids. A duplicate id raises DataError with its line.
     columns
-        `title`, `texts`, `numbers`, `categories`, `lists`, each by column name;
+        `title`, `texts`, `numbers`, `categories`, `lists`, `kept`, each by column name;
         `list_separator` ("|") and `missing` ([""]) control how values are read. Columns that
         are not named are left out.
     """
@@ -66,7 +70,7 @@ def wanted_columns(columns: ItemColumns) -> list[str]:
         raise InputError(f"`list_separator` must be text, got {columns['list_separator']!r}")
     _names("missing", columns.get("missing", ()))
     named: list[str] = []
-    for kind in ("texts", "numbers", "categories", "lists"):
+    for kind in ("texts", "numbers", "categories", "lists", "kept"):
         named += _names(kind, columns.get(kind, ()))
     twice = {name for name in named if named.count(name) > 1}
     if twice:
@@ -96,7 +100,20 @@ def items_from(rows: Rows, item: str, columns: ItemColumns) -> ItemTable:
             for name in columns.get("lists", ())
         },
         {name: tuple(_known(rows, name, missing)) for name in columns.get("texts", ())},
+        {name: _as_they_are(_known(rows, name, missing)) for name in columns.get("kept", ())},
     )
+
+
+def _as_they_are(texts: Sequence[str]) -> tuple[str | int | float | None, ...]:
+    """Return a column as numbers if every known value is one, else as text."""
+    try:
+        numbers = [float(text) for text in texts if text]
+    except ValueError:
+        return tuple(text or None for text in texts)
+    if not np.isfinite(numbers).all():
+        return tuple(text or None for text in texts)
+    whole = all(number.is_integer() and abs(number) < 2**53 for number in numbers)
+    return tuple((int(float(text)) if whole else float(text)) if text else None for text in texts)
 
 
 def _known(rows: Rows, name: str, missing: set[str]) -> list[str]:

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from variegate.engine.codecs import format_value, validation_message
@@ -27,6 +34,7 @@ _NOT_SETTINGS: Final = ("config", "data", "cache", "key", "serve_settings", "ben
 #: Settings of which a variable can set one entry, after two underscores.
 _TABLES: Final = ("policies", "split")
 #: Names of policies: they are part of URLs, reports and metrics.
+_ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[A-Za-z0-9.:_\[\]-]+")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _LOOPBACK: Final = re.compile(r"localhost|127(\.\d{1,3}){3}|::1|\[::1\]")
 _TOML_POSITION: Final = re.compile(r" \(at line (\d+), column \d+\)")
@@ -126,6 +134,11 @@ class Settings(Rules):
         default=(),
         description="Web origins whose pages may call the service, such as https://shop.example.",
     )
+    image_origins: Texts = Field(
+        default=(),
+        description="Other origins that the demo page may load images of items from, such as "
+        "https://cdn.shop.example, or *.",
+    )
     trusted_proxies: Texts = Field(
         default=(), description="Addresses of proxies whose X-Forwarded-For is trusted."
     )
@@ -154,15 +167,16 @@ class Settings(Rules):
             raise ValueError("`split` must give some policy a weight above 0, got only zeros")
         return split
 
-    @field_validator("cors_origins")
+    @field_validator("cors_origins", "image_origins")
     @classmethod
-    def _check_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_origins(cls, origins: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         for origin in origins:
             parts = urlsplit(origin)
             is_origin = parts.scheme and parts.netloc and not (parts.path or parts.query)
-            if origin != "*" and not is_origin:
+            # They become part of a header.
+            if origin != "*" and not (is_origin and _ORIGIN.fullmatch(origin)):
                 raise ValueError(
-                    "`cors_origins` must be origins such as https://shop.example, without a "
+                    f"`{info.field_name}` must be origins such as https://shop.example, without a "
                     f"path, got {origin!r}"
                 )
         return origins

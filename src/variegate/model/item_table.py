@@ -12,10 +12,10 @@ from variegate.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class ItemTable:
-    """Items with named columns of four kinds.
+    """Items with named columns of four kinds, and columns that are only stored.
 
-    An unknown value is nan in `numbers`, "" in `categories` and `texts`, and an empty tuple in
-    `lists`.
+    An unknown value is nan in `numbers`, "" in `categories` and `texts`, an empty tuple in `lists`,
+    and None in `kept`.
     """
 
     ids: tuple[str, ...]
@@ -28,9 +28,11 @@ class ItemTable:
     lists: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     #: Free text (descriptions)
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: What is returned with an item and no feature is made from (an image, the stock)
+    kept: Mapping[str, tuple[str | int | float | None, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, column in {"titles": self.titles, **self.columns}.items():
+        for name, column in {"titles": self.titles, **self.columns, **self.kept}.items():
             if len(column) != len(self.ids):
                 raise InputError(
                     f"column `{name}` must have {len(self.ids)} values, got {len(column)}"
@@ -41,7 +43,7 @@ class ItemTable:
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """All columns by name."""
+        """All columns that features can be made from, by name."""
         return {**self.numbers, **self.categories, **self.lists, **self.texts}  # type: ignore[dict-item]
 
     def align(self, ids: Sequence[str]) -> "ItemTable":
@@ -61,6 +63,7 @@ class ItemTable:
             {name: picked(column, "") for name, column in self.categories.items()},
             {name: picked(column, ()) for name, column in self.lists.items()},
             {name: picked(column, "") for name, column in self.texts.items()},
+            {name: picked(column, None) for name, column in self.kept.items()},
         )
 
     def take(self, rows: Sequence[int]) -> "ItemTable":
@@ -75,4 +78,5 @@ class ItemTable:
             {name: tuple(column[row] for row in rows) for name, column in self.categories.items()},
             {name: tuple(column[row] for row in rows) for name, column in self.lists.items()},
             {name: tuple(column[row] for row in rows) for name, column in self.texts.items()},
+            {name: tuple(column[row] for row in rows) for name, column in self.kept.items()},
         )

@@ -8,7 +8,7 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import count
 from math import ceil
 from typing import Final
@@ -29,16 +29,23 @@ from variegate.service.routing import RequestContext, routing_path
 
 log = logging.getLogger(__name__)
 
-#: No `unsafe-inline`: the service's pages load their scripts and styles as files.
-SECURITY_HEADERS: Final = [
-    (b"x-content-type-options", b"nosniff"),
-    (
-        b"content-security-policy",
-        b"default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'",
-    ),
-    (b"referrer-policy", b"no-referrer"),
-    (b"x-frame-options", b"DENY"),
-]
+
+def security_headers(image_origins: Sequence[str] = ()) -> list[tuple[bytes, bytes]]:
+    """Return the headers of every response; pages may load images from other origins.
+
+    No `unsafe-inline`: the service's pages load their scripts and styles as files.
+    """
+    images = " ".join(["'self'", "data:", *image_origins])
+    policy = f"default-src 'self'; img-src {images}; frame-ancestors 'none'; base-uri 'none'"
+    return [
+        (b"x-content-type-options", b"nosniff"),
+        (b"content-security-policy", policy.encode()),
+        (b"referrer-policy", b"no-referrer"),
+        (b"x-frame-options", b"DENY"),
+    ]
+
+
+SECURITY_HEADERS: Final = security_headers()
 #: Responses about users must not be cached.
 _API_HEADERS: Final = [*SECURITY_HEADERS, (b"cache-control", b"no-store")]
 _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
@@ -80,6 +87,7 @@ class Guard:
         self.unlimited = frozenset(unlimited)
         self.max_body, self.timeout = settings.max_body, settings.timeout_seconds
         self.anonymous = AnonymousAccess(settings)
+        self._page_headers = security_headers(settings.image_origins)
         self.limiter: RateLimiter | None = None
         if settings.rate is not None:
             self.limiter = RateLimiter(settings.rate, settings.burst or 2 * settings.rate)
@@ -101,7 +109,7 @@ class Guard:
         context = scope["context"] = RequestContext(request_id, self.max_body)
         current_request.set(request_id)
         exchange = Exchange(context, headers, receive, send, self.timeout)
-        exchange.headers = _API_HEADERS if scope["path"].startswith("/v1/") else SECURITY_HEADERS
+        exchange.headers = _API_HEADERS if scope["path"].startswith("/v1/") else self._page_headers
         try:
             refusal = await self._check(scope, headers, context)
             if refusal is None:

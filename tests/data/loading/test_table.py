@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from tests.data.loading.making import pairs
+from variegate.data.build import content_catalogue
 from variegate.data.tables import load_items, load_table
 
 #: The likes of tests/data/likes, with stars above 3 and pairs once.
@@ -155,3 +156,23 @@ def test_many_quoted_lines_keep_their_order(tmp_path: Path) -> None:
     data = load_table(tmp_path / "t.csv")
     assert data.item_ids == tuple(f"i{row}" for row in range(count))
     assert data.users.tolist() == [row % 7 for row in range(count)]
+
+
+def test_kept_columns_are_numbers_or_text_and_no_features(tmp_path: Path) -> None:
+    table = "item,price,stock,rate,image,code\na,1,5,0.5,/a.png,7\nb,2,,1,,x\n"
+    (tmp_path / "items.csv").write_text(table, encoding="utf-8")
+    kept = ["stock", "rate", "image", "code"]
+
+    items = load_items(tmp_path / "items.csv", numbers=["price"], kept=kept)
+    catalogue = content_catalogue(items)
+
+    assert items.kept == {
+        "stock": (5, None),
+        "rate": (0.5, 1.0),
+        "image": ("/a.png", None),
+        "code": ("7", "x"),
+    }
+    assert catalogue.feature_names == ("price",)
+    assert catalogue.attributes["stock"] == (5, None)
+    assert items.align(["b", "z"]).kept["code"] == ("x", None)
+    assert items.take([1]).kept["image"] == (None,)

@@ -7,11 +7,25 @@ import { readable, short } from "./dom.js";
 const MAX_LABEL = 40;
 const known = new Map();
 
+/** Attributes that name a picture of an item. */
+const IMAGE = /^(image|picture|photo|thumbnail|poster)([ _-]?(url|link|src))?$/i;
+
+/** Return the address of an item's picture, on the web or on this host, or null. */
+export function imageOf(attributes) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (!IMAGE.test(name) || typeof value !== "string" || value === "") continue;
+    const address = URL.canParse(value, location.href) ? new URL(value, location.href) : null;
+    if (address && /^https?:$/.test(address.protocol)) return address.href;
+  }
+  return null;
+}
+
 /** Return the labels and the line that a card shows of an item's attributes. */
 export function facts(attributes) {
   const words = [];
   const numbers = [];
   for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (IMAGE.test(name)) continue;
     if (typeof value === "number") numbers.push([name, value]);
     else if (labelsOf(value).length) words.push(labelsOf(value));
   }
@@ -25,6 +39,7 @@ export function facts(attributes) {
 /** Return every attribute that has a value, as pairs of words. */
 export function everything(attributes) {
   return Object.entries(attributes ?? {})
+    .filter(([name]) => !IMAGE.test(name))
     .map(([name, value]) => [readable(name), valueWords(name, value)])
     .filter(([, words]) => words !== "");
 }
@@ -47,8 +62,11 @@ export function remember(items) {
 function labelsOf(value) {
   const values = Array.isArray(value) ? value : [value];
   return values
-    .filter((one) => typeof one === "string" && one !== "" && one.length <= MAX_LABEL);
+    .filter((one) => typeof one === "string" && one !== "" && one.length <= MAX_LABEL && !isAddress(one));
 }
+
+/** Whether a text is the address of something, which is no label. */
+const isAddress = (text) => /^(https?:)?\/\/?\S/i.test(text);
 
 function numberWords(name, number) {
   const isYear = /year/i.test(name) && Number.isInteger(number);

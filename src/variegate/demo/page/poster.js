@@ -1,12 +1,12 @@
 /**
- * A picture for every item, drawn from its own data and always the same.
+ * A picture for every item: its own, or one that is drawn from its data and always the same.
  *
  * Colours come from the item's first labels, so that items alike look alike: a list that is all
  * of one kind shows it at a glance. The rest comes from the id, so that no two are the same.
  */
 
-import { shape } from "./dom.js";
-import { facts } from "./items.js";
+import { el, shape } from "./dom.js";
+import { facts, imageOf } from "./items.js";
 
 const WIDTH = 160;
 const HEIGHT = 100;
@@ -146,8 +146,19 @@ const PALETTES = [
   ["#f6c7c7", "#e07a8b", "#93385a", "#fff2ea"],
 ];
 
-/** Return the poster of an item as an SVG; it says nothing the title does not, so it is hidden. */
+/** Return the picture of an item, or its poster if it has none or cannot be loaded. */
 export function poster(item) {
+  const address = imageOf(item.attributes);
+  if (address === null) return drawn(item);
+  // Beside its title it says nothing more, so it has no text of its own.
+  const image = el("img", { class: "poster image", alt: "", loading: "lazy", decoding: "async" });
+  image.addEventListener("error", () => image.replaceWith(drawn(item)), { once: true });
+  image.src = address;
+  return image;
+}
+
+/** Return the poster of an item as an SVG; it says nothing the title does not, so it is hidden. */
+function drawn(item) {
   const { labels, more } = facts(item.attributes);
   const kind = labels[0] ?? more[0] ?? item.id;
   const draw = chance(hash(`${item.id} ${item.title}`));
