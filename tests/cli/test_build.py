@@ -431,3 +431,59 @@ def test_kept_columns_alone_make_no_catalogue(shop: Path, out: Path) -> None:
     assert fail("build", "items", shop, "--id", "sku", "--keep", "note", "--out", out) == (
         "name at least one column with --list, --number, --category or --text"
     )
+
+
+COLUMNS = (
+    "--id",
+    "sku",
+    "--title",
+    "name",
+    "--list",
+    "tags",
+    "--number",
+    "price",
+    "--missing",
+    "?",
+)
+
+
+def test_larger_table_keeps_the_features_of_an_earlier_catalogue(
+    shop: Path, out: Path, tmp_path: Path
+) -> None:
+    run("build", "items", shop, *COLUMNS, "--out", out)
+    before, larger = Catalogue.load(out), tmp_path / "larger.npz"
+    shop.write_text(
+        "sku,name,tags,price,size\nd,Desk,tool,500,9\nb,Big bow,sport,80,\na,Axe,tool|garden,99,3\n"
+    )
+
+    run("build", "items", shop, *COLUMNS, "--keep", "size", "--like", out, "--out", larger)
+
+    after = Catalogue.load(larger)
+    assert after.ids == ("a", "b", "c", "d")
+    assert after.titles == ("Axe", "Big bow", "Cup", "Desk")
+    assert after.attributes["size"] == (3, None, None, 9)
+    assert after.attributes["price"] == (99, 80, None, 500)
+    assert np.array_equal(after.features[1:3], before.features[1:3])
+    assert after.features[0][0] > before.features[0][0]
+    assert after.feature_names == before.feature_names
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--list", "tags"), "`table` must have the columns price, which features are made from"),
+        ((*COLUMNS[4:], "--distance", "cosine"), "--distance must not be given with --like"),
+    ],
+)
+def test_other_columns_than_those_of_an_earlier_catalogue_are_refused(
+    shop: Path, out: Path, tmp_path: Path, words: tuple[str, ...], problem: str
+) -> None:
+    run("build", "items", shop, *COLUMNS, "--out", out)
+    like = ("--like", out, "--out", tmp_path / "other.npz")
+    assert fail("build", "items", shop, "--id", "sku", *words, *like).startswith(problem)
+
+
+def test_catalogue_without_an_encoder_is_no_example(shop: Path, out: Path, tmp_path: Path) -> None:
+    Catalogue(["a"], [[1.0]], "cosine").save(out)
+    like = ("--like", out, "--out", tmp_path / "other.npz")
+    assert "must have an encoder" in fail("build", "items", shop, *COLUMNS, *like)

@@ -36,12 +36,18 @@ if TYPE_CHECKING:
     help="cosine on all features, or the name of a column. Repeatable.  "
     "[default: all that are possible]",
 )
+@click.option(
+    "--like",
+    metavar="FILE",
+    help="Earlier catalogue, whose features and items are kept: its store can be served.",
+)
 @encoding_options
 @out_option
 def items(
     file: str,
     item: str,
     distances: tuple[str, ...],
+    like: str | None,
     encoding: str,
     separator: str | None,
     out: str,
@@ -52,22 +58,33 @@ def items(
     Each named column becomes features, and a distance unless it is free text. Options that name
     a column are repeatable, except for --title.
 
+    A table that has grown gives other features: what a price or a label means depends on all items.
+    With --like, they are computed as for the earlier catalogue, and what users learnt stays valid.
+
     \b
-    Example:
+    Examples:
         variegate build items shop.csv --id sku --title name \\
             --list tags --number price --text description --out shop.npz
+        variegate build items larger.csv --id sku --title name \\
+            --list tags --number price --text description --like shop.npz --out larger.npz
     """
     from variegate.cli.output import plain_console
-    from variegate.data.build import content_catalogue
+    from variegate.data.build import content_catalogue, updated_catalogue
     from variegate.data.tables import load_items
+    from variegate.model.catalogue import Catalogue
 
     path, console = check_place(out, file), plain_console()
+    if like is not None and distances:
+        raise InputError("--distance must not be given with --like, which has its distances")
     columns = columns_from(options)
     if "lists" not in columns:
         raise InputError("name at least one column with --list, --number, --category or --text")
     with console.status(f"Reading {file}"):
         table = load_items(file, item=item, encoding=encoding, separator=separator, **columns)
-        catalogue = content_catalogue(table, distances=distances or None)
+        if like is None:
+            catalogue = content_catalogue(table, distances=distances or None)
+        else:
+            catalogue = updated_catalogue(Catalogue.load(like), table)
     save_and_say(console, catalogue, path)
 
 

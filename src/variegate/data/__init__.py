@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from variegate.data.anime import load_anime
     from variegate.data.bpr import cache_folder, fit_bpr
-    from variegate.data.build import add_items, content_catalogue, rated_catalogue
+    from variegate.data.build import (
+        add_items,
+        content_catalogue,
+        rated_catalogue,
+        updated_catalogue,
+    )
     from variegate.data.dataset import Dataset
     from variegate.data.download import DATASETS, data_folder, fetch_dataset, find_dataset
     from variegate.data.embeddings import Embeddings, make_embeddings
@@ -41,6 +46,7 @@ __all__ = [
     "make_embeddings",
     "rated_catalogue",
     "split_users",
+    "updated_catalogue",
     "vector_catalogue",
 ]
 
@@ -49,7 +55,9 @@ __all__ = [
 _MODULES = {
     "load_anime": "data.anime",
     **dict.fromkeys(("cache_folder", "fit_bpr"), "data.bpr"),
-    **dict.fromkeys(("add_items", "content_catalogue", "rated_catalogue"), "data.build"),
+    **dict.fromkeys(
+        ("add_items", "content_catalogue", "rated_catalogue", "updated_catalogue"), "data.build"
+    ),
     "Dataset": "data.dataset",
     **dict.fromkeys(("DATASETS", "data_folder", "fetch_dataset", "find_dataset"), "data.download"),
     **dict.fromkeys(("Embeddings", "make_embeddings"), "data.embeddings"),

@@ -104,6 +104,56 @@ def add_items(
     return catalogue.with_items(more.ids, own.features(more), found, more.titles, attributes)
 
 
+def updated_catalogue(catalogue: Catalogue, table: ItemTable) -> Catalogue:
+    """Return the catalogue with the items of a newer table, encoded as before.
+
+    Features keep their meaning, so a store that was made for the catalogue can be served with this
+    one. Its items come first, those that the table does not have unchanged; then the new ones.
+    Columns that the catalogue does not have become attributes.
+    """
+    encoder = catalogue.encoder
+    if encoder is None:
+        raise InputError(f"`catalogue` must have an encoder, got {catalogue}, which has none")
+    attributes = table_attributes(table)
+    missing = sorted(set(encoder.attributes) - attributes.keys())
+    if missing:
+        raise InputError(
+            f"`table` must have the columns {', '.join(missing)}, which features are made from, "
+            f"got {', '.join(attributes)}"
+        )
+    places = catalogue.find_rows(table.ids)
+    known, new = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
+    own = {name: attributes[name] for name in catalogue.attributes if name in attributes}
+    changed = [
+        row
+        for row in known.tolist()
+        if any(own[name][row] != catalogue.attributes[name][places[row]] for name in own)
+    ]
+    if changed:
+        ids = [table.ids[row] for row in changed]
+        columns = {name: [column[row] for row in changed] for name, column in own.items()}
+        catalogue = catalogue.with_attributes(ids, columns)
+    titles = list(catalogue.titles)
+    for row in known.tolist():
+        titles[places[row]] = table.titles[row]
+    catalogue = catalogue.replace(titles=titles)
+    if new.size:
+        catalogue = add_items(catalogue, table.take(new.tolist()))
+    return _with_more_attributes(catalogue, table, attributes)
+
+
+def _with_more_attributes(
+    catalogue: Catalogue, table: ItemTable, attributes: Mapping[str, list[Any]]
+) -> Catalogue:
+    row_of = {item: row for row, item in enumerate(table.ids)}
+    more = {
+        name: [column[row_of[item]] if item in row_of else None for item in catalogue.ids]
+        for name, column in attributes.items()
+        if name not in catalogue.attributes
+    }
+    return catalogue.replace(attributes={**catalogue.attributes, **more}) if more else catalogue
+
+
 def table_attributes(table: ItemTable) -> dict[str, list[Any]]:
     """Return every column as JSON values; unknown values are None."""
     return {

@@ -36,7 +36,8 @@ from variegate.store import (
 
 _OPTIONS: Final = (
     "What users learnt has no meaning with this one. Serve the catalogue that the store was made "
-    "for (the bundled films: install the version of variegate that made the store); or stop the "
+    "for (the bundled films: install the version of variegate that made the store); or build this "
+    "one with the same features, by `variegate build items --like` that catalogue; or stop the "
     "service and relearn every user from the log, with `variegate rebuild --relearn` and this "
     "catalogue; or use a new store with --store."
 )
