@@ -1,5 +1,6 @@
 """What the requests and responses of the HTTP API are made of; see `variegate.schemas`."""
 
+import re
 from dataclasses import dataclass
 from math import isinf
 from typing import Annotated, Any, ClassVar, Final
@@ -42,6 +43,7 @@ Value = _Scalar | list[_Scalar]
 #: The same in a response: a catalogue file has other limits.
 StoredValue = str | int | float | bool | None | list[str | int | float | bool | None]
 
+_POSITION: Final = re.compile(r"[1-9]\d{0,4}", re.ASCII)
 _REQUEST: Final = ConfigDict(extra="forbid", strict=True)
 
 
@@ -141,6 +143,13 @@ class Diversity:
     ] = None
 
 
+def _checked_positions(pins: dict[str, str]) -> dict[str, str]:
+    for position in pins:
+        if not _POSITION.fullmatch(position):
+            raise ValueError(f"must be ids by position, from 1 on, got position {position!r:.80}")
+    return pins
+
+
 class AtLeast(RequestModel):
     """A minimum number of items that meet a condition."""
 
@@ -159,7 +168,7 @@ class Constraints(RequestModel):
     at_least: Annotated[list[AtLeast], Field(max_length=100)] = Field(
         default=[], description="Minimum numbers of items that meet conditions."
     )
-    pins: dict[Annotated[str, StringConstraints(pattern=r"^[1-9]\d{0,4}$")], Id] = Field(
+    pins: Annotated[dict[str, Id], AfterValidator(_checked_positions)] = Field(
         default={},
         description="Ids of items by position, which counts from 1.",
         examples=[{"1": "p7"}],

@@ -27,7 +27,13 @@ from variegate.schema_types import Value as Value
 from variegate.schema_types import Where as Where
 
 # After `schema_types`, which says what to install where pydantic is missing.
-from pydantic import Field, FiniteFloat, StringConstraints, model_validator  # isort: skip
+from pydantic import (  # isort: skip
+    AfterValidator,
+    Field,
+    FiniteFloat,
+    StringConstraints,
+    field_validator,
+)
 
 
 class SlateRequest(RequestModel):
@@ -66,25 +72,31 @@ class SlateRequest(RequestModel):
     )
 
 
+def _checked_users(users: list[str]) -> list[str]:
+    problems = [
+        f"`users` must be distinct, got {user!r:.80} {count} times"
+        for user, count in Counter(users).items()
+        if count > 1
+    ]
+    if problems:
+        raise ValueError(join_problems(problems))
+    return users
+
+
 class BatchRequest(SlateRequest):
     """A request for a slate for each of several users, with the same options."""
 
-    users: Annotated[list[Id], Field(min_length=1, max_length=1000)] = Field(
+    users: Annotated[
+        list[Id], Field(min_length=1, max_length=1000), AfterValidator(_checked_users)
+    ] = Field(
         description="Distinct ids of users, who need not exist yet.", examples=[["ana", "ben"]]
     )
 
-    @model_validator(mode="after")
-    def _check_users(self) -> "BatchRequest":
-        problems = [
-            f"`users` must be distinct, got {user!r:.80} {count} times"
-            for user, count in Counter(self.users).items()
-            if count > 1
-        ]
-        if self.instead_of is not None:
-            problems.append("`instead_of` is of one user, and no option of a batch")
-        if problems:
-            raise ValueError(join_problems(problems))
-        return self
+    @field_validator("instead_of")
+    @classmethod
+    def _check_instead_of(cls, slate: str | None) -> None:
+        if slate is not None:
+            raise ValueError("`instead_of` is of one user, and no option of a batch")
 
 
 class FeedbackRequest(RequestModel):

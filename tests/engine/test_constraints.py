@@ -133,3 +133,13 @@ def test_a_condition_of_an_imported_list_that_does_not_fit_the_items_is_skipped(
     shop.take_in([*header, line], replace=True)
     with pytest.raises(DataError, match="the items of their time are not known"):
         evaluate_log(log_source(shop.executor, "the log"), ["lmdh"])
+
+
+def test_everything_that_is_wrong_is_said_at_once(shop: Shop) -> None:
+    asked = Constraints({"brand": 1}, (AtLeast({"attribute": "colour", "=": 1}, 2),))
+    where = {"attribute": "yaer", "<": 1980}
+    with pytest.raises(InputError) as caught:
+        shop.give(exclude=("gone",), where=where, constraints=asked, strict=True)
+    message = str(caught.value)
+    for part in ("`exclude` must be known ids", "`where` must name", "'brand'", "'colour'"):
+        assert part in message

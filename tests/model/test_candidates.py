@@ -155,3 +155,25 @@ def test_a_catalogue_without_the_feature_says_how_to_get_it() -> None:
 def test_rows_with_scores_are_distinct() -> None:
     with pytest.raises(InputError, match="`candidates` must be distinct rows if they have scores"):
         scored_candidates(SHOP, [1.0, 2.0], [1, 1])
+
+
+def test_everything_that_is_wrong_is_said_at_once() -> None:
+    with pytest.raises(InputError) as caught:
+        own_candidates(
+            OPEN,
+            (name for name in "aa"),
+            scores=[1.0],
+            features={"size": [1, 2], "price": [1.0]},
+            vectors=[[1.0]],
+            attributes={},
+        )
+    message = str(caught.value)
+    for part in (
+        "`candidates` must be distinct, got 'a' twice",
+        "`scores` must have one number for each of 2 candidates, got 1",
+        "`features` must be one of price, got 'size'",
+        "`features['price']` must have 2 numbers, got 1",
+        "`attributes` must have a column for the distance 'genres'",
+        "`vectors` must have 2 rows",
+    ):
+        assert part in message

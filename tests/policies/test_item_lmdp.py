@@ -54,6 +54,17 @@ def test_click_raises_what_the_same_users_like() -> None:
     assert policy.recommend(2).ids == ("rum", "ale")
 
 
+def test_estimates_that_are_dropped_are_computed_again() -> None:
+    # The service drops them after every list. For want of the method nothing was ever cached.
+    policy = made()
+    played(policy)
+    before = policy.recommend(5)
+
+    policy.drop_estimates()
+
+    assert policy.recommend(5).scores.tolist() == before.scores.tolist()
+
+
 def test_score_is_relevance_plus_weighted_gains() -> None:
     policy = made(floor=0.4)
     played(policy)

@@ -80,8 +80,9 @@ def test_a_user_who_fails_does_not_stop_the_others(caller: Caller) -> None:
         ({"users": ["u"] * 1001}, "`users` must have at most 1000 items"),
         ({}, "`users` is missing"),
         (
-            {"users": ["u", "v", "u"], "instead_of": "x"},
-            "`users` must be distinct, got 'u' 2 times; `instead_of` is of one user, and no option",
+            {"users": ["u", "v", "u"], "instead_of": "x", "k": 0},
+            "`k` must be greater than or equal to 1, got 0; `instead_of` is of one user, and no "
+            "option of a batch; `users` must be distinct, got 'u' 2 times",
         ),
         ({"users": ["u", ""], "k": 0}, "`k` must be greater than or equal to 1, got 0; `users.1`"),
         ({"users": ["u"], "k": 101}, "`k` must be from 1 to 100, got 101"),

@@ -51,7 +51,7 @@ class TestLists:
             "`k` must be greater than or equal to 1, got 0",
             "`where` must compare by one of",
             "`constraints.at_most.maker` must be greater than or equal to 1, got 0",
-            "`constraints.pins.0.[key]` must match pattern",
+            "`constraints.pins`: must be ids by position, from 1 on, got position '0'",
         ):
             assert words in message
         body = {"constraints": {"at_least": [{"where": {"not": 3}, "n": 1}]}}

@@ -6,6 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from variegate.arrays import FloatArray
+from variegate.policies.ridge_policy import NORMAL_95
+
 RESULTS: Final = Path(__file__).with_name("results.json")
 #: The parts in the order of the page, with their headings.
 PARTS: Final = {
@@ -39,6 +42,17 @@ class Part:
     how: str
     findings: Sequence[Finding]
     machine: str = ""
+
+
+def more_than(promise: str, unit: str, ours: FloatArray, theirs: FloatArray) -> Finding:
+    """Return whether the paired 95% interval of a difference, over users, lies above 0."""
+    gains = ours - theirs
+    mean, half = float(gains.mean()), NORMAL_95 * float(gains.std(ddof=1)) / len(gains) ** 0.5
+    found = (
+        f"{ours.mean():.2f} {unit} against {theirs.mean():.2f}: {mean:+.2f} "
+        f"({mean - half:+.2f} to {mean + half:+.2f})"
+    )
+    return Finding(promise, found, mean - half > 0.0)
 
 
 def save(path: Path, parts: Mapping[str, Part]) -> None:

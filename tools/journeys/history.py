@@ -15,8 +15,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tools.journeys.findings import Finding, Part
-from variegate.arrays import FloatArray
+from tools.journeys.findings import Finding, Part, more_than
 from variegate.data import (
     find_dataset,
     fit_bpr,
@@ -32,7 +31,6 @@ from variegate.prior import fit_prior
 from variegate.store import Store
 
 K: Final = 10
-NORMAL_95: Final = 1.96
 #: Test users with fewer likes have too few to halve.
 MIN_LIKES: Final = 4
 
@@ -84,7 +82,12 @@ def _compared(
         known = np.array([_found(executor, one, one.user) for one in halves])
         new = np.array([_found(executor, one, f"new {one.user}") for one in halves])
     return [
-        _better(title, known, new),
+        more_than(
+            f"A user with a history gets a better first list than a newcomer: {title}",
+            f"of {K} films",
+            known,
+            new,
+        ),
         Finding(
             f"Each line is imported exactly once: {title}",
             f"{first}; again: {again}",
@@ -92,18 +95,6 @@ def _compared(
             and f"0 interactions imported, {lines} were known" in again,
         ),
     ]
-
-
-def _better(title: str, known: FloatArray, new: FloatArray) -> Finding:
-    gains = known - new
-    half = NORMAL_95 * float(gains.std(ddof=1)) / len(gains) ** 0.5
-    mean = float(gains.mean())
-    return Finding(
-        f"A user with a history gets a better first list than a newcomer: {title}",
-        f"{known.mean():.2f} of {K} films against {new.mean():.2f}: {mean:+.2f} "
-        f"({mean - half:+.2f} to {mean + half:+.2f})",
-        mean - half > 0.0,
-    )
 
 
 def _found(executor: Executor, one: Halves, user: str) -> float:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tools.journeys.findings import Finding, Part
+from tools.journeys.findings import Finding, Part, more_than
 from variegate import LMDP, diversify, open_catalogue
 from variegate.arrays import FloatArray, IndexArray, unit_rows
 from variegate.model.scores import normalise_scores
@@ -28,7 +28,6 @@ BETA: Final = (0.0, 0.4)
 NEEDED_SHARE: Final = 0.9
 #: MSD's trade-offs, from the ranker alone to distances alone
 TRADE_OFFS: Final = (0.0, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 0.9)
-NORMAL_95: Final = 1.96
 
 
 class Request(NamedTuple):
@@ -84,15 +83,7 @@ def measure(seed: int = 0, *, users: int = USERS, lists: int = LISTS) -> Part:
 
 
 def _ahead(rival: str, ours: FloatArray, theirs: FloatArray) -> Finding:
-    gains = ours - theirs
-    half = NORMAL_95 * float(gains.std(ddof=1)) / len(gains) ** 0.5
-    mean = float(gains.mean())
-    return Finding(
-        f"Lists earn more than those of {rival}",
-        f"{ours.mean():.3f} clicks per list against {theirs.mean():.3f}: +{mean:.3f} "
-        f"({mean - half:+.3f} to {mean + half:+.3f})",
-        mean - half > 0.0,
-    )
+    return more_than(f"Lists earn more than those of {rival}", "clicks per list", ours, theirs)
 
 
 def play(seed: int, user: int, lists: int) -> Played:

@@ -26,9 +26,9 @@ from variegate.engine.offers import ItemOffer, check_scores, known_scores, own_i
 from variegate.engine.selection import Selection, select_items, unknown_ids, without_seen
 from variegate.engine.terms import DAY, Rules, Terms, terms_of
 from variegate.engine.unit_of_work import UnitOfWork
-from variegate.errors import ConflictError, InputError, StateError
+from variegate.errors import ConflictError, InputError, StateError, join_problems
 from variegate.model.catalogue import Catalogue
-from variegate.model.constraints import Constraints, list_problem
+from variegate.model.constraints import Constraints, attribute_problems, list_problem
 from variegate.model.gains import Normaliser, normalising_factors
 from variegate.model.slate import Slate
 from variegate.policies import Dial, Explanation, Policy, explore_slate
@@ -232,9 +232,16 @@ def check_request(snapshot: CatalogueSnapshot, rules: Rules, request: RecommendR
 
 
 def _select(snapshot: CatalogueSnapshot, rules: Rules, request: RecommendRequest) -> Selection:
-    if request.offer is not None:
-        check_scores(snapshot.catalogue, request.offer)
-    return select_items(snapshot, request, max_candidates=rules.max_candidates)
+    """Return what a request allows, or raise InputError with all that is wrong with it."""
+    try:
+        if request.offer is not None:
+            check_scores(snapshot.catalogue, request.offer)
+        return select_items(snapshot, request, max_candidates=rules.max_candidates)
+    except InputError as error:
+        if request.constraints is None:
+            raise
+        others = attribute_problems(snapshot.catalogue, request.constraints)
+        raise InputError(join_problems([str(error), *others])) from None
 
 
 def _length(rules: Rules, request: RecommendRequest) -> int:

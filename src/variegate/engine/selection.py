@@ -40,7 +40,7 @@ def select_items(snapshot: CatalogueSnapshot, request: Limits, *, max_candidates
     candidates, exclude = request.candidates, request.exclude
     if candidates is None and not exclude and request.where is None:
         return Selection(snapshot.active)
-    _check_ids(snapshot.catalogue, request, max_candidates)
+    _check(snapshot.catalogue, request, max_candidates)
     known = None if candidates is None else _known(snapshot.catalogue, candidates)
     excluded = _known(snapshot.catalogue, exclude)
     if candidates and not known:
@@ -94,8 +94,8 @@ def unknown_ids(request: Limits, terms: Terms) -> list[str]:
     return [item for item in given if item not in known]
 
 
-def _check_ids(catalogue: Catalogue, request: Limits, max_candidates: int) -> None:
-    """Raise InputError for too many ids, and for unknown ones where the request is strict."""
+def _check(catalogue: Catalogue, request: Limits, max_candidates: int) -> None:
+    """Raise InputError for too many ids, unknown ones if the request is strict, and `where`."""
     problems = []
     for name, ids in (("candidates", request.candidates or ()), ("exclude", request.exclude)):
         if len(ids) > max_candidates:
@@ -104,6 +104,11 @@ def _check_ids(catalogue: Catalogue, request: Limits, max_candidates: int) -> No
             unknown = sorted(set(ids) - set(_known(catalogue, ids)))
             if unknown:
                 problems.append(f"`{name}` must be known ids with `strict`, got {_listed(unknown)}")
+    try:
+        if request.where is not None:
+            catalogue.where(request.where)
+    except InputError as error:
+        problems.append(str(error))
     if problems:
         raise InputError(join_problems(problems))
 

@@ -1,8 +1,8 @@
 """Candidates that come with a request: another ranker's items, with their scores."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, TypedDict
 
 import numpy as np
@@ -16,7 +16,7 @@ from variegate.arrays import (
     check_numbers,
     read_only_copy,
 )
-from variegate.errors import InputError
+from variegate.errors import InputError, NotFoundError, join_problems
 from variegate.model.catalogue import Catalogue
 from variegate.model.catalogue_checks import LARGEST_FEATURE, check_ids, check_rows
 from variegate.model.distances import FORMULAS, Distance, distance_of_values
@@ -209,19 +209,44 @@ def own_candidates(
     """
     if ids is None:
         raise InputError(f"`candidates` must be the ids to choose from, got None: {catalogue}")
-    known = _checked_ids(ids)
-    columns, notes = _features(catalogue, len(known), scores, features or {})
-    _check_attributes(catalogue, len(known), attributes or {})
-    return Candidates(
-        catalogue,
-        known,
-        np.arange(len(known)),
-        columns,
-        _not_excluded(known, exclude),
-        notes,
-        _vectors(catalogue, len(known), vectors),
-        attributes,
-    )
+    ids = _as_list(ids)
+    try:
+        known = _checked_ids(ids)
+        n = len(known)
+        columns, notes = _features(catalogue, n, scores, features or {})
+        _check_attributes(catalogue, n, attributes or {})
+        array = _vectors(catalogue, n, vectors)
+    except (InputError, NotFoundError) as error:
+        given: Offer = {
+            "scores": scores,
+            "features": features,
+            "vectors": vectors,
+            "attributes": attributes,
+        }
+        problems = list(_problems(catalogue, ids, given))
+        if len(problems) == 1:
+            raise
+        raise InputError(join_problems(problems)) from error
+    free = _not_excluded(known, exclude)
+    return Candidates(catalogue, known, np.arange(n), columns, free, notes, array, attributes)
+
+
+def _problems(catalogue: Catalogue, ids: Sequence[object], offer: Offer) -> Iterator[str]:
+    """Yield everything that is wrong with the candidates of a request."""
+    n = len(ids)
+    checks: list[Callable[[], object]] = [
+        partial(_checked_ids, ids),
+        partial(_features, catalogue, n, offer.get("scores"), {}),
+    ]
+    for name, values in (offer.get("features") or {}).items():
+        checks.append(partial(_features, catalogue, n, None, {name: values}))
+    checks.append(partial(_check_attributes, catalogue, n, offer.get("attributes") or {}))
+    checks.append(partial(_vectors, catalogue, n, offer.get("vectors")))
+    for check in checks:
+        try:
+            check()
+        except (InputError, NotFoundError) as error:
+            yield str(error)
 
 
 def scored_candidates(
@@ -265,11 +290,15 @@ def scored_candidates(
     return Candidates(catalogue, ids, rows, z, free, normalised.notes)
 
 
-def _checked_ids(ids: Iterable[object]) -> tuple[str, ...]:
+def _as_list(ids: Iterable[object]) -> Sequence[object]:
     try:
-        given: tuple[Any, ...] = () if isinstance(ids, str) else tuple(ids)
+        return ids if isinstance(ids, str) else tuple(ids)
     except TypeError:
         raise InputError(f"`candidates` must be a list of ids, got {ids!r}") from None
+
+
+def _checked_ids(ids: Sequence[Any]) -> tuple[str, ...]:
+    given: Sequence[Any] = () if isinstance(ids, str) else ids
     try:
         "".join(given)  # the fastest way to see that all are text
     except TypeError:
@@ -280,7 +309,7 @@ def _checked_ids(ids: Iterable[object]) -> tuple[str, ...]:
             check_ids(ids if isinstance(ids, str) else given)
         except InputError as error:
             raise InputError(str(error).replace("`ids`", "`candidates`")) from None
-    return given
+    return tuple(given)
 
 
 def _normalised(scores: ScoresLike, n: int) -> NormalisedScores:

@@ -1,6 +1,6 @@
 """Constraints on a list: at most n per value, at least n of a condition, items at positions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -163,6 +163,20 @@ class ListProblem:
         return kinds
 
 
+def attribute_problems(catalogue: Catalogue, constraints: Constraints) -> Iterator[str]:
+    """Yield what is wrong with the attributes that constraints are about."""
+    index = catalogue.attribute_index
+    for name in constraints.at_most:
+        unknown = index.unknown_attribute(name, "constraints.at_most")
+        if unknown is not None:
+            yield unknown
+    for at, one in enumerate(constraints.at_least):
+        try:
+            index.mask(one.where, f"constraints.at_least.{at}.where")
+        except InputError as error:
+            yield str(error)
+
+
 def list_problem(
     catalogue: Catalogue, constraints: Constraints, free: MaskArray, k: int
 ) -> tuple[ListProblem, list[Relaxed]]:
@@ -170,18 +184,11 @@ def list_problem(
 
     Raises InputError for attributes that the items do not have.
     """
-    index, problems = catalogue.attribute_index, list[str]()
-    for name in constraints.at_most:
-        unknown = index.unknown_attribute(name, "constraints.at_most")
-        problems += [] if unknown is None else [unknown]
-    masks = []
-    for at, one in enumerate(constraints.at_least):
-        try:
-            masks.append(index.mask(one.where, f"constraints.at_least.{at}.where"))
-        except InputError as error:
-            problems.append(str(error))
+    problems = list(attribute_problems(catalogue, constraints))
     if problems:
         raise InputError(join_problems(problems))
+    index = catalogue.attribute_index
+    masks = [index.mask(one.where) for one in constraints.at_least]
     rows = dict(zip(constraints.pins, catalogue.find_rows(constraints.pins.values()), strict=True))
     pins, dropped = dict[int, int](), list[Relaxed]()
     for position, item in constraints.pins.items():
@@ -240,7 +247,7 @@ class Progress:
             for code in column.codes_of(row).tolist():
                 capacity[code] -= 1
                 if capacity[code] == 0:
-                    self.open[column.rows[column.codes == code]] = False
+                    self.open[column.rows_of(code)] = False
 
     def after(self, row: int) -> "Progress":
         """Return the progress after one more item."""

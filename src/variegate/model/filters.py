@@ -4,11 +4,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from variegate.arrays import IndexArray, MaskArray
+from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.conditions import (
     AllOf,
     Condition,
@@ -42,22 +42,14 @@ class Column:
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.size: Final = len(values)
-        rows, flat = _flattened(values)
+        numbers = _as_numbers(values)
+        coded = _coded_one_by_one(values) if numbers is None else _coded_numbers(numbers)
         #: The row and the code of each value, sorted by row
-        self.rows: Final[IndexArray] = np.array(rows, dtype=np.intp)
-        self.codes: Final[IndexArray] = np.empty(len(flat), dtype=np.intp)
+        self.rows: Final = coded.rows
+        self.codes: Final = coded.codes
         #: The distinct values, by kind and in their order
-        self.values: Final[list[Scalar]] = []
-        self._starts: Final = [0]
-        kinds = np.array([_KIND_OF[type(one)] for one in flat])
-        for kind in range(len(KINDS)):
-            places = np.flatnonzero(kinds == kind)
-            own = [flat[place] for place in places.tolist()]
-            distinct: list[Any] = sorted(set(own))
-            code_of = {one: code for code, one in enumerate(distinct, start=self._starts[-1])}
-            self.codes[places] = [code_of[one] for one in own]
-            self.values.extend(distinct)
-            self._starts.append(len(self.values))
+        self.values: Final = coded.values
+        self._starts: Final = coded.starts
 
     @cached_property
     def _by_code(self) -> tuple[IndexArray, IndexArray]:
@@ -84,6 +76,11 @@ class Column:
         """Return the distinct codes of an item, sorted."""
         start, stop = np.searchsorted(self.rows, [row, row + 1])
         return np.unique(self.codes[start:stop])
+
+    def rows_of(self, code: int) -> IndexArray:
+        """Return the rows of the items with a code."""
+        rows, starts = self._by_code
+        return rows[starts[code] : starts[code + 1]]
 
     def has_kind(self, kind: int) -> bool:
         """Return whether any value is of this kind."""
@@ -127,14 +124,47 @@ class Column:
         return ranges[operator]
 
 
-def _flattened(values: Sequence[Any]) -> tuple[Sequence[int], list[Scalar]]:
-    """Return the row of each value that is not missing, and the value as a plain one."""
-    if set(map(type, values)) <= {float, np.float64}:  # prices, years: faster than one by one
-        numbers = np.array(values, dtype=np.float64)
-        there = np.flatnonzero(~np.isnan(numbers))
-        return there.tolist(), numbers[there].tolist()
+class _Coded(NamedTuple):
+    """Values by their codes; `starts` are the first codes of each kind, and their number."""
+
+    rows: IndexArray
+    codes: IndexArray
+    values: list[Scalar]
+    starts: list[int]
+
+
+def _as_numbers(values: Sequence[Any]) -> FloatArray | None:
+    """Return values of which all are numbers or missing, nan where missing; None for others."""
+    if not set(map(type, values)) <= {float, int, np.float64, type(None)}:
+        return None
+    numbers = np.array(values, dtype=np.float64)
+    # Larger whole numbers could become equal.
+    return numbers if (np.abs(numbers[~np.isnan(numbers)]) < 2.0**53).all() else None
+
+
+def _coded_numbers(numbers: FloatArray) -> _Coded:
+    """Return the codes of numbers: prices, years. Many times as fast as one by one."""
+    rows = np.flatnonzero(~np.isnan(numbers))
+    distinct, codes = np.unique(numbers[rows], return_inverse=True)
+    return _Coded(rows, codes, distinct.tolist(), [0, 0, len(distinct), len(distinct)])
+
+
+def _coded_one_by_one(values: Sequence[Any]) -> _Coded:
     pairs = [(row, one) for row, value in enumerate(values) for one in _plain_values(value)]
-    return [row for row, _ in pairs], [one for _, one in pairs]
+    flat = [one for _, one in pairs]
+    rows = np.array([row for row, _ in pairs], dtype=np.intp)
+    codes = np.empty(len(flat), dtype=np.intp)
+    kinds = np.array([_KIND_OF[type(one)] for one in flat])
+    known, starts = list[Scalar](), [0]
+    for kind in range(len(KINDS)):
+        places = np.flatnonzero(kinds == kind)
+        own = [flat[place] for place in places.tolist()]
+        distinct: list[Any] = sorted(set(own))
+        code_of = {one: code for code, one in enumerate(distinct, start=starts[-1])}
+        codes[places] = [code_of[one] for one in own]
+        known.extend(distinct)
+        starts.append(len(known))
+    return _Coded(rows, codes, known, starts)
 
 
 def _plain_values(value: Any) -> Iterable[Scalar]:

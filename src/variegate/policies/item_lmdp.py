@@ -96,6 +96,9 @@ class ItemLMDP(LMDP):
         self._seen = _no_observations(catalogue.m)
         self._known: Posterior | None = None
 
+    def drop_estimates(self) -> None:
+        self._known = None
+
     @property
     def label(self) -> str:
         return "LMDP"
