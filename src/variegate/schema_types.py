@@ -1,12 +1,13 @@
 """What the requests and responses of the HTTP API are made of; see `variegate.schemas`."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from math import isinf
 from typing import Annotated, Any, ClassVar, Final
 
 from variegate.conditions import parse_condition
-from variegate.errors import MissingExtraError
+from variegate.errors import MissingExtraError, join_problems
 
 try:
     from pydantic import (
@@ -45,6 +46,20 @@ StoredValue = str | int | float | bool | None | list[str | int | float | bool | 
 
 _POSITION: Final = re.compile(r"[1-9]\d{0,4}", re.ASCII)
 _REQUEST: Final = ConfigDict(extra="forbid", strict=True)
+
+
+def _checked_users(users: list[str]) -> list[str]:
+    problems = [
+        f"`users` must be distinct, got {user!r:.80} {count} times"
+        for user, count in Counter(users).items()
+        if count > 1
+    ]
+    if problems:
+        raise ValueError(join_problems(problems))
+    return users
+
+
+Users = Annotated[list[Id], Field(min_length=1, max_length=1000), AfterValidator(_checked_users)]
 
 
 def _checked_condition(where: dict[str, Any]) -> dict[str, Any]:

@@ -4,10 +4,8 @@ The service validates requests with these models and documents responses with th
 responses without validating them again. The clients parse responses with them.
 """
 
-from collections import Counter
 from typing import Annotated, Final, Literal
 
-from variegate.errors import join_problems
 from variegate.schema_types import ID_PATTERN as ID_PATTERN
 from variegate.schema_types import MAX_ID_LENGTH as MAX_ID_LENGTH
 from variegate.schema_types import AtLeast as AtLeast
@@ -23,12 +21,12 @@ from variegate.schema_types import ResponseModel as ResponseModel
 from variegate.schema_types import SlateId as SlateId
 from variegate.schema_types import StoredValue as StoredValue
 from variegate.schema_types import Text as Text
+from variegate.schema_types import Users as Users
 from variegate.schema_types import Value as Value
 from variegate.schema_types import Where as Where
 
 # After `schema_types`, which says what to install where pydantic is missing.
 from pydantic import (  # isort: skip
-    AfterValidator,
     Field,
     FiniteFloat,
     StringConstraints,
@@ -72,23 +70,10 @@ class SlateRequest(RequestModel):
     )
 
 
-def _checked_users(users: list[str]) -> list[str]:
-    problems = [
-        f"`users` must be distinct, got {user!r:.80} {count} times"
-        for user, count in Counter(users).items()
-        if count > 1
-    ]
-    if problems:
-        raise ValueError(join_problems(problems))
-    return users
-
-
 class BatchRequest(SlateRequest):
     """A request for a slate for each of several users, with the same options."""
 
-    users: Annotated[
-        list[Id], Field(min_length=1, max_length=1000), AfterValidator(_checked_users)
-    ] = Field(
+    users: Users = Field(
         description="Distinct ids of users, who need not exist yet.", examples=[["ana", "ben"]]
     )
 

@@ -211,3 +211,21 @@ def test_a_comparison_holds_where_it_does_for_a_value_of_the_same_kind(
         range(len(column) + 1), np.eye(len(column) + 1), [], attributes={"c": [*column, value]}
     )
     assert shop.where({"attribute": "c", operator: value})[:-1].tolist() == expected
+
+
+def test_columns_that_do_not_change_are_indexed_once() -> None:
+    shop = SHOP.replace()
+    found({"attribute": "brand", "=": "Acme"}, shop)
+    found({"attribute": "price", "<": 20}, shop)
+
+    later = shop.with_changes(["b"], shop.features[[1]], attributes={"price": [99]})
+
+    assert later.attribute_index.column("brand") is shop.attribute_index.column("brand")
+    assert found({"attribute": "price", "<": 20}, later) == "e"
+    assert found({"attribute": "price", "<": 20}, shop) == "be"
+
+
+def test_whole_numbers_beyond_those_of_floats_stay_apart() -> None:
+    shop = Catalogue(list("ab"), np.eye(2), [], attributes={"n": [2**53, 2**53 + 1]})
+
+    assert found({"attribute": "n", "=": 2**53 + 1}, shop) == "b"

@@ -410,7 +410,10 @@ class Catalogue:
 
     def replace(self, **changes: Any) -> "Catalogue":
         """Return a catalogue with some of the constructor's arguments replaced."""
-        return Catalogue(**{**self._arguments(), **changes})
+        made = Catalogue(**{**self._arguments(), **changes})
+        if "attribute_index" in vars(self):
+            made.attribute_index.reuse(self.attribute_index)
+        return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the catalogue for worker processes."""

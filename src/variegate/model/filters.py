@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -187,13 +187,13 @@ def _plain_values(value: Any) -> Iterable[Scalar]:
 class AttributeIndex:
     """The columns of a catalogue's attributes, and the masks of recent conditions.
 
-    Both are made when a condition first needs them; items that change are another catalogue, with
-    another index.
+    Both are made when a condition first needs them. Items that change are another catalogue with
+    another index, which reuses the columns that did not change.
     """
 
     def __init__(self, attributes: Mapping[str, Sequence[Any]], size: int) -> None:
         self._attributes, self._size = attributes, size
-        self.column: Final = lru_cache(maxsize=None)(self._column)
+        self._columns: dict[str, Column] = {}
         self._masks: dict[str, MaskArray] = {}
 
     def mask(self, plain: Any, name: str = "where") -> MaskArray:
@@ -256,8 +256,18 @@ class AttributeIndex:
                     f"cannot compare it with {value!r:.80}"
                 )
 
-    def _column(self, attribute: str) -> Column:
-        return Column(self._attributes[attribute])
+    def column(self, attribute: str) -> Column:
+        """Return the column of an attribute, which is made once."""
+        known = self._columns.get(attribute)
+        if known is None:
+            known = self._columns[attribute] = Column(self._attributes[attribute])
+        return known
+
+    def reuse(self, other: "AttributeIndex") -> None:
+        """Take over the columns of attributes that are the same objects."""
+        for name, column in other._columns.copy().items():
+            if self._attributes.get(name) is other._attributes[name]:
+                self._columns[name] = column
 
     def _evaluated(self, condition: Condition) -> MaskArray:
         if isinstance(condition, Test):
