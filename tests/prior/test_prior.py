@@ -99,33 +99,6 @@ def test_numbers_that_make_no_prior_are_refused(changed: dict[str, Any], words: 
         Prior(**{**sound, **changed})
 
 
-def test_another_belief_in_beta_leaves_theta_alone() -> None:
-    prior = two_distances()
-
-    other = prior.with_beta([0.4, 0.1], 0.02)
-
-    assert np.array_equal(other.mean, [*prior.mean[:2], 0.4, 0.1])
-    assert np.array_equal(other.covariance[:2, :2], prior.covariance[:2, :2])
-    assert np.array_equal(other.covariance[2:, 2:], 0.02 * np.eye(2))
-    assert not other.covariance[:2, 2:].any()
-    assert (other.noise, other.users, other.distances) == (0.1, 7, prior.distances)
-
-
-@pytest.mark.parametrize(
-    ("mean", "variance", "words"),
-    [
-        ([0.1], 0.1, r"`beta` must be a number, or one for each of 2 distances, got shape \(1,\)"),
-        ("much", 0.1, "`beta` must be an array of numbers"),
-        (np.nan, 0.1, "`beta` must be finite, got nan"),
-        (0.1, [0.1, 0.0], "`beta_variance` must be a number greater than 0, got 0.0"),
-        (0.1, -1, "`beta_variance` must be a number greater than 0, got -1.0"),
-    ],
-)
-def test_a_belief_in_beta_that_cannot_be_is_refused(mean: Any, variance: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        two_distances().with_beta(mean, variance)
-
-
 def test_a_prior_fits_the_catalogue_it_is_of() -> None:
     catalogue = made_catalogue(d=3)
 

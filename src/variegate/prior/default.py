@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from variegate.arrays import check_positive
 from variegate.model.catalogue import Catalogue
 from variegate.prior.features import POPULARITY
-from variegate.prior.prior import Prior
+from variegate.prior.prior import Prior, per_distance
 
 #: Variance of each feature's weight, about an eighth of the noise.
 VARIANCE: Final = 0.03
@@ -48,8 +48,8 @@ def default_prior(
     noise
         The variance of a reward around the model's estimate; 0.25 is that of a coin toss.
     beta, beta_variance
-        Mean and variance of beta; see `Prior.with_beta`. By default the distances share a mean of
-        0.35.
+        Mean and variance of beta: one number for all distances or one for each. By default the
+        distances share a mean of 0.35.
 
     Examples
     --------
@@ -62,11 +62,14 @@ def default_prior(
     mean = [POPULARITY_WEIGHT if name == POPULARITY else 0.0 for name in names]
     if catalogue.score_column is not None:
         mean[catalogue.score_column] = SCORE_WEIGHT
-    theta = Prior(
-        np.append(mean, np.zeros(m)),
-        np.diag(np.append(np.full(d, variance), np.ones(m))),
+    betas = per_distance("beta", BETA / max(m, 1) if beta is None else beta, m)
+    beta_variances = per_distance("beta_variance", beta_variance, m)
+    for number in beta_variances:
+        check_positive(beta_variance=float(number))
+    return Prior(
+        np.append(mean, betas),
+        np.diag(np.append(np.full(d, variance), beta_variances)),
         noise,
         names,
         tuple(h.name for h in catalogue.distances),
     )
-    return theta.with_beta(BETA / max(m, 1) if beta is None else beta, beta_variance)

@@ -3,7 +3,8 @@
 import io
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator
+from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self
 
@@ -19,7 +20,11 @@ VERSION: Final = 2
 
 
 class PriorFile(ABC):
-    """What every kind of prior has: a file, a check against a catalogue, a description."""
+    """What every kind of prior has: a file, a check against a catalogue, a description.
+
+    A kind is a dataclass. Its fields that are arrays are those of the file, and the others are in
+    its header; a field with ``metadata={"in_file": False}`` is left out.
+    """
 
     #: Marks the kind in the file
     kind: ClassVar[str]
@@ -41,19 +46,6 @@ class PriorFile(ABC):
     def describe(self, catalogue: Catalogue | None = None) -> tuple[str, ...]:
         """Return a description in text, one line per fact."""
 
-    @abstractmethod
-    def _header(self) -> Mapping[str, Any]:
-        """Return the names and numbers of the file."""
-
-    @abstractmethod
-    def _arrays(self) -> Mapping[str, NDArray[Any]]:
-        """Return the arrays of the file."""
-
-    @classmethod
-    @abstractmethod
-    def _of(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the prior of a file."""
-
     def save(self, path: str | Path) -> None:
         """Write the prior to `path`, atomically."""
         data = self.to_bytes()
@@ -73,43 +65,49 @@ class PriorFile(ABC):
 
     def to_bytes(self) -> bytes:
         """Return the contents of the prior's file."""
-        header = {"format": FORMAT, "version": VERSION, "kind": self.kind, **self._header()}
+        values = {one.name: getattr(self, one.name) for one in _stored(type(self))}
+        arrays = {
+            name: value.astype(np.int32) if _is_small(value) else value
+            for name, value in values.items()
+            if isinstance(value, np.ndarray)
+        }
+        header = {name: value for name, value in values.items() if name not in arrays}
+        header |= {"format": FORMAT, "version": VERSION, "kind": self.kind}
         text = json.dumps(header, allow_nan=False)
         file = io.BytesIO()
         np.savez(
-            file,
-            allow_pickle=False,
-            header=np.frombuffer(text.encode(), dtype=np.uint8),
-            **self._arrays(),
+            file, allow_pickle=False, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays
         )
         return file.getvalue()
 
     @classmethod
     def from_bytes(cls, data: bytes, *, where: str | Path = "prior") -> Self:
         """Return the prior that `to_bytes` wrote; `where` names its source in errors."""
-        header, arrays = _read(data, where)
+        with open_npz(data, "prior", where) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+            header = json.loads(arrays.pop("header").tobytes())
+            is_prior, version = header.get("format") == FORMAT, header.get("version")
+        if not is_prior:
+            raise DataError(f"{where}: not a prior of variegate")
+        if version != VERSION:
+            raise DataError(
+                f"{where}: version {version} of the prior format, and this variegate reads version "
+                f"{VERSION}: fit it again or use the variegate that wrote it"
+            )
         kind = cls._kinds.get(header.get("kind", "features"))
         if kind is None or not issubclass(kind, cls):
             raise DataError(f"{where}: a prior of {header.get('kind')}, not of {cls.kind}")
         try:
-            return kind._of(header, arrays)
+            return kind(**{one.name: {**header, **arrays}[one.name] for one in _stored(kind)})
         except KeyError as error:
             raise DataError(f"{where}: not a complete prior file: no {error.args[0]}") from None
         except (InputError, TypeError) as error:
             raise DataError(f"{where}: not a complete prior file: {error}") from None
 
 
-def _read(data: bytes, where: str | Path) -> tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]]:
-    """Return the header and the arrays of a prior's file, or raise DataError."""
-    with open_npz(data, "prior", where) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-        header = json.loads(arrays.pop("header").tobytes())
-        is_prior, version = header.get("format") == FORMAT, header.get("version")
-    if not is_prior:
-        raise DataError(f"{where}: not a prior of variegate")
-    if version != VERSION:
-        raise DataError(
-            f"{where}: version {version} of the prior format, and this variegate reads version "
-            f"{VERSION}: fit it again or use the variegate that wrote it"
-        )
-    return header, arrays
+def _is_small(array: NDArray[Any]) -> bool:
+    return bool(array.dtype.kind == "i" and array.max(initial=0) < 2**31)
+
+
+def _stored(kind: Any) -> Iterator[Field[Any]]:
+    return (one for one in fields(kind) if one.metadata.get("in_file", True))

@@ -1,6 +1,6 @@
 """The prior of the items' relevance, from the likes of training users, and its posterior."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import isnan
@@ -93,7 +93,7 @@ class ItemPrior(PriorFile):
     #: Number of first items that every user could like; the others were added later. -1: all
     originals: int = -1
     #: Predictions for the items after the originals; see `for_catalogue`
-    later: LaterItems | None = None
+    later: LaterItems | None = field(default=None, metadata={"in_file": False})
 
     def __post_init__(self) -> None:
         check_range("noise", self.noise, MIN_NOISE, MAX_NOISE)
@@ -299,39 +299,6 @@ class ItemPrior(PriorFile):
             lines.append(f"diversity: beta of {name} 0.00 ± {np.sqrt(variance):.2f}")
         lines.append(f"residual standard deviation {np.sqrt(self.noise):.2f}")
         return tuple(lines)
-
-    def _header(self) -> Mapping[str, Any]:
-        return {
-            "noise": self.noise,
-            "item_ids": self.item_ids,
-            "distances": self.distances,
-            "diversity": self.diversity,
-            "activity_weight": self.activity_weight,
-            "originals": self.originals,
-        }
-
-    def _arrays(self) -> Mapping[str, NDArray[Any]]:
-        return {
-            "liked": self.liked.astype(np.int32),
-            "ends": self.ends,
-            "beta_variance": self.beta_variance,
-            "shown": self.shown,
-        }
-
-    @classmethod
-    def _of(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "ItemPrior":
-        return cls(
-            tuple(header["item_ids"]),
-            arrays["liked"],
-            arrays["ends"],
-            header["noise"],
-            tuple(header["distances"]),
-            arrays["beta_variance"],
-            header["diversity"],
-            header["activity_weight"],
-            arrays["shown"],
-            header["originals"],
-        )
 
     @cached_property
     def _moments(self) -> Moments:

@@ -1,10 +1,9 @@
 """The prior of features' weights: their distribution over users, and its checks."""
 
-import operator
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +11,6 @@ from numpy.typing import ArrayLike
 from variegate.arrays import (
     FloatArray,
     check_numbers,
-    check_positive,
     check_range,
     read_only_copy,
     set_read_only,
@@ -20,13 +18,16 @@ from variegate.arrays import (
 from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
 from variegate.prior.files import PriorFile
-from variegate.prior.text import describe
 
 #: Bounds of a prior's numbers. Within them every estimate is finite: features may be as large as
 #: a catalogue accepts (1e100), and their weights as small.
 MAX_MEAN: Final = 1e30
 MIN_VARIANCE, MAX_VARIANCE = 1e-220, 1e120
 MIN_NOISE, MAX_NOISE = 1e-30, 1e30
+#: Maximum number of features per line of a description.
+MAX_NAMES: Final = 3
+#: A weight this many deviations from 0 has the same sign for three users in four.
+THREE_IN_FOUR: Final = 0.674
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,8 @@ class Prior(PriorFile):
         put(self, "noise", float(self.noise))
         put(self, "feature_names", names)
         put(self, "distances", distances)
-        put(self, "users", _checked_users(self.users))
+        if not (np.issubdtype(type(self.users), np.integer) and self.users >= 0):
+            raise InputError(f"`users` must be a whole number of at least 0, got {self.users!r}")
 
     def __repr__(self) -> str:
         origin = f"fitted to {self.users} users" if self.users else "not fitted"
@@ -105,51 +107,35 @@ class Prior(PriorFile):
         _check_names("features", self.feature_names, catalogue, catalogue.feature_names)
         _check_names("distances", self.distances, catalogue, names)
 
-    def with_beta(self, mean: ArrayLike, variance: ArrayLike) -> "Prior":
-        """Return the same distribution of theta with another, independent one of beta.
-
-        Both arguments are one number for all distances or one for each.
-        """
-        means = per_distance("beta", mean, self.m)
-        variances = per_distance("beta_variance", variance, self.m)
-        for number in variances:
-            check_positive(beta_variance=float(number))
-        covariance = np.zeros_like(self.covariance)
-        covariance[: self.d, : self.d] = self.covariance[: self.d, : self.d]
-        covariance[self.d :, self.d :] = np.diag(variances)
-        return replace(
-            self, mean=np.append(self.mean[: self.d], means), covariance=set_read_only(covariance)
-        )
-
     def describe(self, catalogue: Catalogue | None = None) -> tuple[str, ...]:
         """Return a description in text, one line per fact.
 
         Features without names are described by examples from `catalogue`, if given.
         """
+        mean, deviations = self.mean, np.sqrt(np.diag(self.covariance))
+        labels, spread = self.feature_names, np.ones(self.d)
         if catalogue is not None:
             self.check(catalogue)
-        return describe(self, catalogue)
+            # A feature's effect on scores is its weight times its spread over the items.
+            labels, spread = catalogue.feature_labels, catalogue.features.std(axis=0)
 
-    def _header(self) -> Mapping[str, Any]:
-        return {
-            "noise": self.noise,
-            "feature_names": self.feature_names,
-            "distances": self.distances,
-            "users": self.users,
+        def largest(strengths: FloatArray, threshold: float = 0.0) -> str:
+            order = np.argsort(-strengths * spread, kind="stable")[:MAX_NAMES]
+            rows = [row for row in order if strengths[row] > threshold * deviations[row]]
+            return ", ".join(" ".join(labels[row].split()) for row in rows)
+
+        theta, wide = mean[: self.d], deviations[: self.d]
+        lines = {
+            "most users like": largest(theta, THREE_IN_FOUR),
+            "most users avoid": largest(-theta, THREE_IN_FOUR),
+            "users differ most in": largest(wide) if self.d > 1 else "",
         }
-
-    def _arrays(self) -> Mapping[str, FloatArray]:
-        return {"mean": self.mean, "covariance": self.covariance}
-
-    @classmethod
-    def _of(cls, header: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> "Prior":
-        return cls(
-            arrays["mean"],
-            arrays["covariance"],
-            header["noise"],
-            tuple(header["feature_names"]),
-            tuple(header["distances"]),
-            header["users"],
+        betas = zip(self.distances, mean[self.d :], deviations[self.d :], strict=True)
+        return (
+            f"fitted to {self.users} users" if self.users else "not fitted",
+            *(f"{words}: {names}" for words, names in lines.items() if names),
+            *(f"diversity: beta of {name} {beta:.2f} ± {wide:.2f}" for name, beta, wide in betas),
+            f"residual standard deviation {np.sqrt(self.noise):.2f}",
         )
 
 
@@ -191,16 +177,6 @@ def _checked_covariance(covariance: ArrayLike, size: int) -> FloatArray:
             f"eigenvalue of {smallest:.2g}"
         )
     return read_only_copy((array + array.T) / 2)
-
-
-def _checked_users(users: int) -> int:
-    try:
-        count = operator.index(users)
-    except TypeError:
-        count = -1
-    if count < 0:
-        raise InputError(f"`users` must be a whole number of at least 0, got {users!r}")
-    return count
 
 
 def per_distance(name: str, values: ArrayLike, m: int) -> FloatArray:
