@@ -1,7 +1,7 @@
 """Recommendations to many users in one process: one policy per user, saved in one file."""
 
 import json
-from collections.abc import KeysView, Mapping
+from collections.abc import Iterable, KeysView, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Unpack
@@ -19,6 +19,7 @@ from variegate.model.slate import Slate
 from variegate.model.utility import Preferences
 from variegate.policies import Dial, Policy, PolicySpec, State, parse_policy
 from variegate.policies.base import option_reprs
+from variegate.policies.batch import recommend_many
 from variegate.prior import PriorFile
 
 FORMAT: Final = "variegate recommender"
@@ -116,6 +117,35 @@ class Recommender:
         if samples:
             self._lists[user] = number + 1
         return slate.for_user(user)
+
+    def recommend_many(
+        self,
+        user_ids: Iterable[str | int],
+        k: int = 10,
+        candidates: ArrayLike | None = None,
+        exclude: ArrayLike | None = None,
+        *,
+        workers: int = 1,
+    ) -> list[Slate]:
+        """Return a list for each user, in their order: the same as `recommend` for each of them.
+
+        Parameters
+        ----------
+        k, candidates, exclude
+            As for `recommend`, the same for all users.
+        workers
+            Number of threads; more than one helps LMDH and LMDP without a prior of items, whose
+            lists do not need the interpreter lock.
+        """
+        users = [_checked_user(user_id) for user_id in user_ids]
+        policies = {user: self._known_or_new(user) for user in users}
+        if any(policy.is_stochastic for policy in policies.values()):
+            return [self.recommend(user, k, candidates, exclude) for user in users]
+        slates = recommend_many(
+            [policies[user] for user in users], k, candidates, exclude, workers=workers
+        )
+        self._policies.update(policies)
+        return [slate.for_user(user) for slate, user in zip(slates, users, strict=True)]
 
     def update(self, slate: Slate, rewards: ArrayLike, seen: ArrayLike | None = None) -> None:
         """Learn from the feedback on a slate, for the user whom it was made for.

@@ -35,6 +35,7 @@ from variegate.kernels.baselines import (
 from variegate.kernels.bounds import bound_parts
 from variegate.kernels.cells import add_distances
 from variegate.kernels.layout import Layout, unit_features
+from variegate.kernels.lmdh import lmdh_lists
 from variegate.kernels.vectors import vector_list
 from variegate.model.distances import Distance, jaccard
 from variegate.model.gains import normalising_factors
@@ -118,9 +119,19 @@ def call_lmdh(draw: Any) -> None:
         check_rows(found[0], free, k)
 
 
+def call_lists(draw: Any) -> None:
+    items, layout, free, k = layout_and_free(draw)
+    users, size = draw(st.integers(0, 3)), items.d + items.m
+    weights, roots = draw(arrays(users, size)), draw(arrays(users, size, size))
+    found = lmdh_lists(layout, free, weights, roots, draw(arrays(users)), draw(arrays(k)))
+    for rows, is_whole in zip(found[0], found[3], strict=True):
+        if is_whole:
+            check_rows(rows, free, k)
+
+
 def call_vectors(draw: Any) -> None:
     items, _layout, free, k = layout_and_free(draw)
-    wide = draw(arrays(len(items), draw(st.sampled_from((0, 1, 9)))))
+    wide = draw(arrays(len(items), draw(st.sampled_from((0, 1, 9, 70)))))
     vectors = wide.astype(draw(st.sampled_from((np.float32, np.float64))))
     belief = belief_of(draw, items.d + 1)
     found = vector_list(items.features, vectors, free, *belief, draw(arrays(k)))
@@ -297,6 +308,7 @@ ENTRIES: Mapping[str, Callable[[Any], None]] = {
     "c2ucb.fill_list": call_entropy,
     "distances.fill_gains": call_gains,
     "pruning.select_list": call_lmdh,
+    "pruning.select_lists": call_lists,
     "mmr.fill_list": call_mmr,
     "cells.add_row_distances": call_rows,
     "cells.fill_parts": call_rows,

@@ -51,6 +51,40 @@ def lmdh_list(
     return answer if is_whole else None
 
 
+def lmdh_lists(
+    layout: Layout,
+    free: MaskArray,
+    etas: FloatArray,
+    roots: FloatArray,
+    explorations: FloatArray,
+    factors: FloatArray,
+) -> tuple[IndexArray, FloatArray, FloatArray, MaskArray]:
+    """Return the lists of several users, and which of them `lmdh_list` would return.
+
+    Arrays are those of `lmdh_list`, with one row per user. The interpreter lock is free meanwhile.
+    """
+    items, users, k, m = layout.items, len(etas), len(factors), len(layout.largest)
+    size = items.z_rows.shape[1] + m
+    shapes = etas.shape, roots.shape, explorations.shape
+    if not (k and len(free) == len(layout)) or shapes != (
+        (users, size),
+        (users, size, size),
+        (users,),
+    ):
+        raise InputError(
+            f"lists of at least 1 of {len(layout)} items must have {len(layout)} `free` and "
+            f"{size} weights for each of {users} users, got {k}, {len(free)} and {shapes}"
+        )
+    from variegate.kernels.loops.pruning import select_lists  # numba: not at import
+
+    answers = np.empty((users, k), dtype=np.intp), np.empty((users, k)), np.empty((users, k, m))
+    whole, space = np.empty(users, np.bool_), list_space(items.z.shape[1], m, *items.h.shape[:2])
+    limits = layout.longest, layout.largest
+    beliefs = etas, roots, explorations
+    select_lists(items, layout.rows, free, beliefs, factors, limits, space, answers, whole)
+    return *answers, whole
+
+
 def relevance_list(
     layout: Layout, free: MaskArray, relevance: FloatArray, beta: FloatArray, factors: FloatArray
 ) -> tuple[IndexArray, FloatArray, FloatArray] | None:

@@ -23,6 +23,8 @@ from variegate.model.distances import Distance
 from variegate.model.search import SEARCHES
 from variegate.model.utility import Utility
 
+#: No uncertainty of two weights.
+_KNOWN = np.zeros((2, 2))
 #: Weight of the largest score if `diversity` is 1.
 TIE_BREAK = 1e-12
 
@@ -98,8 +100,10 @@ def _worth(relevance: FloatArray, weights: FloatArray) -> FloatArray:
     """Return what the scores add to a list."""
     # One scale for every position: the searches compare sums of gains. If only distances count,
     # scores still decide the first item and break ties.
-    least = TIE_BREAK / max(float(np.abs(relevance).max(initial=0.0)), 1.0)
-    worth: FloatArray = max(1.0 - float(weights.sum()), least) * relevance
+    share = 1.0 - sum(weights.tolist())
+    if share <= TIE_BREAK:
+        share = max(share, TIE_BREAK / max(float(np.abs(relevance).max(initial=0.0)), 1.0))
+    worth: FloatArray = share * relevance
     return worth
 
 
@@ -113,13 +117,15 @@ def _list_from_vectors(
     if len(vectors) != len(worth) or not vectors.shape[1]:
         return None
     everything = np.ones(len(worth), dtype=np.bool_)
-    eta, known = np.append(1.0, weights), np.zeros((2, 2))
+    eta = np.array([1.0, float(weights[0])])
     rows = np.ascontiguousarray(vectors)
-    found = vector_list(worth[:, None], rows, everything, eta, known, 0.0, np.ones(k))
+    found = vector_list(worth[:, None], rows, everything, eta, _KNOWN, 0.0, np.ones(k))
     return None if found is None else found[0]
 
 
 def _weights(diversity: float | Sequence[float], m: int) -> FloatArray:
+    if m == 1 and isinstance(diversity, float) and 0.0 <= diversity <= 1.0:
+        return np.array([diversity])  # the usual case, without the checks below
     weights = check_numbers("diversity", np.atleast_1d(diversity), ndim=1)
     if weights.shape == (1,) and m > 1:
         weights = np.full(m, weights[0] / m)

@@ -74,6 +74,18 @@ def select_list(items, rows, free, belief, factors, limits, space, answer):
 
 
 @njit(cache=True, nogil=True)
+def select_lists(items, rows, free, beliefs, factors, limits, space, answers, whole):
+    """Fill `answers` as `select_list` does, for one user after another; and `whole` (users,)."""
+    (etas, roots, alphas), (chosen, scores, x) = beliefs, answers
+    for user in range(len(whole)):
+        belief, answer = (
+            (etas[user], roots[user], alphas[user]),
+            (chosen[user], scores[user], x[user]),
+        )
+        whole[user] = select_list(items, rows, free, belief, factors, limits, space, answer)
+
+
+@njit(cache=True, nogil=True)
 def select_by_bounds(items, table, few, belief, single, factors, largest, slack, answer):
     """Fill `answer` as `select_list` does; the result is one of those above.
 

@@ -1,9 +1,10 @@
 """LMDH's list from the vectors of one request, without the blocks of a catalogue's layout.
 
-A request's candidates are used once, so nothing is prepared: vectors are read as they came, and
-only those that matter. The sum of an item's cosines with the items above is one product, with the
-sum of their unit vectors. An item's score is convex in its sum of distances, so the two ends of
-the range of that sum bound it, and the sum is computed only if the bound reaches the best score.
+A request's candidates are used once. Long vectors are read as they came, and only those that
+matter: an item's score is convex in its sum of distances, so the two ends of the range of that sum
+bound it, and the sum is computed only if the bound reaches the best score. The sum of an item's
+cosines with the items above is one product, with the sum of their unit vectors. Short vectors are
+copied to blocks first, feature by item, and all are scored: that takes less time than bounds.
 
 A `belief` is (eta, G, alpha) as in `kernels.loops.lmdh`, of d features and one distance. `vectors`
 (n, w) may be of single or double precision; everything else is of double precision.
@@ -15,8 +16,14 @@ import numpy as np
 from numba import njit
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
+#: Without nan, the maximum of two numbers is one instruction.
+FAST_FINITE = FAST | {"nnan"}
 #: Squares of lengths outside of this range lose digits in single precision.
 SMALLEST, LARGEST = 1e-30, 1e30
+#: Vectors of up to this length are all scored.
+SHORT = 64
+#: Items per block.
+LANES = 256
 #: More than single precision can lose of a length of a few unit vectors.
 SLACK = 1e-3
 
@@ -44,26 +51,30 @@ def inverse_length(vectors, row):
 
 @njit(cache=True, nogil=True)
 def fill_parts(z, belief, parts):
-    """Fill what z decides: theta . z, the squares of the first d rows of G z, and its last row."""
-    eta, G, _alpha = belief
+    """Add what z decides: theta . z, the squares of the first d rows of G z, and its last row."""
+    eta, G, alpha = belief
     d = z.shape[1]
-    for row in range(len(z)):
-        parts[row] = 0.0
+    if alpha == 0.0:
         for i in range(d):
-            parts[row, 0] += eta[i] * z[row, i]
-            parts[row, 2] += G[d, i] * z[row, i]
+            for row in range(len(z)):
+                parts[0, row] += eta[i] * z[row, i]
+        return
+    for row in range(len(z)):
+        for i in range(d):
+            parts[0, row] += eta[i] * z[row, i]
+            parts[2, row] += G[d, i] * z[row, i]
             part = 0.0
             for j in range(i + 1):
                 part += G[i, j] * z[row, j]
-            parts[row, 1] += part * part
+            parts[1, row] += part * part
 
 
 @njit(cache=True, nogil=True, inline="always")
 def score(parts, row, x, belief):
     """Return mu of an item with diversity gain x."""
     eta, G, alpha = belief
-    part = parts[row, 2] + G[-1, -1] * x
-    return parts[row, 0] + eta[-1] * x + alpha * sqrt(parts[row, 1] + part * part)
+    part = parts[2, row] + G[-1, -1] * x
+    return parts[0, row] + eta[-1] * x + alpha * sqrt(parts[1, row] + part * part)
 
 
 @njit(cache=True, nogil=True)
@@ -85,8 +96,8 @@ def fill_static(parts, belief, static):
     The root of a sum of squares is at most the sum of their roots.
     """
     eta, G, alpha = belief
-    for row in range(len(parts)):
-        static[row] = parts[row, 0] + alpha * (sqrt(parts[row, 1]) + abs(parts[row, 2]))
+    for row in range(len(static)):
+        static[row] = parts[0, row] + alpha * (sqrt(parts[1, row]) + abs(parts[2, row]))
     return eta[-1] + alpha * abs(G[-1, -1])
 
 
@@ -133,9 +144,116 @@ def select_from_vectors(z, vectors, free, belief, factors, answer):
 
     Returns False if numbers are out of range. Of equal scores the first row is taken.
     """
-    n_items, k, (chosen, values, x) = len(z), len(factors), answer
-    parts, static, inverses = np.empty((n_items, 3)), np.empty(n_items), np.zeros(n_items)
+    blocks = -(-len(z) // LANES)
+    parts = np.zeros((3, blocks * LANES))
     fill_parts(z, belief, parts)
+    if vectors.shape[1] > SHORT:
+        return select_by_bounds(parts, vectors, free, belief, factors, answer)
+    parts[0, len(z) :] = -np.inf
+    for row in range(len(z)):
+        parts[0, row] = parts[0, row] if free[row] else -np.inf
+    return select_from_all(parts, vectors, belief, factors, answer)
+
+
+@njit(cache=True, nogil=True)
+def select_from_all(parts, vectors, belief, factors, answer):
+    """Fill `answer` by the scores of all items at every position."""
+    w, blocks, (chosen, values, x) = vectors.shape[1], parts.shape[1] // LANES, answer
+    columns, sums = np.zeros((blocks, w, LANES), vectors.dtype), np.zeros(blocks * LANES)
+    inverses = np.zeros(blocks * LANES, vectors.dtype)
+    if not fill_columns(vectors, columns, inverses):
+        return False
+    scores, tops, row = np.empty((blocks, LANES)), np.empty(blocks), vectors[0]
+    eta, G, alpha = belief
+    for n in range(len(factors)):
+        if n:
+            add_cosine_distances(columns, row, inverses, sums)
+        gains = eta[-1] * factors[n], G[-1, -1] * factors[n], alpha
+        fill_scores(parts, sums, gains, scores, tops)
+        b = np.argmax(tops)
+        place = b * LANES + np.argmax(scores[b])
+        if not (np.isfinite(tops[b]) and place < len(vectors)):
+            return False
+        chosen[n], values[n], x[n, 0] = place, tops[b], sums[place] * factors[n]
+        parts[0, place] = -np.inf
+        row = vectors[place] * inverses[place]
+    return True
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def fill_columns(vectors, columns, inverses):
+    """Copy vectors (n, w) to blocks (blocks, w, LANES); fill 1 / lengths, 0 for a row of zeros.
+
+    Returns False if a length is out of range.
+    """
+    n, w = vectors.shape
+    squares = np.empty(LANES, vectors.dtype)
+    for b in range(len(columns)):
+        start, used = b * LANES, min(n - b * LANES, LANES)
+        for i in range(w):
+            for a in range(used):
+                columns[b, i, a] = vectors[start + a, i]
+        squares[:] = 0.0
+        for i in range(w):
+            for a in range(LANES):
+                squares[a] += columns[b, i, a] * columns[b, i, a]
+        for a in range(used):
+            if SMALLEST < squares[a] < LARGEST:
+                inverses[start + a] = 1.0 / sqrt(squares[a])
+            elif inverse_length(vectors, start + a) < 0.0:
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_cosine_distances(columns, row, inverses, sums):
+    """Add 1 minus the cosines with a unit vector to the sums of all items."""
+    w, work = columns.shape[1], np.empty(LANES, columns.dtype)
+    whole = w // 4 * 4
+    for b in range(len(columns)):
+        work[:] = 0.0
+        for i in range(0, whole, 4):
+            p, q, r, s = row[i], row[i + 1], row[i + 2], row[i + 3]
+            for a in range(LANES):
+                work[a] += p * columns[b, i, a] + q * columns[b, i + 1, a]
+                work[a] += r * columns[b, i + 2, a] + s * columns[b, i + 3, a]
+        for i in range(whole, w):
+            p = row[i]
+            for a in range(LANES):
+                work[a] += p * columns[b, i, a]
+        start = b * LANES
+        for a in range(LANES):
+            sums[start + a] += max(1.0 - work[a] * inverses[start + a], 0.0)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_FINITE)
+def fill_scores(parts, sums, gains, scores, tops):
+    """Fill the scores of all items (blocks, LANES), and the highest of each block."""
+    (weight, g, alpha), (mean, square, cross) = gains, (parts[0], parts[1], parts[2])
+    work = np.empty(LANES)
+    for b in range(len(tops)):
+        start = b * LANES
+        for a in range(LANES):
+            scores[b, a] = mean[start + a] + weight * sums[start + a]
+        if alpha > 0.0:
+            for a in range(LANES):
+                part = cross[start + a] + g * sums[start + a]
+                scores[b, a] += alpha * sqrt(square[start + a] + part * part)
+        half = LANES // 2
+        for a in range(half):
+            work[a] = max(scores[b, a], scores[b, a + half])
+        while half > 1:
+            half //= 2
+            for a in range(half):
+                work[a] = max(work[a], work[a + half])
+        tops[b] = work[0]
+
+
+@njit(cache=True, nogil=True)
+def select_by_bounds(parts, vectors, free, belief, factors, answer):
+    """Fill `answer` by the scores of the items whose bounds reach the best score."""
+    n_items, k, (chosen, values, x) = len(vectors), len(factors), answer
+    static, inverses = np.empty(n_items), np.zeros(n_items)
     slope = fill_static(parts, belief, static)
     # How many of the items above are in each sum; -1 for an item that cannot be picked.
     known, counts = np.zeros(n_items), np.where(free, 0, -1)
