@@ -262,7 +262,7 @@ def test_nobody_to_play_is_one_line(likes: Path, tmp_path: Path) -> None:  # noq
     loners = tmp_path / "loners.csv"
     loners.write_text("user,item\n" + "".join(f"u{n},i{n}\n" for n in range(5)))
 
-    assert "`dataset` 'loners' must have a test user who likes a candidate" in fail(
+    assert "`dataset` 'loners' must have training and test users who like a candidate" in fail(
         "replay", loners, *SHORT
     )
 

@@ -355,7 +355,7 @@ def test_nobody_to_play_is_an_error() -> None:
 
     with pytest.raises(
         InputError,
-        match=r"`dataset` 'made' must have a test user who likes a candidate: none of 1 likes",
+        match=r"'made' must have training and test users who like a candidate, got 4 and 0",
     ):
         replay_task(loners, SMALL)
 

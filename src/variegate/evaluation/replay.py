@@ -218,6 +218,7 @@ def replay_task(
     *,
     split: int = 0,
     users: int | None = None,
+    catalogue: Catalogue | None = None,
     cache: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ReplayTask:
@@ -231,36 +232,39 @@ def replay_task(
         Seed of the split and of the embeddings.
     users
         At most this many test users, drawn at random; all, if not given.
+    catalogue
+        Items that have features already: no embeddings are learnt then.
     cache, progress
         As for `fit_bpr`.
     """
     protocol = protocol or PROTOCOLS.get(dataset.name, Protocol())
     parts = split_users(dataset, rng=split, train=protocol.train)
-    embeddings = fit_bpr(
-        parts.train,
-        d=protocol.d,
-        seed=split,
-        normalise=protocol.normalise,
-        cache=cache,
-        progress=progress,
-    )
-    popularity = parts.train.popularity
-    kept = _most_popular(embeddings, dataset, popularity, protocol.most_popular)
-    catalogue = rated_catalogue(parts.train, kept, distances=protocol.distances)
+    if catalogue is None:
+        embeddings = fit_bpr(
+            parts.train,
+            d=protocol.d,
+            seed=split,
+            normalise=protocol.normalise,
+            cache=cache,
+            progress=progress,
+        )
+        kept = _most_popular(embeddings, parts.train, protocol.most_popular)
+        catalogue = rated_catalogue(parts.train, kept, distances=protocol.distances)
     likes, left_out = _likes(parts.test, catalogue.ids, protocol.most_active)
-    if not likes:
+    learnt = likes_as_rows(parts.train, catalogue.ids)
+    if not (likes and learnt):
         raise InputError(
-            f"`dataset` {dataset.name!r} must have a test user who likes a candidate: none of "
-            f"{left_out} likes an item that a training user likes"
+            f"`dataset` {dataset.name!r} must have training and test users who like a candidate, "
+            f"got {len(learnt)} and {len(likes)}"
         )
     return ReplayTask(
         dataset.name,
         catalogue,
         _sample_users(likes, users, split),
         left_out,
-        popularity[_rows(dataset, catalogue.ids)],
+        np.bincount(np.concatenate(learnt), minlength=len(catalogue)).astype(np.float64),
         len(parts.train.user_ids),
-        likes_as_rows(parts.train, catalogue.ids),
+        learnt,
     )
 
 
@@ -272,12 +276,11 @@ def likes_as_rows(dataset: Dataset, ids: tuple[str, ...]) -> tuple[IndexArray, .
     return tuple(_likes(dataset, ids, None)[0])
 
 
-def _most_popular(
-    embeddings: Embeddings, dataset: Dataset, popularity: FloatArray, count: int | None
-) -> Embeddings:
+def _most_popular(embeddings: Embeddings, train: Dataset, count: int | None) -> Embeddings:
     if count is None or count >= len(embeddings.item_ids):
         return embeddings
-    likes = popularity[_rows(dataset, embeddings.item_ids)]
+    row_of = {item: row for row, item in enumerate(train.item_ids)}
+    likes = train.popularity[[row_of[item] for item in embeddings.item_ids]]
     # Stable, so that of items with as many likes the first stays.
     return embeddings.take(np.sort(np.argsort(-likes, kind="stable")[:count]))
 
@@ -307,8 +310,3 @@ def _sample_users(likes: list[IndexArray], users: int | None, split: int) -> tup
     check_count(users, len(likes), name="users", of="the test users")
     chosen = np.random.default_rng([split, 1]).choice(len(likes), users, replace=False)
     return tuple(likes[user] for user in np.sort(chosen))
-
-
-def _rows(dataset: Dataset, ids: tuple[str, ...]) -> IndexArray:
-    row_of = {item: row for row, item in enumerate(dataset.item_ids)}
-    return np.array([row_of[item] for item in ids], dtype=np.intp)

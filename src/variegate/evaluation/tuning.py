@@ -30,7 +30,6 @@ from variegate.evaluation.replay import (
     FittedPolicy,
     Protocol,
     ReplayTask,
-    likes_as_rows,
     replay_task,
 )
 from variegate.evaluation.runner import evaluate
@@ -410,38 +409,20 @@ def _tasks(
     show: Progress,
 ) -> list[ReplayTask]:
     """Return the splits of a data set's training users."""
-    protocol = protocol or PROTOCOLS.get(dataset.name, Protocol())
-    training, learning = training_part(dataset, splits, train=protocol.train), f"Learning {name}"
-    if catalogue is not None:
-        found = [_catalogue_task(training, catalogue, protocol.train, one, users) for one in seeds]
-    else:
-        learn = partial(replay_task, training, protocol, users=users, cache=cache)
-        found = [learn(split=one, progress=partial(show, learning)) for one in seeds]
+    train = (protocol or PROTOCOLS.get(dataset.name, Protocol())).train
+    learn = partial(
+        replay_task,
+        training_part(dataset, splits, train=train),
+        protocol,
+        users=users,
+        catalogue=catalogue,
+        cache=cache,
+        progress=partial(show, f"Learning {name}"),
+    )
+    found = [learn(split=seed) for seed in seeds]
     if not found[0].catalogue.m:
         raise InputError(f"`protocol` must have at least one distance, got none for {name!r}")
     return found
-
-
-def _catalogue_task(
-    training: Dataset, catalogue: Catalogue, train: float, seed: int, users: int
-) -> ReplayTask:
-    """Return a split with the features that a catalogue has."""
-    parts = split_users(training, rng=seed, train=train)
-    learnt, held_out = (likes_as_rows(part, catalogue.ids) for part in (parts.train, parts.test))
-    if not (learnt and held_out):
-        raise InputError(
-            f"`datasets` {training.name!r} must have users who like items of its catalogue, both "
-            f"to learn from and to validate on, got {len(learnt)} and {len(held_out)}"
-        )
-    drawn = np.random.default_rng([seed, 1]).permutation(len(held_out))[:users]
-    return ReplayTask(
-        training.name,
-        catalogue,
-        tuple(held_out[user] for user in np.sort(drawn)),
-        popularity=np.bincount(np.concatenate(learnt), minlength=len(catalogue)).astype(float),
-        training_users=len(parts.train.user_ids),
-        training_likes=learnt,
-    )
 
 
 def _candidate(

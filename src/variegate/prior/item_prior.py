@@ -24,7 +24,7 @@ from variegate.prior.conditioning import Factors, Observations, Rewards
 from variegate.prior.covariance import LikesCovariance, Moments
 from variegate.prior.files import PriorFile
 from variegate.prior.new_items import LaterItems, Neighbours, find_neighbours
-from variegate.prior.prior import per_distance
+from variegate.prior.prior import check_names, per_distance
 
 #: Chosen on training users only, by `variegate tune`; see docs/beyond.md.
 NOISE: Final = 0.2
@@ -164,12 +164,8 @@ class ItemPrior(PriorFile):
                 f"`prior` must be for the items of {catalogue}, got one with {known[row]!r} in "
                 f"row {row}, which is {there}"
             )
-        names = tuple(h.name for h in catalogue.distances)
-        if names != self.distances:
-            raise InputError(
-                f"`prior` must have the distances {list(names)} of {catalogue}, "
-                f"got {list(self.distances)}"
-            )
+        names = [h.name for h in catalogue.distances]
+        check_names("distances", self.distances, catalogue, names)
 
     def for_catalogue(self, catalogue: Catalogue) -> "ItemPrior":
         """Return the prior with predictions for the items that were added later.

@@ -104,8 +104,8 @@ class Prior(PriorFile):
     def check(self, catalogue: Catalogue) -> None:
         """Raise InputError unless the prior has this catalogue's features and distances."""
         names = [h.name for h in catalogue.distances]
-        _check_names("features", self.feature_names, catalogue, catalogue.feature_names)
-        _check_names("distances", self.distances, catalogue, names)
+        check_names("features", self.feature_names, catalogue, catalogue.feature_names)
+        check_names("distances", self.distances, catalogue, names)
 
     def describe(self, catalogue: Catalogue | None = None) -> tuple[str, ...]:
         """Return a description in text, one line per fact.
@@ -192,9 +192,10 @@ def per_distance(name: str, values: ArrayLike, m: int) -> FloatArray:
     return array
 
 
-def _check_names(
+def check_names(
     what: str, fitted: Sequence[str], catalogue: Catalogue, expected: Sequence[str]
 ) -> None:
+    """Raise InputError unless a prior's features or distances are those of a catalogue."""
     if len(fitted) != len(expected):
         raise InputError(
             f"`prior` must have the {len(expected)} {what} of {catalogue}, got one of {len(fitted)}"
