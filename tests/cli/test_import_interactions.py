@@ -68,7 +68,7 @@ def test_importing_again_changes_nothing_and_a_longer_file_adds(
         assert shop.exported() == before
     file.write_text(CLICKS + "ann,i9,1,5\nann,i9,1,5\n", encoding="utf-8")
 
-    assert "1 interactions imported, 4 were known" in run("import-interactions", file)
+    assert "1 interaction imported, 4 were known" in run("import-interactions", file)
 
 
 def test_other_options_for_the_same_lines_are_rejected(named_place: Place, file: Path) -> None:
@@ -80,7 +80,7 @@ def test_other_options_for_the_same_lines_are_rejected(named_place: Place, file:
         "3 lines rejected: the line was imported before, with other options (line 4; line 2;"
         in (printed)
     )
-    assert printed.endswith("Error: 0 interactions imported: 5 lines are invalid\n")
+    assert printed.endswith("Error: 0 interactions imported: 5 invalid lines\n")
     with named_place.shop() as shop:
         assert shop.engine.counts()["events"] == 3
 
@@ -103,7 +103,7 @@ def test_check_imports_nothing(named_place: Place, file: Path) -> None:
 
     printed = fail_with_output("import-interactions", file, "--check", "--rejected", rejected)
 
-    assert printed.endswith("Error: Nothing was imported: 2 lines are invalid\n")
+    assert printed.endswith("Error: Nothing was imported: 2 invalid lines\n")
     assert rejected.read_text(encoding="utf-8").splitlines() == [
         "line,reason",
         "5,\"the item must be in the catalogue, got 'nothing'\"",
@@ -135,7 +135,7 @@ def test_ids_that_cannot_be_stored_are_rejected(named_place: Place) -> None:
     printed = run("import-interactions", path, "--reward", "1")
 
     assert "2 lines rejected: `user` must be text of 1 to 200 characters" in printed
-    assert printed.endswith("1 interactions imported, 2 lines rejected.\n")
+    assert printed.endswith("1 interaction imported, 2 lines rejected.\n")
 
 
 def test_a_table_without_rewards_is_refused(named_place: Place) -> None:

@@ -116,16 +116,6 @@ def test_an_infinite_score_is_refused(caller: Caller) -> None:
     assert error(answer, 422).startswith("`candidates.0.score`: must be finite, or null")
 
 
-def test_a_body_of_an_unknown_type_is_not_shown(caller: Caller) -> None:
-    # The message was the body as Python's bytes.
-    headers = {"X-API-Key": caller.keys["client"], "Content-Type": ""}
-    answer = caller.client.post("/v1/slates", content=b'{"users": ["a"]}', headers=headers)
-    assert answer.status_code == 415
-    assert answer.json()["error"]["message"] == (
-        "the body must be sent as Content-Type: application/json"
-    )
-
-
 def test_scores_of_items_in_a_catalogue(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("scored")
     with service(folder, items=shop().with_score(), policies={"a": "lmdp"}) as whole:

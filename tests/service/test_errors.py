@@ -213,7 +213,8 @@ def test_half_a_surrogate_pair_is_answered(client: TestClient) -> None:
 def test_other_kinds_of_body_are_refused(client: TestClient, kind: str) -> None:
     answer = client.post("/v1/echo", content=b"{}", headers={"Content-Type": kind})
 
-    assert answer.status_code == 422
+    assert answer.status_code == 415
+    assert problem(answer)["message"] == "the body must be sent as Content-Type: application/json"
 
 
 @pytest.mark.parametrize(

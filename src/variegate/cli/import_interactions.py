@@ -73,17 +73,21 @@ def import_interactions(
     report = _import(settings, file, options)
     console = plain_console()
     for kind, count in report.reasons.most_common():
-        lines = f"{count} line{'s' if count > 1 else ''}"
         more = ", ..." if count > len(report.examples[kind]) else ""
-        say(console, f"{lines} rejected: {kind} ({'; '.join(report.examples[kind])}{more})")
-    done = f"{report.imported} interactions imported"
+        examples = "; ".join(report.examples[kind])
+        say(console, f"{_counted(count, 'line')} rejected: {kind} ({examples}{more})")
+    done = f"{_counted(report.imported, 'interaction')} imported"
     if options["check"]:
         done = "Nothing was imported"
     elif report.known:
         done += f", {report.known} were known"
     if report.rejected and (options["check"] or not (report.imported or report.known)):
-        raise click.ClickException(f"{done}: {report.rejected} lines are invalid")
-    say(console, f"{done}, {report.rejected} lines rejected.")
+        raise click.ClickException(f"{done}: {_counted(report.rejected, 'invalid line')}")
+    say(console, f"{done}, {_counted(report.rejected, 'line')} rejected.")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _import(settings: Any, file: str, options: dict[str, Any]) -> "ImportReport":
