@@ -4,7 +4,7 @@ BIN := .venv/bin
 # One more than the cores: some tests only wait.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: run test check browser attack fuzz bench reproduce docs pictures clean
+.PHONY: run test check browser attack fuzz load bench reproduce docs pictures clean
 
 run: .venv/ready  ## the service and its demo page, in a browser
 	@mkdir -p out
@@ -30,6 +30,9 @@ attack: .venv/ready  ## kill and stop three replicas and PostgreSQL for ten minu
 fuzz: .venv/ready  ## more hypothesis examples, and compiled loops with bounds checks
 	$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile=long
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=out/fuzz $(BIN)/python -m tests.kernels.hostile 300
+
+load: .venv/ready  ## measure the service five times with each store, and write docs/load.md
+	$(BIN)/python -m tools.loadtest.page
 
 bench: .venv/ready  ## measure speed against the peers, as ratios in one run
 	$(BIN)/python -m benchmarks

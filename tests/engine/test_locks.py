@@ -9,7 +9,7 @@ import pytest
 from tests.engine.conftest import Opening
 from tests.engine.shop import Shop, new_item
 from variegate.engine import Feedback, RecommendRequest
-from variegate.store import Batch, Store, UserRow
+from variegate.store import Batch, Store
 
 ROUNDS = 15
 
@@ -52,15 +52,15 @@ def test_a_batch_knows_the_items_that_its_users_were_shown_while_it_waited(
     store = opening("postgres")
     shop, other = Shop(store), Shop(store)
     shop.give("ann")
-    lock = Batch.lock_users
+    lock = Batch.lock
 
-    def after_the_other(batch: Batch, ids: Any) -> dict[str, UserRow]:
-        monkeypatch.setattr(Batch, "lock_users", lock)
+    def after_the_other(batch: Batch, *wanted: Any) -> Any:
+        monkeypatch.setattr(Batch, "lock", lock)
         other.snapshot(new_item())
         assert other.ids("ann")[0] == "new"
-        return batch.lock_users(ids)
+        return batch.lock(*wanted)
 
-    monkeypatch.setattr(Batch, "lock_users", after_the_other)
+    monkeypatch.setattr(Batch, "lock", after_the_other)
     (given,) = shop.all(RecommendRequest("ann"))
     assert "new" not in [item["id"] for item in given["items"]]
     assert shop.user("ann").slates == 3

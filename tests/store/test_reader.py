@@ -38,9 +38,9 @@ def test_any_text_is_an_id(store: Store) -> None:
         batch.add_events([event(name) for name in PEOPLE])
 
     with store.batch() as batch:
-        assert batch.existing_users([*PEOPLE, "nobody", *PEOPLE]) == {*PEOPLE}
+        assert batch.existing([*PEOPLE, "nobody", *PEOPLE]) == ({*PEOPLE}, {})
         assert batch.lock_users(PEOPLE).keys() == {*PEOPLE}
-        assert batch.slate_owners(PEOPLE) == {name: name for name in PEOPLE}
+        assert batch.existing(slates=PEOPLE) == (set(), {name: name for name in PEOPLE})
         for name in PEOPLE:
             assert [row.id for row in batch.history(name, 5)] == [name]
             assert [row.user_id for row in batch.events(name, limit=5)] == [name]
@@ -59,8 +59,8 @@ def test_existing_user_stays_unchanged(store: Store) -> None:
 
 def test_no_ids_give_no_rows(store: Store) -> None:
     with store.batch() as batch:
-        assert (batch.users([]), batch.lock_users([]), batch.existing_users([])) == ({}, {}, set())
-        assert (batch.slates([]), batch.slate_owners([])) == ({}, {})
+        assert (batch.users([]), batch.lock_users([])) == ({}, {})
+        assert (batch.slates([]), batch.existing()) == ({}, (set(), {}))
 
 
 def test_many_users_are_found_at_once(store: Store) -> None:
@@ -249,7 +249,8 @@ def test_owners_of_existing_slates(store: Store) -> None:
     with store.batch() as batch:
         batch.add_slates([slate("01A", "ada"), slate("01B", "bob")])
 
-        assert batch.slate_owners(["01B", "01A", "01X", "01A"]) == {"01A": "ada", "01B": "bob"}
+        found = batch.existing(slates=["01B", "01A", "01X", "01A"])
+        assert found == (set(), {"01A": "ada", "01B": "bob"})
 
 
 def test_due_slates_are_open_and_their_time_has_come(store: Store) -> None:

@@ -43,7 +43,7 @@ def store_of_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         ("after", lambda batch, text: batch.all_users(text, 1)),
         ("user", lambda batch, text: batch.events(text, limit=1)),
         ("slate", lambda batch, text: batch.slates([text])),
-        ("slate", lambda batch, text: batch.slate_owners([text])),
+        ("slate", lambda batch, text: batch.existing(slates=[text])),
         ("slate", lambda batch, text: batch.add_slates([slate(text)])),
         ("user", lambda batch, text: batch.add_slates([slate(owner=text)])),
         ("policy", lambda batch, text: batch.add_slates([slate(policy=text)])),

@@ -43,7 +43,7 @@ def main(
         python -m tools.loadtest
         python -m tools.loadtest --store postgresql://me@localhost/shop --workers 2
     """
-    from tools.loadtest.run import Plan, lines, tried
+    from tools.loadtest.run import POSTGRES_SHARE, SQLITE_SHARE, Plan, lines, tried
     from tools.loadtest.server import own_service
     from variegate.arrays import check_positive
     from variegate.cli.output import plain_console, progress_bar, say
@@ -58,7 +58,8 @@ def main(
         progress_bar("Asking") as (tell, _last),
     ):
         found = tried((host, port), plan, pid=pid, progress=tell)
-    for line in lines(found):
+    is_server = (store or "").startswith("postgres")
+    for line in lines(found, POSTGRES_SHARE if is_server else SQLITE_SHARE):
         say(console, line)
     if found.failures:
         raise click.ClickException(f"{len(found.failures)} failed; the first: {found.failures[0]}")

@@ -50,7 +50,7 @@ class ImportUsers:
         experiment, converter = executor.experiment, self._converter(batch, executor)
         rows = {entry.name: self._read(converter, entry).row for entry in self.entries}
         # New users first, as in every batch: else two batches could wait for each other.
-        new = rows.keys() - batch.existing_users(rows)
+        new = rows.keys() - batch.existing(rows)[0]
         batch.ensure_users([rows[name] for name in new])
         locked = batch.lock_users(rows)
         # With users locked, no other transaction can show them an item that is not known here.
@@ -83,7 +83,7 @@ class ImportUsers:
 
     def _add_history(self, batch: Batch, experiment: Experiment, user: UserLines) -> None:
         for slates, events in user.rows():
-            taken = sorted(batch.slate_owners([row.id for row in slates]))
+            taken = sorted(batch.existing(slates=[row.id for row in slates])[1])
             if taken:
                 with self.file.at_line(user.entry.number):
                     raise ConflictError(f"list {taken[0]!r} exists, of another user")

@@ -8,10 +8,11 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import suppress
 from itertools import chain, count, takewhile
 from queue import Empty, SimpleQueue
 from threading import Thread
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from variegate.errors import OutcomeUnknownError, StoreError
@@ -24,6 +25,9 @@ MAX_BYTES: Final = 32 * 2**20
 MAX_BATCH: Final = 64
 #: Seconds that a command whose class has `long = True`, such as an import, may take.
 LONG_SECONDS: Final = 120.0
+#: Seconds for which the engine's thread, once two commands came, lets others come into the batch. A
+#: transaction costs as much as several commands, and meanwhile the event loop has the interpreter.
+GATHER_SECONDS: Final = 0.003
 #: Seconds between two calls of `tick`.
 TICK: Final = 1.0
 #: Seconds that the engine may take to finish its commands when the service stops.
@@ -407,16 +411,25 @@ class EngineThread:
 
     def receive(self, seconds: float) -> list[QueuedCommand] | None:
         """Return new commands; see `Channel`."""
-        commands = []
-        try:
+        commands, is_open = self._take(seconds)
+        if is_open and len(commands) > 1:
+            sleep(GATHER_SECONDS)
+            more, is_open = self._take(0.0)
+            commands += more
+        if not is_open:
+            self._commands.put(None)  # for the next call, if nothing comes before it
+        return commands if is_open else commands or None
+
+    def _take(self, seconds: float) -> tuple[list[QueuedCommand], bool]:
+        """Return the commands that wait, or come in time, and whether more can come."""
+        commands: list[QueuedCommand] = []
+        with suppress(Empty):
             one = self._commands.get(timeout=seconds) if seconds else self._commands.get_nowait()
             while one is not None:
                 commands.append(one)
                 one = self._commands.get_nowait()
-        except Empty:
-            return commands
-        self._commands.put(None)  # for the next call, if nothing comes before it
-        return commands or None
+            return commands, False
+        return commands, True
 
     def answer(self, outcomes: list[tuple[int, Outcome]]) -> None:
         """Send outcomes to the queue; see `Channel`."""

@@ -58,14 +58,13 @@ class UnitOfWork:
     ) -> None:
         self.experiment, self.rules = experiment, rules
         self._policy_cache, self._batch = policy_cache, batch
-        self._users, self._new, self._slates = self._lock(set(users), sorted(set(slates)), requests)
+        self._users, self._new, self._slates, head = self._lock(
+            set(users), sorted(set(slates)), requests
+        )
         self._requests = {
             (row.user_id, row.request): row for row in self._slates.values() if row.request
         }
         self._requested_events = _requested_events(batch, interactions)
-        # After the locks: a slate that another process gave these users just before may have an
-        # item that was added just before that.
-        head = batch.head()
         check(head)
         # The database's clock, read after the locks, is the same for all replicas, and never
         # before the time of what another replica stored for these users.
@@ -199,17 +198,14 @@ class UnitOfWork:
         batch = self._batch
         for user in sorted(self._new - self._changed_users):
             batch.forget_user(user)  # all of its commands were refused
-        if self._added:
-            batch.add_slates(self._added)
-        if self._changed_slates:
-            batch.update_slates([self._slates[slate] for slate in sorted(self._changed_slates)])
-        if self._changed_terms:
-            batch.update_terms([self._slates[slate] for slate in sorted(self._changed_terms)])
-        if self._events:
-            batch.add_events(self._events)
         changed = [self._users[user] for user in sorted(self._changed_users)]
-        batch.save_users([row for row in changed if self._is_more_than_shown(row)])
-        batch.save_seen_items([row for row in changed if not self._is_more_than_shown(row)])
+        with batch.together():
+            batch.add_slates(self._added)
+            batch.update_slates([self._slates[slate] for slate in sorted(self._changed_slates)])
+            batch.update_terms([self._slates[slate] for slate in sorted(self._changed_terms)])
+            batch.add_events(self._events)
+            batch.save_users([row for row in changed if self._is_more_than_shown(row)])
+            batch.save_seen_items([row for row in changed if not self._is_more_than_shown(row)])
 
     def update_cache(self) -> None:
         """Cache the policies; call this after the commit."""
@@ -227,24 +223,30 @@ class UnitOfWork:
 
     def _lock(
         self, named: set[str], wanted: list[str], requests: Sequence[tuple[str, str]]
-    ) -> tuple[dict[str, UserRow], set[str], dict[str, SlateRow]]:
-        """Return all users, created where unknown, the ids of those created, and the slates."""
-        batch, blanks, slates = self._batch, dict[str, UserRow](), dict[str, SlateRow]()
+    ) -> tuple[dict[str, UserRow], set[str], dict[str, SlateRow], Head]:
+        """Return all users, created where unknown, the ids of those created, the slates, the head.
+
+        The head is read after the locks: a slate that another process gave these users just before
+        may have an item that was added just before that.
+        """
+        batch, blanks = self._batch, dict[str, UserRow]()
         if batch.is_exclusive:
             slates = batch.slates(wanted, requests)
-            owners = {row.user_id for row in slates.values()}
+            users = batch.lock_users(named.union(row.user_id for row in slates.values()))
+            head = batch.head()
         else:
-            owners = set(batch.slate_owners(wanted).values())
+            known, owners = batch.existing(named, wanted)
             # New users first: otherwise two batches could deadlock on each other's.
-            blanks = self._create(named - batch.existing_users(named))
-        users = batch.lock_users(named | owners)
-        while absent := named - users.keys():  # another process forgot them in between
+            blanks = self._create(named - known)
+            # With other writers, a slate may still change until its user is locked.
+            users, slates, head = batch.lock(named.union(owners.values()), wanted, requests)
+        while absent := named - users.keys():  # in a file, new ones; or forgotten in between
             blanks |= self._create(absent)
             users |= batch.lock_users(absent)
+            head = batch.head()
         # Another process may have created them first, and given them something.
         new = {user for user, blank in blanks.items() if users[user] == blank}
-        # With other writers, a slate may still change until its user is locked.
-        return users, new, slates if batch.is_exclusive else batch.slates(wanted, requests)
+        return users, new, slates, head
 
     def _is_more_than_shown(self, row: UserRow) -> bool:
         """Whether more of a user changed than what a slate changes."""

@@ -1,17 +1,20 @@
 """Changes of the store, committed all together or not at all."""
 
 import time
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from operator import attrgetter
+from typing import Final
 
 from variegate.store.database import Transaction
-from variegate.store.reader import Reader
+from variegate.store.reader import Reader, unpack_head
 from variegate.store.rows import (
     ITEMS_HISTORY,
     ITEMS_REVISION,
     ITEMS_VISIBLE,
     KEYS_REVISION,
     EventRow,
+    Head,
     ItemChange,
     ItemRow,
     KeyRow,
@@ -19,7 +22,6 @@ from variegate.store.rows import (
     ReplicaRow,
     SlateRow,
     UserRow,
-    Values,
     body_update,
     check_ids,
     check_text,
@@ -31,9 +33,13 @@ from variegate.store.rows import (
     pack_slate,
     seen_items_update,
     to_json,
+    unpack_slate,
     user_update,
 )
 from variegate.store.sums import MINUTES_KEPT, RunningSums, recompute_sums
+
+_CHANGED_USERS: Final = "users changed since they were read"
+_NO_SLATES: Final = "slates do not exist"
 
 
 class Batch(Reader):
@@ -76,17 +82,41 @@ class Batch(Reader):
         ordered = sorted(rows, key=attrgetter("id"))
         self._sums.add_users(self._transaction.change_each(self._sql.add_user, ordered))
 
-    def existing_users(self, ids: Iterable[str]) -> set[str]:
-        """Return which of the users exist, without reading their data."""
-        wanted = self._ids("user", ids)
-        if not wanted:
-            return set()
-        rows = self._transaction.rows(self._sql.existing_users, self._sql.array(wanted))
-        return {user for (user,) in rows}
+    def existing(
+        self, users: Iterable[str] = (), slates: Iterable[str] = ()
+    ) -> tuple[set[str], dict[str, str]]:
+        """Return which users exist, and the users of the slates that exist by the slate's id."""
+        names, ids = self._ids("user", users), self._ids("slate", slates)
+        known, owners = self._transaction.rows_of(
+            (self._sql.existing_users, (self._sql.array(names),)),
+            (self._sql.slate_owners, (self._sql.array(ids),)),
+        )
+        return {user for (user,) in known}, dict(map(tuple, owners))
 
     def lock_users(self, ids: Iterable[str]) -> dict[str, UserRow]:
         """Return the users that exist, which nobody else can change until this batch ends."""
         return self._users(self._sql.locked_users, ids)
+
+    def lock(
+        self, users: Iterable[str], slates: Iterable[str], requests: Sequence[tuple[str, str]]
+    ) -> tuple[dict[str, UserRow], dict[str, SlateRow], Head]:
+        """Return `lock_users`, and then `slates` and `head`, in one round trip."""
+        names = self._sql.array(self._ids("user", users))
+        locked, found, (head,) = self._transaction.rows_of(
+            (self._sql.locked_users, (names,)),
+            self._slates_query(slates, requests),
+            self._head_query(),
+        )
+        read = {row[0]: unpack_slate(row) for row in found}
+        self._known_slates |= read
+        return {row[0]: UserRow(*row) for row in locked}, read, unpack_head(head)
+
+    def together(self) -> AbstractContextManager[None]:
+        """Send the changes of users, slates and events in the block to the server at once.
+
+        A ConflictError of any of them is raised at the end of the block.
+        """
+        return self._transaction.together()
 
     def save_users(self, rows: Sequence[UserRow]) -> None:
         """Store users, with their versions incremented.
@@ -94,9 +124,8 @@ class Batch(Reader):
         Raises ConflictError if the version of any is not the one in the store.
         """
         _check_users(rows)
-        self._update(
-            self._sql.save_user, map(user_update, rows), rows, "users changed since they were read"
-        )
+        values = map(user_update, rows)
+        self._transaction.update_each(self._sql.save_user, values, _CHANGED_USERS)
 
     def save_seen_items(self, rows: Sequence[UserRow]) -> None:
         """Store what a new slate changes of users, whose states are as they were read.
@@ -105,7 +134,7 @@ class Batch(Reader):
         """
         check_ids("user", [row.id for row in rows])
         values = map(seen_items_update, rows)
-        self._update(self._sql.save_seen_items, values, rows, "users changed since they were read")
+        self._transaction.update_each(self._sql.save_seen_items, values, _CHANGED_USERS)
 
     def forget_user(self, user: str) -> bool:
         """Delete a user with all slates and events; return whether there was such a user."""
@@ -131,21 +160,13 @@ class Batch(Reader):
         self._known_slates |= found
         return found
 
-    def slate_owners(self, slates: Iterable[str]) -> dict[str, str]:
-        """Return the users of the slates that exist, by the id of the slate."""
-        wanted = self._ids("slate", slates)
-        if not wanted:
-            return {}
-        rows = self._transaction.rows(self._sql.slate_owners, self._sql.array(wanted))
-        return dict(map(tuple, rows))
-
     def add_slates(self, rows: Sequence[SlateRow]) -> None:
         """Add new slates."""
         check_ids("slate", [row.id for row in rows])
         check_ids("user", [row.user_id for row in rows])
         check_ids("policy", [row.policy for row in rows])
         check_ids("request", [row.request for row in rows if row.request is not None])
-        self._transaction.change_each(self._sql.add_slate, map(pack_slate, rows))
+        self._transaction.update_each(self._sql.add_slate, map(pack_slate, rows))
         self._sums.add_slates(rows)
         self._known_slates.update((row.id, row) for row in rows)
 
@@ -156,7 +177,7 @@ class Batch(Reader):
         """
         self.slates([row.id for row in rows if row.id not in self._known_slates])
         values = map(feedback_update, rows)
-        self._update(self._sql.update_slate, values, rows, "slates do not exist")
+        self._transaction.update_each(self._sql.update_slate, values, _NO_SLATES)
         for row in rows:
             self._sums.change_slate(self._known_slates[row.id], row)
             self._known_slates[row.id] = row
@@ -165,13 +186,13 @@ class Batch(Reader):
         """Store what another catalogue changes of slates: `closed`, `features`, `propensities`."""
         check_ids("slate", [row.id for row in rows])
         values = map(features_update, rows)
-        self._update(self._sql.update_features, values, rows, "slates do not exist")
+        self._transaction.update_each(self._sql.update_features, values, _NO_SLATES)
 
     def update_terms(self, rows: Sequence[SlateRow]) -> None:
         """Store the terms of slates; raises ConflictError if any does not exist."""
         check_ids("slate", [row.id for row in rows])
         values = ((to_json(row.terms), row.id) for row in rows)
-        self._update(self._sql.update_terms, values, rows, "slates do not exist")
+        self._transaction.update_each(self._sql.update_terms, values, _NO_SLATES)
 
     def add_events(self, rows: Sequence[EventRow]) -> None:
         """Append events to the log; the database numbers them in the order of `rows`."""
@@ -179,13 +200,13 @@ class Batch(Reader):
         check_ids("slate", [row.slate_id for row in rows if row.slate_id is not None])
         check_ids("kind", [row.kind for row in rows])
         check_ids("request", [row.request for row in rows if row.request is not None])
-        self._transaction.change_each(self._sql.add_event, map(pack_event, rows))
+        self._transaction.update_each(self._sql.add_event, map(pack_event, rows))
         self._sums.add_events(rows)
 
     def update_events(self, rows: Sequence[EventRow]) -> None:
         """Store what another catalogue changes of events: their bodies."""
         values = map(body_update, rows)
-        self._update(self._sql.update_event, values, rows, "events do not exist")
+        self._transaction.update_each(self._sql.update_event, values, "events do not exist")
 
     def delete_old_sums(self, now: float) -> None:
         """Delete the running sums of single minutes that are too old to be queried at `now`."""
@@ -222,7 +243,8 @@ class Batch(Reader):
     def update_items(self, rows: Sequence[ItemRow]) -> None:
         """Store changed items; raises ConflictError if a row with its id does not exist."""
         check_ids("item", [row.id for row in rows])
-        self._update(self._sql.update_item, map(item_update, rows), rows, "items do not exist")
+        values = map(item_update, rows)
+        self._transaction.update_each(self._sql.update_item, values, "items do not exist")
         self._record(rows)
 
     def replace_items(self, rows: Sequence[ItemRow]) -> None:
@@ -311,7 +333,8 @@ class Batch(Reader):
         """
         self._ensure_prior(row.policy)
         values = (row.version + 1, row.data, row.users, row.fitted, row.policy, row.version)
-        self._update(self._sql.save_prior, [values], [row], "priors changed since they were read")
+        problem = "priors changed since they were read"
+        self._transaction.update_each(self._sql.save_prior, [values], problem)
         self.increment_items_revision()
 
     def claim_fit(self, policy: str, last: float, now: float) -> bool:
@@ -335,14 +358,6 @@ class Batch(Reader):
         changes = [(int(revision), *pack_item(row), now) for row in rows]
         self._transaction.change_each(self._sql.add_item_change, changes)
         return revision
-
-    def _update(self, statement: str, values: Iterable[Values], rows: Sized, error: str) -> None:
-        """Run a statement that must change one row for each of `rows`."""
-        changed = self._transaction.change_each(statement, values)
-        if changed != len(rows):
-            raise self._transaction.conflict(
-                f"{len(rows) - changed} of {len(rows)} {error}: read them again"
-            )
 
 
 def _check_users(rows: Iterable[UserRow]) -> None:

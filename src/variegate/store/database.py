@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from threading import Lock, Semaphore
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -118,15 +119,27 @@ class Transaction:
 
     Parameters
     ----------
-    cursor
-        The driver's cursor.
+    new_cursor
+        Returns a cursor of the driver.
+    pipeline
+        In its block, statements are sent without waiting for the results of those before them;
+        None if the driver has nothing to wait for.
     """
 
-    def __init__(self, cursor: Any, sql: Statements, errors: ErrorTranslator) -> None:
+    def __init__(
+        self,
+        new_cursor: Callable[[], Any],
+        sql: Statements,
+        errors: ErrorTranslator,
+        pipeline: Callable[[], AbstractContextManager[Any]] | None = None,
+    ) -> None:
         self.sql = sql
-        self._cursor = cursor
+        self._new_cursor, self._cursor = new_cursor, new_cursor()
+        self._pipeline = pipeline
         self._errors = errors
         self._error: StoreError | ConflictError | None = None
+        #: Within `together`: cursors, how many rows each must change, and the error otherwise
+        self._unchecked: list[tuple[Any, int, str]] | None = None
 
     def rows(self, statement: str, *parameters: object) -> Sequence[Any]:
         """Return the rows that a statement selects."""
@@ -137,6 +150,61 @@ class Transaction:
         except self._errors.driver_error as error:
             raise self._fail(self._errors.translate(error)) from None
         return found
+
+    def rows_of(self, *queries: tuple[str, Sequence[object]]) -> list[Sequence[Any]]:
+        """Return the rows that each of several statements selects, in one round trip."""
+        self.check()
+        cursors = [self._new_cursor() for _ in queries]
+        try:
+            with nullcontext() if self._pipeline is None else self._pipeline():
+                for cursor, (statement, parameters) in zip(cursors, queries, strict=True):
+                    cursor.execute(statement, parameters)
+            return [cursor.fetchall() for cursor in cursors]
+        except self._errors.driver_error as error:
+            raise self._fail(self._errors.translate(error)) from None
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Send the changes of the block's `update_each` in one round trip.
+
+        Whether each changed the rows that it had to is checked at the end of the block.
+        """
+        if self._pipeline is None:
+            yield
+            return
+        self.check()
+        unchecked = self._unchecked = []
+        try:
+            with self._pipeline():
+                yield
+        except self._errors.driver_error as error:
+            raise self._fail(self._errors.translate(error)) from None
+        finally:
+            self._unchecked = None
+        for cursor, expected, problem in unchecked:
+            self._check_count(cursor, expected, problem)
+
+    def update_each(
+        self, statement: str, rows: Iterable[Values], problem: str | None = None
+    ) -> None:
+        """Run a statement for each of `rows`; see `together`.
+
+        With a `problem`, ConflictError is raised with this text unless each changes one row.
+        """
+        self.check()
+        many = list(rows)
+        if not many:
+            return
+        cursor = self._cursor if self._unchecked is None else self._new_cursor()
+        try:
+            self._run_each(cursor, statement, many)
+        except self._errors.driver_error as error:
+            raise self._fail(self._errors.translate(error)) from None
+        if problem is not None:
+            if self._unchecked is None:
+                self._check_count(cursor, len(many), problem)
+            else:
+                self._unchecked.append((cursor, len(many), problem))
 
     def change(self, statement: str, *parameters: object) -> int:
         """Run a statement and return how many rows it changed."""
@@ -154,14 +222,23 @@ class Transaction:
         if not many:
             return 0
         try:
-            self._cursor.executemany(statement, many)
+            self._run_each(self._cursor, statement, many)
         except self._errors.driver_error as error:
             raise self._fail(self._errors.translate(error)) from None
         return int(self._cursor.rowcount)
 
-    def conflict(self, message: str) -> ConflictError:
-        """Return a ConflictError to raise; the transaction will not be committed."""
-        return self._fail(ConflictError(message))
+    def _run_each(self, cursor: Any, statement: str, rows: Sequence[Values]) -> None:
+        are_floats = self.sql.of_arrays.get(statement)
+        if are_floats is None:
+            cursor.executemany(statement, rows)
+            return
+        columns = zip(zip(*rows, strict=True), are_floats, strict=True)
+        cursor.execute(statement, [_floats(one) if are else list(one) for one, are in columns])
+
+    def _check_count(self, cursor: Any, expected: int, problem: str) -> None:
+        if (changed := int(cursor.rowcount)) != expected:
+            message = f"{expected - changed} of {expected} {problem}: read them again"
+            raise self._fail(ConflictError(message))
 
     def check(self) -> None:
         """Raise the error that ended the transaction, if there was one."""
@@ -173,6 +250,11 @@ class Transaction:
     def _fail(self, error: Error) -> Error:
         self._error = error
         return error
+
+
+def _floats(numbers: Iterable[float | None]) -> list[float | None]:
+    # A driver takes no array of integers and floats.
+    return [None if number is None else float(number) for number in numbers]
 
 
 class Database(ABC, Generic[C]):
@@ -249,6 +331,10 @@ class Database(ABC, Generic[C]):
     def _is_rolled_back(self, error: Exception) -> bool:
         """Whether an error of a commit means that nothing was committed."""
 
+    def _pipeline(self, _connection: C) -> Callable[[], AbstractContextManager[Any]] | None:
+        """Return how to send several statements at once, if the driver can; see `Transaction`."""
+        return None
+
     def _set_timeout(self, connection: C, timeout: float | None) -> None:
         """Limit the time of each statement on a connection, where the database can do that."""
 
@@ -277,7 +363,12 @@ class Database(ABC, Generic[C]):
             try:
                 self._set_timeout(connection, timeout)
                 begin(connection)
-                transaction = Transaction(self._cursor(connection), self.sql, self._errors)
+                transaction = Transaction(
+                    partial(self._cursor, connection),
+                    self.sql,
+                    self._errors,
+                    self._pipeline(connection),
+                )
                 yield transaction
                 if commit:
                     transaction.check()

@@ -1,7 +1,8 @@
 """A store in a PostgreSQL database, for several processes and machines."""
 
 import select
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager
 from math import ceil
 from time import monotonic
 from typing import Any, Final
@@ -144,6 +145,11 @@ class PostgresDatabase(Database[PostgresConnection]):
     def _cursor(self, connection: PostgresConnection) -> psycopg.Cursor[Any]:
         # Otherwise bytes come as text, two characters each.
         return connection.cursor(binary=True)
+
+    def _pipeline(
+        self, connection: PostgresConnection
+    ) -> Callable[[], AbstractContextManager[Any]] | None:
+        return connection.pipeline if psycopg.Pipeline.is_supported() else None
 
     def _commit(self, connection: PostgresConnection) -> None:
         # What is sent into a connection that the server has closed is certainly lost, but the

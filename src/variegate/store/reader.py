@@ -69,17 +69,11 @@ class Reader:
         Those of `requests`, pairs of a user and an idempotency key, are among them; there may be
         others of these users.
         """
-        wanted = self._ids("slate", ids)
-        if requests:
-            users = self._ids("user", (user for user, _request in requests))
-            names = self._ids("request", (request for _user, request in requests))
-            arrays = map(self._sql.array, (wanted, names, users))
-            rows = self._transaction.rows(self._sql.requested_slates, *arrays)
-        elif wanted:
-            rows = self._transaction.rows(self._sql.slates, self._sql.array(wanted))
-        else:
+        wanted = list(ids)
+        if not wanted and not requests:
             return {}
-        return {row[0]: unpack_slate(row) for row in rows}
+        statement, arrays = self._slates_query(wanted, requests)
+        return {row[0]: unpack_slate(row) for row in self._transaction.rows(statement, *arrays)}
 
     def history(self, user: str, limit: int, before: str | None = None) -> list[SlateRow]:
         """Return a user's last slates, newest first, or the last before the slate `before`."""
@@ -167,12 +161,9 @@ class Reader:
 
     def head(self) -> Head:
         """Return what every transaction needs to know, read in one statement."""
-        keys = ITEMS_VISIBLE, ITEMS_REVISION, SCHEMA, CONFIGURATION
-        rows = self._transaction.rows(self._sql.head, *keys)
-        ((visible, revision, schema, configuration, now),) = rows
-        # A file of SQLite is on this machine, and so is its clock.
-        now = time() if now is None else now
-        return Head(visible or revision or "0", int(schema or 0), configuration, now)
+        statement, keys = self._head_query()
+        (row,) = self._transaction.rows(statement, *keys)
+        return unpack_head(row)
 
     def replicas(self) -> list[ReplicaRow]:
         """Return the processes that write to the store, including those that crashed."""
@@ -253,6 +244,21 @@ class Reader:
         rows = self._transaction.rows(statement, self._sql.array(wanted))
         return {row[0]: UserRow(*row) for row in rows}
 
+    def _slates_query(
+        self, ids: Iterable[str], requests: Sequence[tuple[str, str]]
+    ) -> tuple[str, tuple[object, ...]]:
+        """Return the statement of `slates`, and its parameters."""
+        wanted = self._sql.array(self._ids("slate", ids))
+        if not requests:
+            return self._sql.slates, (wanted,)
+        users = self._ids("user", (user for user, _request in requests))
+        names = self._ids("request", (request for _user, request in requests))
+        return self._sql.requested_slates, (wanted, self._sql.array(names), self._sql.array(users))
+
+    def _head_query(self) -> tuple[str, tuple[object, ...]]:
+        """Return the statement of `head`, and its parameters."""
+        return self._sql.head, (ITEMS_VISIBLE, ITEMS_REVISION, SCHEMA, CONFIGURATION)
+
     @staticmethod
     def _ids(name: str, ids: Iterable[str]) -> list[str]:
         wanted = sorted(set(ids))
@@ -266,3 +272,11 @@ def _unpack_items(rows: Iterable[Values], pause: Callable[[], None]) -> list[Ite
         pause()
         found.append(unpack_item(row))
     return found
+
+
+def unpack_head(row: Values) -> Head:
+    """Return the head whose columns these are."""
+    visible, revision, schema, configuration, now = row
+    # A file of SQLite is on this machine, and so is its clock.
+    now = time() if now is None else now
+    return Head(visible or revision or "0", int(schema or 0), configuration, now)

@@ -4,6 +4,7 @@ The drivers run them as they are, with the parameters as tuples (decision 37).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from variegate.store.rows import (
@@ -31,6 +32,8 @@ class Statements:
         Packs ids into the one parameter of `{among}`.
     has_parts
         Whether several processes can write at once, so that the running sums have parts.
+    of_arrays
+        The columns of the statements that take all rows at once, one array per column, by name.
     """
 
     users = "SELECT {user} FROM users WHERE id {among} ORDER BY id"
@@ -43,12 +46,8 @@ class Statements:
     count_users = "SELECT count(*) FROM users WHERE policy = ?"
     count_all_users = "SELECT count(*) FROM users"
     add_user = "INSERT INTO users {new_user} ON CONFLICT DO NOTHING"
-    # user_update
-    save_user = """UPDATE users SET policy = ?, state = ?, shown = ?, slates = ?, version = ?,
-        created = ?, changed = ?, consumed = ? WHERE id = ? AND version = ?"""
-    # seen_items_update
-    save_seen_items = """UPDATE users SET shown = ?, slates = ?, version = ?, changed = ?
-        WHERE id = ? AND version = ?"""
+    save_user = "UPDATE users {target} SET {save_user}"  # user_update
+    save_seen_items = "UPDATE users {target} SET {save_seen_items}"  # seen_items_update
     delete_user = "DELETE FROM users WHERE id = ?"
 
     slates = "SELECT {slate} FROM slates WHERE id {among}"
@@ -65,9 +64,7 @@ class Statements:
     count_closing = """SELECT count(*) FROM (
         SELECT due FROM slates WHERE closed IS {false} AND due IS NOT NULL LIMIT ?) AS closing"""
     add_slate = "INSERT INTO slates {new_slate}"  # pack_slate
-    # feedback_update
-    update_slate = """UPDATE slates SET closed = ?, rewards = ?, taught = ?, reports = ?,
-        earned = ?, answered = ? WHERE id = ?"""
+    update_slate = "UPDATE slates {target} SET {update_slate}"  # feedback_update
     # features_update
     update_features = "UPDATE slates SET closed = ?, features = ?, propensities = ? WHERE id = ?"
     update_terms = "UPDATE slates SET terms = ? WHERE id = ?"
@@ -128,7 +125,7 @@ class Statements:
         WHERE part = ? AND period {among_numbers}"""
     sums_of_period = "SELECT policy, period, sums FROM sums WHERE period = ?"
     sums_since = "SELECT policy, period, sums FROM sums WHERE period >= ?"
-    save_sums = """INSERT INTO sums (period, part, policy, sums) {new_sums}
+    save_sums = """INSERT INTO sums {new_sums}
         ON CONFLICT (period, part, policy) DO UPDATE SET sums = excluded.sums"""
     # A row that another transaction is changing is left for the next time, so nobody waits.
     delete_old_sums = """DELETE FROM sums WHERE (period, part, policy) IN (
@@ -136,7 +133,7 @@ class Statements:
     delete_sums = "DELETE FROM sums"
     user_sums = "SELECT user_id, policy, sums FROM user_sums WHERE user_id {among}"
     count_user_sums = "SELECT count(*) FROM user_sums"
-    save_user_sums = """INSERT INTO user_sums (user_id, policy, sums) {new_user_sums}
+    save_user_sums = """INSERT INTO user_sums {new_user_sums}
         ON CONFLICT (user_id, policy) DO UPDATE SET sums = excluded.sums"""
     delete_user_sums = "DELETE FROM user_sums WHERE user_id = ?"
     delete_all_user_sums = "DELETE FROM user_sums"
@@ -159,6 +156,7 @@ class Statements:
         array: Callable[[Sequence[str | int]], object],
         *,
         has_parts: bool,
+        of_arrays: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
         self._words = {**_COLUMNS, **words}
         self.array: Final = array
@@ -166,6 +164,11 @@ class Statements:
         for name, template in vars(Statements).items():
             if isinstance(template, str) and not name.startswith("__"):
                 setattr(self, name, self.format(template))
+        #: Which columns are floats, by statement
+        self.of_arrays: Final = {
+            getattr(self, name): [_ARRAY_TYPES.get(column) == _FLOAT for column in columns]
+            for name, columns in of_arrays.items()
+        }
 
     def format(self, template: str) -> str:
         """Return a statement in the words of this database."""
@@ -181,6 +184,37 @@ def _new(names: Sequence[str]) -> str:
     return f"({_columns(names)}) VALUES ({', '.join('?' * len(names))})"
 
 
+def _update(columns: Sequence[str], keys: Sequence[str]) -> str:
+    values, wanted = ([f"{name} = ?" for name in names] for names in (columns, keys))
+    return f"{', '.join(values)} WHERE {' AND '.join(wanted)}"
+
+
+_FLOAT: Final = "DOUBLE PRECISION"
+#: Of columns in `of_arrays`; the others have text
+_ARRAY_TYPES: Final = {
+    **dict.fromkeys(("state", "shown", "consumed", "features"), "BYTEA"),
+    **dict.fromkeys(("slates", "version", "k", "period", "part"), "BIGINT"),
+    **dict.fromkeys(("closed", "answered"), "BOOLEAN"),
+    **dict.fromkeys(("created", "changed", "deadline", "due", "earned", "time"), _FLOAT),
+}
+
+
+def _arrays(names: Sequence[str]) -> str:
+    # In binary format: the driver is slow at arrays as text.
+    return ", ".join(f"%b::{_ARRAY_TYPES.get(name, 'TEXT')}[]" for name in names)
+
+
+def _new_from_arrays(names: Sequence[str]) -> str:
+    return f"({_columns(names)}) SELECT * FROM unnest({_arrays(names)})"  # noqa: S608 - names of ours
+
+
+def _update_from_arrays(columns: Sequence[str], keys: Sequence[str]) -> str:
+    values = ", ".join(f"{name} = given.{name}" for name in columns)
+    wanted = " AND ".join(f"target.{name} = given.old_{name}" for name in keys)
+    given = ", ".join([*columns, *(f"old_{name}" for name in keys)])
+    return f"{values} FROM unnest({_arrays([*columns, *keys])}) AS given ({given}) WHERE {wanted}"
+
+
 _ROWS: Final[Mapping[str, Sequence[str]]] = {
     "user": UserRow._fields,
     "slate": SlateRow._fields,
@@ -190,17 +224,29 @@ _ROWS: Final[Mapping[str, Sequence[str]]] = {
     "key": KeyRow._fields,
     "replica": ReplicaRow._fields,
 }
+_SUMS: Final = ("period", "part", "policy", "sums")
+_USER_SUMS: Final = ("user_id", "policy", "sums")
+#: The columns that an update changes, and those that its rows are found by
+_UPDATES: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
+    "save_user": (UserRow._fields[1:], ("id", "version")),
+    "save_seen_items": (("shown", "slates", "version", "changed"), ("id", "version")),
+    "update_slate": (("closed", "rewards", "taught", "reports", "earned", "answered"), ("id",)),
+}
 _COLUMNS: Final = {
     **{name: _columns(fields) for name, fields in _ROWS.items()},
     **{f"new_{name}": _new(fields) for name, fields in _ROWS.items()},
     "new_event": _new(EventRow._fields[1:]),
+    "new_sums": _new(_SUMS),
+    "new_user_sums": _new(_USER_SUMS),
     "new_item_change": _new(("revision", *ItemRow._fields, "time")),
+    **{name: _update(*columns) for name, columns in _UPDATES.items()},
     "summed": "policy, created, answered, earned, rewards, diversity",
 }
 
 SQLITE: Final = Statements(
     {
         "parameter": "?",
+        "target": "",
         "text": "TEXT",
         "bytes": "BLOB",
         "real": "DOUBLE",
@@ -212,8 +258,6 @@ SQLITE: Final = Statements(
         "for_update": "",
         "skip_locked": "",
         "clock": "NULL",
-        "new_sums": "VALUES (?, ?, ?, ?)",
-        "new_user_sums": "VALUES (?, ?, ?)",
         "table_columns": """SELECT found.name, one.name FROM sqlite_master AS found
             JOIN pragma_table_info(found.name) AS one WHERE found.type = 'table'""",
     },
@@ -224,6 +268,7 @@ SQLITE: Final = Statements(
 POSTGRES: Final = Statements(
     {
         "parameter": "%s",
+        "target": "AS target",
         # PostgreSQL sorts text by the language of its database. Ids must sort by character, as in
         # Python and SQLite.
         "text": 'TEXT COLLATE "C"',
@@ -237,12 +282,12 @@ POSTGRES: Final = Statements(
         "for_update": "FOR UPDATE",
         "skip_locked": "FOR UPDATE SKIP LOCKED",
         "clock": "EXTRACT(epoch FROM clock_timestamp())::DOUBLE PRECISION",
-        # One statement for all rows, because each costs a server time. As JSON, because the
-        # driver is slow at arrays of text with quotes in it.
-        "new_sums": """SELECT * FROM json_to_recordset(?::JSON)
-            AS given(period BIGINT, part INTEGER, policy TEXT, sums TEXT)""",
-        "new_user_sums": """SELECT * FROM json_to_recordset(?::JSON)
-            AS given(user_id TEXT, policy TEXT, sums TEXT)""",
+        # One statement for all rows, because each costs the server and the driver time.
+        "new_slate": _new_from_arrays(SlateRow._fields),
+        "new_event": _new_from_arrays(EventRow._fields[1:]),
+        **{name: _update_from_arrays(*columns) for name, columns in _UPDATES.items()},
+        "new_sums": _new_from_arrays(_SUMS),
+        "new_user_sums": _new_from_arrays(_USER_SUMS),
         "table_columns": """SELECT found.relname::TEXT, one.attname::TEXT FROM pg_class AS found
             JOIN pg_attribute AS one ON one.attrelid = found.oid
             WHERE found.relkind IN ('r', 'p') AND one.attnum > 0 AND NOT one.attisdropped
@@ -251,4 +296,11 @@ POSTGRES: Final = Statements(
     },
     list,
     has_parts=True,
+    of_arrays={
+        "add_slate": SlateRow._fields,
+        "add_event": EventRow._fields[1:],
+        "save_sums": _SUMS,
+        "save_user_sums": _USER_SUMS,
+        **{name: (*columns, *keys) for name, (columns, keys) in _UPDATES.items()},
+    },
 )

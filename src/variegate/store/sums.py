@@ -9,12 +9,13 @@ import logging
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from variegate.store.database import LONG_SECONDS, Database, Transaction
-from variegate.store.rows import SUMS, EventRow, SlateRow, Values, from_json, to_json
+from variegate.store.rows import SUMS, EventRow, SlateRow, from_json, to_json
 
 #: Sums by name
 Sums: TypeAlias = dict[str, int]
@@ -86,15 +87,23 @@ def _feedback_sums(
     positions = len(rewards) - rewards.count(None)
     sums = {"answered": 1, "positions": positions, "earned": to_units(earned)}
     for name, mean in diversity.items():
-        sums[COUNTED + name] = 1
-        sums[DISTANCE + name] = to_units(mean)
+        counted, distance, _ = _keys_of(name)
+        sums[counted] = 1
+        sums[distance] = to_units(mean)
     return sums
+
+
+@lru_cache(maxsize=1000)
+def _keys_of(name: str) -> tuple[str, str, str]:
+    return COUNTED + name, DISTANCE + name, SQUARED + name
 
 
 def to_units(number: float) -> int:
     """Return a number as a multiple of 1 / `UNIT`, 0 if it is not finite."""
     if not math.isfinite(number):
         return 0
+    if abs(number) < UNIT:  # the product is exact: its factor is a power of 2
+        return math.floor(number * UNIT)
     numerator, denominator = float(number).as_integer_ratio()
     return numerator * UNIT // denominator
 
@@ -127,12 +136,18 @@ def user_contribution(sums: Mapping[str, int]) -> Sums:
         return {}
     rate = sums.get("earned", 0) // max(sums.get("positions", 0), 1)
     mine = {"users": 1, "reward": rate, "reward squared": rate * rate}
-    for name in distance_names(sums):
-        mean = sums.get(DISTANCE + name, 0) // answered
-        mine[COUNTED + name] = 1
-        mine[DISTANCE + name] = mean
-        mine[SQUARED + name] = mean * mean
+    for counted, distance, squared in _distance_keys(tuple(sums)):
+        mean = sums.get(distance, 0) // answered
+        mine[counted] = 1
+        mine[distance] = mean
+        mine[squared] = mean * mean
     return mine
+
+
+@lru_cache(maxsize=1000)
+def _distance_keys(names: tuple[str, ...]) -> list[tuple[str, str, str]]:
+    """Return the keys of each distance in the sums with these names; most users' are the same."""
+    return [_keys_of(name) for name in distance_names(dict.fromkeys(names, 0))]
 
 
 class SumChanges:
@@ -158,11 +173,20 @@ class SumChanges:
         if minute >= self._since:
             of_minute = self.periods[policy, minute]
             of_minute["lists"] = of_minute.get("lists", 0) + sign
-            add_to(of_minute, feedback or {}, sign)
         if feedback is not None:
-            of_all["answered"] = of_all.get("answered", 0) + sign
-            if user is not None:
-                add_to(self.users[user, policy], feedback, sign)
+            self.add_feedback(user, one, sign)
+
+    def add_feedback(self, user: str | None, one: Contribution, sign: int = 1) -> None:
+        """Add or subtract the feedback of a slate, but not the slate."""
+        policy, minute, feedback = one
+        if feedback is None:
+            return
+        of_all = self.periods[policy, ALL_TIME]
+        of_all["answered"] = of_all.get("answered", 0) + sign
+        if minute >= self._since:
+            add_to(self.periods[policy, minute], feedback, sign)
+        if user is not None:
+            add_to(self.users[user, policy], feedback, sign)
 
     def count(self, name: str, number: int, period: int = ALL_TIME) -> None:
         """Count something over all policies."""
@@ -202,10 +226,9 @@ class RunningSums:
             self._changes.add(row.user_id, contribution(row))
 
     def change_slate(self, old: SlateRow, new: SlateRow) -> None:
-        """Count a slate in its new state instead of its old one."""
-        if old.answered or new.answered:
-            self._changes.add(old.user_id, contribution(old), -1)
-            self._changes.add(new.user_id, contribution(new))
+        """Count the feedback of a slate in its new state instead of that in its old one."""
+        self._changes.add_feedback(old.user_id, contribution(old), -1)
+        self._changes.add_feedback(new.user_id, contribution(new))
 
     def add_users(self, number: int) -> None:
         """Count new users, or with a negative number deleted ones."""
@@ -259,10 +282,10 @@ class RunningSums:
         _write_user_sums(self._transaction, rows)
 
     def _write_periods(self, changed: Mapping[SumKey, Sums]) -> None:
-        if self._sql.has_parts:
-            self._transaction.rows(self._sql.lock_sums, self._part)
         periods = self._sql.array(sorted({period for _policy, period in changed}))
-        found = self._transaction.rows(self._sql.sums_of_part, self._part, periods)
+        lock = [(self._sql.lock_sums, (self._part,))] if self._sql.has_parts else []
+        read = self._sql.sums_of_part, (self._part, periods)
+        *_, found = self._transaction.rows_of(*lock, read)
         sums = {(policy, period): from_json(text) for policy, period, text in found}
         for key, more in changed.items():
             add_to(sums.setdefault(key, {}), more)
@@ -380,26 +403,13 @@ def _read_user_sums(transaction: Transaction, users: Sequence[str]) -> dict[tupl
 
 
 def _write_user_sums(transaction: Transaction, rows: Sequence[UserSums]) -> None:
-    columns = "user_id", "policy", "sums"
     packed = [(user, policy, to_json(sums)) for user, policy, sums in rows]
-    _write_rows(transaction, transaction.sql.save_user_sums, columns, packed)
+    transaction.update_each(transaction.sql.save_user_sums, packed)
 
 
 def _write_sums(transaction: Transaction, part: int, sums: Mapping[SumKey, Sums]) -> None:
-    columns = "period", "part", "policy", "sums"
     packed = [(period, part, policy, to_json(one)) for (policy, period), one in sums.items()]
-    _write_rows(transaction, transaction.sql.save_sums, columns, packed)
-
-
-def _write_rows(
-    transaction: Transaction, statement: str, columns: tuple[str, ...], rows: Sequence[Values]
-) -> None:
-    """Write rows of sums over those with the same keys."""
-    if not transaction.sql.has_parts:
-        transaction.change_each(statement, rows)
-    elif rows:
-        named = [dict(zip(columns, row, strict=True)) for row in rows]
-        transaction.change(statement, to_json(named))
+    transaction.update_each(transaction.sql.save_sums, packed)
 
 
 def _without_empty(sums: Mapping[Any, Sums]) -> dict[Any, Sums]:
