@@ -173,14 +173,14 @@ def test_a_user_that_another_process_forgot_meanwhile_is_new_again(
     store = opening("postgres")
     shop = Shop(store)
     shop.click("ann")
-    lock = Batch.lock_users
+    lock = Batch.lock
 
-    def after_forgetting(batch: Batch, ids: Any) -> dict[str, UserRow]:
-        monkeypatch.setattr(Batch, "lock_users", lock)
+    def after_forgetting(batch: Batch, *wanted: Any) -> Any:
+        monkeypatch.setattr(Batch, "lock", lock)
         Shop(store).forget("ann")
-        return batch.lock_users(ids)
+        return batch.lock(*wanted)
 
-    monkeypatch.setattr(Batch, "lock_users", after_forgetting)
+    monkeypatch.setattr(Batch, "lock", after_forgetting)
     given, listed = shop.all(RecommendRequest("ann"), RecommendRequest("bob"))
     assert [item["id"] for item in given["items"]] == [item["id"] for item in listed["items"]]
     assert (shop.user().slates, shop.user().state) == (1, None)

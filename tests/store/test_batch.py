@@ -106,6 +106,21 @@ def test_batch_with_a_caught_conflict_is_not_committed(store: Store) -> None:
         assert reader.events(limit=9) == []
 
 
+def test_conflict_among_changes_sent_together_rolls_them_all_back(store: Store) -> None:
+    add_users(store, "ada", "bob")
+
+    def change(batch: Batch) -> None:
+        with batch.together():
+            batch.add_slates([slate("01A")])
+            batch.save_users([user("ada"), user("bob", version=7)])
+
+    with pytest.raises(ConflictError, match=r"^1 of 2 users changed since they were read"):
+        in_one_batch(store, change)
+    with store.reading() as reader:
+        assert reader.slates(["01A"]) == {}
+        assert reader.users(["ada"])["ada"].version == 0
+
+
 def test_batch_continues_after_invalid_input(store: Store) -> None:
     add_users(store, "ada")
 

@@ -102,15 +102,16 @@ def main(runs: int, clients: int, seconds: float, out: Path) -> None:
             postgres = [_measured(plan, server, 2) for _ in range(runs)]
         finally:
             server.close()
-    bars = _bars(sqlite, postgres, starts, ratios)
-    text = "\n".join([*_tables(sqlite, postgres), *_table_of_bars(bars)])
+    judged = bars(sqlite, postgres, starts, ratios)
+    text = "\n".join([*_tables(sqlite, postgres), *_table_of_bars(judged)])
     write_between(out, text)
     click.echo(text)
 
 
-def _bars(
+def bars(
     sqlite: Sequence[Run], postgres: Sequence[Run], starts: list[float], ratios: list[float]
 ) -> list[Bar]:
+    """Return what was promised, judged by runs with each store, starts and imports."""
     memory = max(run.megabytes for run in sqlite)
     failures = sum(len(run.found.failures) for run in (*sqlite, *postgres))
     p99 = [run.p99_ratio for run in postgres]
@@ -152,13 +153,14 @@ def _share(name: str, runs: Sequence[Run], least: float) -> Bar:
     )
 
 
-def _table_of_bars(bars: Sequence[Bar]) -> list[str]:
-    return ["", "### Bars", "", "| bar | measured | |", "|---|---|---|", *(bar.row for bar in bars)]
+def _table_of_bars(judged: Sequence[Bar]) -> list[str]:
+    head = ["", "## Bars", "", "| bar | measured | |", "|---|---|---|"]
+    return [*head, *(bar.row for bar in judged)]
 
 
 def _tables(sqlite: Sequence[Run], postgres: Sequence[Run]) -> Iterator[str]:
     for name, runs in (("SQLite, one worker", sqlite), ("PostgreSQL, two workers", postgres)):
-        yield from ("", f"### {name}", "")
+        yield from ("", f"## {name}", "")
         yield "| empty/s | lists and feedback/s | share | p50 | p99 | empty p99 | memory |"
         yield "|---|---|---|---|---|---|---|"
         yield from (run.row for run in runs)

@@ -233,6 +233,8 @@ class UnitOfWork:
         if batch.is_exclusive:
             slates = batch.slates(wanted, requests)
             users = batch.lock_users(named.union(row.user_id for row in slates.values()))
+            blanks = self._create(named - users.keys())
+            users |= batch.lock_users(blanks)
             head = batch.head()
         else:
             known, owners = batch.existing(named, wanted)
@@ -240,10 +242,10 @@ class UnitOfWork:
             blanks = self._create(named - known)
             # With other writers, a slate may still change until its user is locked.
             users, slates, head = batch.lock(named.union(owners.values()), wanted, requests)
-        while absent := named - users.keys():  # in a file, new ones; or forgotten in between
-            blanks |= self._create(absent)
-            users |= batch.lock_users(absent)
-            head = batch.head()
+            while absent := named - users.keys():  # another process forgot them in between
+                blanks |= self._create(absent)
+                more, slates, head = batch.lock(absent, wanted, requests)
+                users |= more
         # Another process may have created them first, and given them something.
         new = {user for user, blank in blanks.items() if users[user] == blank}
         return users, new, slates, head
