@@ -8,8 +8,6 @@ from math import atan2, pi, sqrt
 import numpy as np
 from numba import njit
 
-from variegate.kernels.loops.selection import add_products
-
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 COSINE, ANGULAR, LENGTH, HAMMING, JACCARD = 0, 1, 2, 3, 4
 
@@ -100,18 +98,17 @@ def add_distances(picks, items, h, sizes, sums, first, stop):
 @njit(cache=True, nogil=True, fastmath=FAST)
 def add_cosine_sums(h, s, row, count, inverse, work, sums, c, first, stop):
     """Add `count` minus the product with `row` to column c of the sums of some blocks."""
-    w, lanes, start = len(row), len(work), np.float32(count)
-    whole = w // 4 * 4
+    lanes, start, used = len(work), np.float32(count), np.flatnonzero(row)  # labels: mostly zeros
+    whole = len(used) // 4 * 4
     for b in range(first, stop):
         work[:] = start
-        for i in range(0, whole, 4):
-            p, q, r, t = row[i], row[i + 1], row[i + 2], row[i + 3]
-            j = s + i
+        for n in range(0, whole, 4):
+            i, j, k, m = used[n], used[n + 1], used[n + 2], used[n + 3]
+            p, q, r, t = row[i], row[j], row[k], row[m]
+            i, j, k, m = s + i, s + j, s + k, s + m
             for a in range(lanes):
-                work[a] -= (
-                    p * h[b, j, a] + q * h[b, j + 1, a] + r * h[b, j + 2, a] + t * h[b, j + 3, a]
-                )
-        for i in range(whole, w):
+                work[a] -= p * h[b, i, a] + q * h[b, j, a] + r * h[b, k, a] + t * h[b, m, a]
+        for i in used[whole:]:
             p = row[i]
             for a in range(lanes):
                 work[a] -= p * h[b, s + i, a]
@@ -138,7 +135,11 @@ def add_block_distances(block, sizes, row, size, kind, scale, work, sums):
             for a in range(lanes):
                 work[a] += (block[i, a] - row[i]) * (block[i, a] - row[i])
     else:
-        add_products(block, row, work)
+        for i in range(len(row)):
+            share = row[i]
+            if share != 0.0:
+                for a in range(lanes):
+                    work[a] += share * block[i, a]
     if kind == LENGTH:
         for a in range(lanes):
             sums[a] += sqrt(work[a]) * inverse

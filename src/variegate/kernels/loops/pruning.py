@@ -59,7 +59,8 @@ def select_list(items, rows, free, belief, factors, limits, space, answer):
     single, blocks = to_single(belief), len(items.z)
     parts, used = carved(space, 0, blocks, len(limits[1]), items.z.shape[2])
     table = (items.z, items.h, items.sizes_blocks, rows, *parts)
-    if blocks >= MIN_BLOCKS:
+    # The bound of the eigenvalues takes the cube of the number of features.
+    if blocks >= max(MIN_BLOCKS, items.z.shape[1] // 4):
         few = small_table(items, space[used:])
         fill_bounds(items, table, free, belief, single)
         found = select_by_bounds(
