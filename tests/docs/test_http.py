@@ -16,7 +16,7 @@ from tests.paths import ROOT
 
 HTTP, README, CLIENT = ROOT / "docs" / "http.md", ROOT / "README.md", ROOT / "docs" / "client.md"
 RULES, RANKER = ROOT / "docs" / "rules.md", ROOT / "docs" / "with-your-recommender.md"
-HISTORY = ROOT / "docs" / "with-your-history.md"
+HISTORY, SHOP = (ROOT / "docs" / f"with-your-{what}.md" for what in ("history", "shop"))
 needs_curl = pytest.mark.skipif(
     not (shutil.which("curl") and shutil.which("bash")),
     reason="NOT RUN: curl and bash are needed for the commands of docs/http.md and README.md",
@@ -32,7 +32,7 @@ def unlike(shown: str, language: str, real: str) -> list[str]:
 
 @needs_curl
 @pytest.mark.slow
-@pytest.mark.parametrize("path", [HTTP, RULES, RANKER, HISTORY], ids=name_of)
+@pytest.mark.parametrize("path", [HTTP, RULES, RANKER, HISTORY, SHOP], ids=name_of)
 def test_commands_are_answered_as_shown(path: Path) -> None:
     wrong = []
     with terminal() as shell:

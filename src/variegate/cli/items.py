@@ -24,7 +24,7 @@ of_running_service: Final = all_of(
         show_default=True,
         help="Address of the service.",
     ),
-    click.option("--key", envvar="VARIEGATE_ADMIN_KEY", help="Admin key, if the service has keys."),
+    click.option("--key", envvar="VARIEGATE_KEY", help="Admin key, if the service has keys."),
 )
 
 
