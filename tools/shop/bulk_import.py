@@ -1,14 +1,15 @@
 """`python -m tools.shop.bulk_import`: how long lists take while 100,000 products are imported.
 
-A service with 10,000 products is asked for lists at a steady rate: before the import of another
-100,000 in one request, during it, and after it, with all of them.
+A service is asked for lists at a steady rate: before an import in one request, during it, and
+after it. By default, 10,000 products get 100,000 more, which makes lists slower by itself. With
+`--products 100000 --new 0 --changed 100000`, as many products get other prices.
 """
 
 import argparse
 import json
 import tempfile
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.client import HTTPConnection
 from pathlib import Path
 from time import perf_counter, sleep
@@ -59,13 +60,17 @@ class Waits:
         connection.close()
 
 
-def measure(*, products: int, new: int, seconds: float, seed: int = 0) -> dict[str, Waits]:
+def measure(
+    *, products: int, new: int, changed: int, seconds: float, seed: int = 0
+) -> dict[str, Waits]:
     """Return the waits before, during and after the import."""
     rng = np.random.default_rng(seed)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "shop.npz")
-        as_catalogue(make_products(products, rng=rng)).save(path)
+        old = make_products(products, rng=rng)
+        as_catalogue(old).save(path)
         more = make_products(new, rng=rng, first=products + 1)
+        more += [replace(one, price=round(1.1 * one.price, 2)) for one in old[:changed]]
         body = b"".join(json.dumps(as_item(one)).encode() + b"\n" for one in more)
         options = ["--catalogue", str(path), "--no-page"]
         with own_service(None, 1, options) as (host, port, _pid):
@@ -100,9 +105,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--products", type=int, default=10_000)
     parser.add_argument("--new", type=int, default=100_000)
+    parser.add_argument("--changed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=20.0, help="before, and after")
     given = parser.parse_args()
-    found = measure(products=given.products, new=given.new, seconds=given.seconds)
+    found = measure(
+        products=given.products, new=given.new, changed=given.changed, seconds=given.seconds
+    )
     p99 = {}
     for name, waits in found.items():
         middle, p99[name], most = 1000 * np.quantile(waits.seconds, [0.5, 0.99, 1.0])

@@ -2,31 +2,43 @@
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic, sleep
-from typing import Final
+from typing import Final, TypeAlias
 
-#: Seconds of work between two pauses, and of a pause
-_WORK_SECONDS, _PAUSE_SECONDS = 0.002, 0.001
 #: Seconds that a thread runs before another gets its turn; Python's own is 0.005.
 _TURN: Final = 0.0002
 
 
+#: Called between two steps of long work, to let other threads run.
+Pause: TypeAlias = Callable[[], None]
+
+
+def no_pause() -> None:
+    """Go on at once."""
+    return
+
+
 class Throttle:
-    """Lets other threads run: pauses for 1 ms after each 2 ms of work.
+    """Lets other threads run: pauses after some work.
 
     Otherwise a thread that only computes releases the interpreter every 5 ms, and a thread that
     reads from the store waits that long at each step.
+
+    Parameters
+    ----------
+    work, pause
+        Seconds of work between two pauses, and of a pause.
     """
 
-    def __init__(self) -> None:
-        self._since = monotonic()
+    def __init__(self, work: float = 0.002, pause: float = 0.001) -> None:
+        self._work, self._pause, self._since = work, pause, monotonic()
 
     def __call__(self) -> None:
         """Pause if it is time."""
-        if monotonic() - self._since > _WORK_SECONDS:
-            sleep(_PAUSE_SECONDS)
+        if monotonic() - self._since > self._work:
+            sleep(self._pause)
             self._since = monotonic()
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from variegate.arrays import FloatArray, MaskArray
-from variegate.engine.background import Throttle, in_background
+from variegate.engine.background import Pause, Throttle, in_background, no_pause
 from variegate.errors import DataError, InputError, NotFoundError, StoreError
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import Distance, distance_of_values
@@ -46,6 +46,8 @@ _ACCEPT: Final = (
     "this catalogue as it is."
 )
 
+#: Seconds of work, and of the pause after it, while items are prepared.
+_GENTLE: Final = (0.001, 0.003)
 #: Items that are converted, or freed, while other threads wait.
 _ROWS_AT_ONCE: Final = 200
 #: The key that a transaction writes to before it changes items.
@@ -74,9 +76,11 @@ class CatalogueSnapshot:
         except NotFoundError:
             return None
 
-    def with_changes(self, changes: Sequence[ItemRow]) -> "CatalogueSnapshot":
+    def with_changes(
+        self, changes: Sequence[ItemRow], pause: Pause = no_pause
+    ) -> "CatalogueSnapshot":
         """Return the items after changes, or raise InputError if they do not fit."""
-        catalogue = _apply(self.catalogue, changes)
+        catalogue = _apply(self.catalogue, changes, pause)
         active = np.ones(len(catalogue), dtype=np.bool_)
         active[: len(self.active)] = self.active
         active[[row.row for row in changes]] = [not row.retired for row in changes]
@@ -155,7 +159,7 @@ class LiveCatalogue:
         with self._preparing, store.reading() as reader, in_background():
             revision = reader.meta(ITEMS_REVISION) or "0"
             if not self.has_prepared(revision):
-                snapshot = self.build(reader, revision, pause=Throttle())
+                snapshot = self.build(reader, revision, pause=Throttle(*_GENTLE))
                 check(snapshot)
                 self._prepared = snapshot
             return revision
@@ -181,7 +185,7 @@ class LiveCatalogue:
         revision: str,
         changes: Sequence[ItemRow] | None = None,
         *,
-        pause: Callable[[], None] = lambda: None,
+        pause: Pause = no_pause,
     ) -> CatalogueSnapshot:
         """Return the file's items with changes applied, or raise InputError if they do not fit.
 
@@ -192,9 +196,10 @@ class LiveCatalogue:
         before = CatalogueSnapshot(self.base, np.ones(len(self.base), dtype=np.bool_), "0")
         if changes is None:
             before, read = self._changes_since(reader, before, revision, pause)
-            after = before.with_changes(read)
+            after = before.with_changes(read, pause)
             while read:  # in parts: freeing all at once would keep other threads waiting
                 del read[-_ROWS_AT_ONCE:]
+                pause()
         else:
             after = before.with_changes(changes)
         priors, history = self._load_priors(reader), reader.meta(ITEMS_HISTORY)
@@ -205,7 +210,7 @@ class LiveCatalogue:
         reader: Reader,
         base: CatalogueSnapshot,
         revision: str,
-        pause: Callable[[], None],
+        pause: Pause,
     ) -> tuple[CatalogueSnapshot, list[ItemRow]]:
         """Return the latest snapshot that changes can be applied to, and the changes since."""
         known = self._snapshot
@@ -240,14 +245,14 @@ class LiveCatalogue:
             )
 
 
-def _apply(catalogue: Catalogue, changes: Sequence[ItemRow]) -> Catalogue:
+def _apply(catalogue: Catalogue, changes: Sequence[ItemRow], pause: Pause) -> Catalogue:
     size = len(catalogue)
     old = [row for row in changes if row.row < size and row.data is not None]
     new = [row for row in changes if row.row >= size]
     if old:
-        catalogue = catalogue.with_changes(*_columns(catalogue, old, new_items=False))
+        catalogue = catalogue.with_changes(*_columns(catalogue, old, pause, new_items=False))
     if new:
-        catalogue = catalogue.with_items(*_columns(catalogue, new, new_items=True))
+        catalogue = catalogue.with_items(*_columns(catalogue, new, pause, new_items=True))
     return catalogue
 
 
@@ -435,21 +440,23 @@ def item_distances(catalogue: Catalogue, data: Sequence[Mapping[str, Any]]) -> d
 
 
 def _columns(
-    catalogue: Catalogue, rows: Sequence[ItemRow], *, new_items: bool
+    catalogue: Catalogue, rows: Sequence[ItemRow], pause: Pause, *, new_items: bool
 ) -> tuple[list[str], FloatArray, dict[str, Distance], list[str], dict[str, list[Any]]]:
     """Return ids, features, distances, titles and attributes as the catalogue takes them."""
     ids, data = [row.id for row in rows], [row.data or {} for row in rows]
     known = catalogue.attributes
     places = [None] * len(rows) if new_items else catalogue.rows(ids).tolist()
-    attributes = {
-        name: [
-            (d.get("attributes") or {}).get(name, None if at is None else known[name][at])
-            for d, at in zip(data, places, strict=True)
-        ]
-        for name in known
-    }
-    titles = [str(d.get("title") or item) for d, item in zip(data, ids, strict=True)]
-    # In parts: one call would keep all other threads waiting until it ends.
-    parts = [data[at : at + _ROWS_AT_ONCE] for at in range(0, len(data), _ROWS_AT_ONCE)]
-    features = np.vstack([np.array([d["features"] for d in part], np.float64) for part in parts])
-    return ids, features, item_distances(catalogue, data), titles, attributes
+    attributes: dict[str, list[Any]] = {name: [] for name in known}
+    titles: list[str] = []
+    features: list[FloatArray] = []
+    # In parts: other threads would wait for one call that converts all of them.
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
+        for item, d, at in zip(ids[part], data[part], places[part], strict=True):
+            titles.append(str(d.get("title") or item))
+            given = d.get("attributes") or {}
+            for name, column in attributes.items():
+                column.append(given.get(name, None if at is None else known[name][at]))
+        features.append(np.array([d["features"] for d in data[part]], dtype=np.float64))
+        pause()
+    return ids, np.vstack(features), item_distances(catalogue, data), titles, attributes
