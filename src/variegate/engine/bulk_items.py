@@ -1,9 +1,9 @@
 """Add and change many items in small pieces, while lists are made of the items as they were.
 
-Each piece is a transaction of some milliseconds. It does not change what lists are made of: a
-catalogue of 100,000 items takes a second to build, so that is done once, after the last piece, in
-a thread, and the catalogue is then exchanged at once. Sending the same items again changes
-nothing, so an import that stopped midway is completed by repeating it.
+Each piece is a transaction of some milliseconds. It does not change what lists are made of:
+building a large catalogue takes seconds, so that is done once, after the last piece, in a thread,
+and the catalogue is then exchanged. Sending the same items again changes nothing, so an import
+that stopped midway is completed by repeating it.
 """
 
 import asyncio
