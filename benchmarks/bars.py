@@ -1,12 +1,14 @@
 """The bars that the package set itself, held against what was measured. No test knows them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+from benchmarks import bench_batch, bench_default
 from benchmarks.bench_learning import WHOLE
-from benchmarks.bench_lists import LIMIT, PAPER
-from benchmarks.results import Comparison, Results
+from benchmarks.bench_lists import EXPERT, LIMIT, PAPER, PLAIN
+from benchmarks.bench_rerankers import RERANK
+from benchmarks.results import Results
 
 
 @dataclass(frozen=True)
@@ -49,33 +51,55 @@ def judged(results: Results) -> list[dict[str, Any]]:
     return rows
 
 
-def _times(part: str, other: str, items: int, d: int = 10) -> Callable[[Results], float | None]:
+#: Finds the measured number of a bar.
+Value: TypeAlias = Callable[[Results], float | None]
+
+
+def _times(part: str, other: str, items: int, d: int = 10, task: str = "list") -> Value:
     def value(results: Results) -> float | None:
-        found = results.part(part).find(other, items, d)
+        found = results.part(part).find(other, items, d, task)
         return found.ratio if found else None
 
     return value
 
 
-def _passes(results: Results) -> float | None:
-    found = results.part("lists").find(LIMIT, 1_000_000, 64)
-    return 1.0 / found.ratio if found else None
+def _inverse(value: Value) -> Value:
+    def inverse(results: Results) -> float | None:
+        found = value(results)
+        return 1.0 / found if found else None
+
+    return inverse
 
 
-def _learning(results: Results) -> float | None:
-    found = results.part("learning").find(WHOLE, 3_533, task="learn")
-    return 1.0 / found.ratio if found else None
+def _job(part: str, task: str, job: str, items: int = 0) -> Value:
+    """Return the ratio of a job, with so many items if these are given."""
+
+    def value(results: Results) -> float | None:
+        rows = results.part(part).of_task(task)
+        found = [row.ratio for row in rows if row.job == job and items in (0, row.shape.items)]
+        return found[0] if found else None
+
+    return value
 
 
-def _replay(results: Results) -> float | None:
-    found: list[Comparison] = [
-        row for row in results.part("replay").of(PAPER, "replay") if row.job == "ml-1m"
-    ]
-    return found[0].ratio if found else None
-
-
-def _fact(part: str, name: str) -> Callable[[Results], float | None]:
+def _fact(part: str, name: str) -> Value:
     return lambda results: results.part(part).facts.get(name)
+
+
+def _scaling(results: Results) -> float | None:
+    facts = results.part("batch").facts
+    return facts.get(bench_batch.SCALING) if facts.get("users") == bench_batch.USERS else None
+
+
+def _growth_share(results: Results) -> float | None:
+    found = [row for row in results.part("growth").growths if row.along == "m"]
+    return found[0].ours_exponent / found[0].theirs_exponent if found else None
+
+
+def _start_share(results: Results) -> float | None:
+    facts = results.part("startup").facts
+    ours = facts.get("seconds of `from variegate import LMDH, Catalogue`")
+    return None if ours is None else ours / facts["seconds of `import numpy`"]
 
 
 def _same_lists(results: Results) -> float | None:
@@ -84,33 +108,111 @@ def _same_lists(results: Results) -> float | None:
     return None if same is None else 100.0 * same / facts["shapes"]
 
 
-_LIST: Final = "LMDH's list of 10 against the paper's lines in NumPy"
+def _rerank_bars() -> Iterator[Bar]:
+    for items, d in ((3_533, 10), (10_000, 10), (200, 768)):
+        for strategy in ("MSD", "MMR"):
+            yield Bar(
+                f"`diversify` against pyversity's {strategy}, L = {items:,}, d = {d}",
+                3,
+                True,
+                "×",
+                _times("rerankers", f"pyversity {strategy}", items, d, RERANK),
+            )
+
+
+def _earlier_bars() -> Iterator[Bar]:
+    for items, d, goal in ((3_533, 10, 12), (1_000_000, 10, 15), (1_000_000, 64, 12)):
+        what = f"{_LIST} against the paper's lines, L = {items:,}, d = {d}"
+        yield Bar(what, goal, True, "×", _times("lists", PAPER, items, d))
+    for items in (3_533, 10_000):
+        what = f"{_LIST} against pyversity's MSD, L = {items:,}"
+        yield Bar(what, 3, True, "×", _times("rerankers", "pyversity MSD", items))
+
+
+def _plain_bars() -> Iterator[Bar]:
+    for items, goal in ((1_447, 0.9), (3_533, 1), (10_000, 1.2), (100_000, 1.5)):
+        what = f"{_LIST} against a plain blocked kernel, L = {items:,}, d = 10"
+        yield Bar(what, goal, True, "×", _times("lists", PLAIN, items))
+
+
+def _pass_bars() -> Iterator[Bar]:
+    for items, d, goal in ((1_447, 10, 10), (100_000, 10, 5), (1_000_000, 64, 4)):
+        yield Bar(
+            f"passes that {_LIST} costs, L = {items:,}, d = {d}",
+            goal,
+            False,
+            "",
+            _inverse(_times("lists", LIMIT, items, d)),
+        )
+    yield Bar(
+        "passes that it costs if distances are summed, L = 1,000,000, d = 64",
+        12,
+        False,
+        "",
+        _inverse(_job("lists", "circumstance", "distances summed, not averaged", 1_000_000)),
+    )
+
+
+def _default_bars() -> Iterator[Bar]:
+    for stage, goal in zip(bench_default.STAGES, (2, 5), strict=True):
+        yield Bar(
+            f"the default learner's list against LMDH's, after {stage} observations",
+            goal,
+            False,
+            "× its cost",
+            _inverse(_job("default", bench_default.TASK, f"{stage} observations", 3_533)),
+        )
+
+
+_LIST: Final = "LMDH's list of 10"
 BARS: Final = (
-    Bar(f"{_LIST}, L = 3,533, d = 10", 12, True, "×", _times("lists", PAPER, 3_533)),
-    Bar(f"{_LIST}, L = 1,000,000, d = 10", 15, True, "×", _times("lists", PAPER, 1_000_000)),
-    Bar(f"{_LIST}, L = 1,000,000, d = 64", 12, True, "×", _times("lists", PAPER, 1_000_000, 64)),
     Bar(
-        "the same against pyversity's MSD, L = 3,533",
-        3,
+        f"{_LIST} against the paper's lines by a NumPy expert, L = 3,533, d = 10",
+        20,
         True,
         "×",
-        _times("rerankers", "pyversity MSD", 3_533),
+        _times("lists", EXPERT, 3_533),
     ),
+    *_earlier_bars(),
+    *_plain_bars(),
+    *_pass_bars(),
+    *_rerank_bars(),
     Bar(
-        "the same against pyversity's MSD, L = 10,000",
-        3,
+        "exponent of the growth with 1 to 8 distances, over that of the paper's lines",
+        1,
+        False,
+        "",
+        _growth_share,
+    ),
+    *_default_bars(),
+    Bar(
+        "lists for 10,000 users, 3,533 items, all cores against one",
+        1.8,
         True,
         "×",
-        _times("rerankers", "pyversity MSD", 10_000),
+        _scaling,
     ),
     Bar(
-        "the same against MABWiser's LinUCB, L = 1,447",
+        "replay of ML-1M's test users against the paper's lines",
+        20,
+        True,
+        "×",
+        _job("replay", "replay", "ml-1m"),
+    ),
+    Bar(
+        "`from variegate import LMDH, Catalogue` against `import numpy`, whole processes",
+        2,
+        False,
+        "×",
+        _start_share,
+    ),
+    Bar(
+        f"{_LIST} against MABWiser's LinUCB, L = 1,447",
         100,
         True,
         "×",
         _times("peers", "MABWiser LinUCB", 1_447),
     ),
-    Bar("passes that the exact list costs, L = 1,000,000, d = 64", 20, False, "", _passes),
     Bar(
         "passes that the two-stage list costs, L = 1,000,000, d = 64",
         1,
@@ -130,9 +232,8 @@ BARS: Final = (
         0.25,
         False,
         "",
-        _learning,
+        _inverse(_times("learning", WHOLE, 3_533, task="learn")),
     ),
-    Bar("replay of ML-1M's test users against the paper's lines", 15, True, "×", _replay),
     Bar(
         "bytes of a user's state, d = 10, m = 1",
         700,

@@ -34,7 +34,7 @@ def _measured(quick: bool) -> Part:
     part = Part()
     part.facts["cores"] = len(all_cores())
     for shape in (Shape(60_000),) if quick else SHAPES:
-        compare(part, taught(catalogue(shape)), shape, 0.2 if quick else 3.0, single_too=False)
+        compare(part, taught(catalogue(shape)), shape, 0.2 if quick else 3.0, all_sides=False)
     if not quick:
         _replayed(part)
     return part

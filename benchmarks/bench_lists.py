@@ -7,12 +7,14 @@ from typing import Final
 import numpy as np
 
 from benchmarks.markdown import duration, table, three_digits, times
+from benchmarks.plain_kernel import plain_list
 from benchmarks.results import Part, Shape
 from benchmarks.timing import alternated, compared
 from benchmarks.workloads import Sides, catalogue, one_pass, taught
 
 PAPER: Final = "the paper's lines in NumPy"
-SINGLE: Final = "the paper's lines in NumPy, float32"
+EXPERT: Final = "the paper's lines by a NumPy expert"
+PLAIN: Final = "a plain blocked kernel"
 LIMIT: Final = "one pass over the catalogue"
 
 SHAPES: Final = (
@@ -46,16 +48,16 @@ def measure(quick: bool) -> Part:
 
 
 def compare(
-    part: Part, sides: Sides, shape: Shape, budget: float, *, single_too: bool = True
+    part: Part, sides: Sides, shape: Shape, budget: float, *, all_sides: bool = True
 ) -> None:
-    """Measure one list on every side, in turns; `single_too` asks for the float32 side."""
+    """Measure one list on every side, in turns; or on that of the paper and the limit only."""
     k = shape.k
     calls: dict[str, Callable[[], object]] = {
         PAPER: partial(sides.paper_list, k),
         LIMIT: one_pass(sides.catalogue),
     }
-    if single_too:
-        calls[SINGLE] = sides.single_precision_list(k)
+    if all_sides:
+        calls |= {EXPERT: sides.expert_list(k), PLAIN: plain_list(sides.policy, k)}
     least = 3 if shape.items * shape.d > 10**7 else 5
     ours = partial(sides.policy.recommend, k)
     times = alternated({"ours": ours, **calls}, budget=budget, least=least)
@@ -91,13 +93,14 @@ def section(part: Part) -> list[str]:
     """Write LMDH's list beside the paper's lines and the machine's limit."""
     same = part.facts.get("shapes where the list is the paper's, item by item", 0.0)
     return [
-        "One list of 10 by LMDH, one cosine distance, after 200 observations, against the paper's",
-        "Algorithm 2 transcribed line by line in vectorised NumPy"
-        " (`variegate.kernels.algorithm2`), which",
-        "has learnt the same. *In float32* is the ratio to that transcription when its features",
-        "are in single precision. *One pass* is one matrix-vector product in float32 over the",
-        "catalogue, about the least that any exact method can cost; *passes* is how many of them",
-        f"the list costs. Both lists were the same, item by item, at {same:.0f} of"
+        "One list of 10 by LMDH, one cosine distance, after 200 observations: a whole call of",
+        "`recommend`, with all its checks. The paper's Algorithm 2 transcribed line by line in",
+        "vectorised NumPy (`variegate.kernels.algorithm2`) has learnt the same. *An expert's",
+        "lines* are the same in float32, with features and gains joined, one `einsum` a step.",
+        "*A plain kernel* (`benchmarks/plain_kernel.py`) is numba without bounds and without a",
+        "decision in double precision, and only its compiled call is timed. *One pass* is one matrix-vector",
+        "product in float32 over the catalogue; *passes* is how many of them the list costs. Our",
+        f"list was that of the paper's lines, item by item, at {same:.0f} of"
         f" {part.facts.get('shapes', 0.0):.0f} sizes.",
         "",
         *lists_table(part),
@@ -107,28 +110,29 @@ def section(part: Part) -> list[str]:
 
 def lists_table(part: Part) -> list[str]:
     """Return a row for each size."""
-    header = ["items", "d", "variegate", "paper's lines", "times as fast", "one pass", "passes"]
+    columns = {
+        EXPERT: "an expert's lines: times as fast",
+        PAPER: "the paper's lines: times as fast",
+        PLAIN: "a plain kernel: times as fast",
+    }
+    measured = [other for other in columns if any(part.of(other))]
+    header = ["items", "d", "variegate", *(columns[other] for other in measured), "one pass"]
     rows = []
-    for paper in part.of(PAPER):
-        shape = paper.shape
-        one = part.find(LIMIT, shape.items, shape.d)
+    for ours in part.of(PAPER):
+        shape = ours.shape
+        others = [part.find(other, shape.items, shape.d) for other in measured]
+        limit = part.find(LIMIT, shape.items, shape.d)
         rows.append(
             [
                 f"{shape.items:,}",
                 str(shape.d),
-                duration(paper.ours),
-                duration(paper.theirs),
-                times(paper),
-                duration(one.theirs) if one else "",
-                three_digits(1.0 / one.ratio) if one else "",
+                duration(ours.ours),
+                *(f"{times(row)}, {duration(row.theirs)}" if row else "" for row in others),
+                duration(limit.theirs) if limit else "",
+                three_digits(1.0 / limit.ratio) if limit else "",
             ]
         )
-    singles = list(part.of(SINGLE))
-    if singles:
-        header.append("in float32")
-        for row, single in zip(rows, singles, strict=True):
-            row.append(f"{three_digits(single.ratio)}×")
-    return table(header, rows, left=0)
+    return table([*header, "passes"], rows, left=0)
 
 
 def _circumstances_table(part: Part) -> list[str]:

@@ -33,7 +33,10 @@ STARTS: Final = {
     "seconds of bare Python": ["-c", "pass"],
     "seconds of `import numpy`": ["-c", "import numpy"],
     "seconds of `import variegate`": ["-c", "import variegate"],
-    "seconds of `from variegate import LMDH`": ["-c", "from variegate import LMDH"],
+    "seconds of `from variegate import LMDH, Catalogue`": [
+        "-c",
+        "from variegate import LMDH, Catalogue",
+    ],
     "seconds of `variegate --help`": ["-m", "variegate", "--help"],
 }
 

@@ -8,7 +8,9 @@ from typing import Final
 
 from benchmarks import (
     bench_baselines,
+    bench_batch,
     bench_cores,
+    bench_default,
     bench_growth,
     bench_learning,
     bench_lists,
@@ -50,6 +52,10 @@ PARTS: Final[Mapping[str, PartOfRun]] = MappingProxyType(
         "rerankers": PartOfRun(
             "Re-rankers", _alone(bench_rerankers.measure), bench_rerankers.section
         ),
+        "default": PartOfRun(
+            "The default learner", _alone(bench_default.measure), bench_default.section
+        ),
+        "batch": PartOfRun("Many users at once", bench_batch.measure, bench_batch.section),
         "peers": PartOfRun("Peers that learn", bench_peers.measure, bench_peers.section),
         "replay": PartOfRun("Replay", _alone(bench_replay.measure), bench_replay.section),
         "large": PartOfRun(

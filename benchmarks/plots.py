@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from benchmarks.bench_growth import NAMES
-from benchmarks.bench_lists import PAPER
+from benchmarks.bench_lists import EXPERT, PAPER
 from benchmarks.results import Comparison, Growth, Part, Results
 from variegate.evaluation.plots import colour_of, drawing_style, new_figure
 
@@ -51,8 +51,8 @@ def draw_plots(results: Results, folder: Path) -> list[str]:
 def _headlines(results: Results) -> list[tuple[str, Comparison]]:
     """The comparisons that the first plot shows, with what to call them."""
     found = [
-        (f"paper in NumPy, L = {row.shape.items:,}, d = {row.shape.d}", row)
-        for row in results.part("lists").of(PAPER)
+        (f"expert's NumPy, L = {row.shape.items:,}, d = {row.shape.d}", row)
+        for row in results.part("lists").of(EXPERT)
     ]
     found += [
         (f"paper's replay, {row.job}", row) for row in results.part("replay").of(PAPER, "replay")

@@ -84,7 +84,7 @@ def catalogue(items: int, d: int, m: int, scale: float) -> Catalogue:
 @st.composite
 def catalogues(draw: Any) -> Catalogue:
     return catalogue(
-        draw(st.sampled_from((1, 3, 256, 300, 1000))),
+        draw(st.sampled_from((1, 3, 256, 300, 2000))),
         draw(st.sampled_from((1, 5))),
         draw(st.sampled_from((0, 1, 3))),
         draw(st.sampled_from((1.0, 1e-30, 1e14, 0.0))),

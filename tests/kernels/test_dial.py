@@ -18,7 +18,7 @@ DIALS = (
 )
 
 
-@pytest.mark.parametrize("items", [300, 1200])
+@pytest.mark.parametrize("items", [300, 2000])
 @pytest.mark.parametrize("dial", DIALS, ids=str)
 @pytest.mark.parametrize("kind", ["random", "clustered", "equal", "all zero"])
 def test_the_list_is_the_references(kind: str, dial: Dial, items: int) -> None:

@@ -18,19 +18,19 @@ def clustered(n: int, d: int) -> FloatArray:
     return np.asarray(centres[RNG.integers(0, 5, n)] + 0.05 * RNG.normal(size=(n, d)))
 
 
-#: Up to 512 items are scored in full, more of them by bounds.
+#: Up to 1,792 items are scored in full, more of them by bounds.
 CATALOGUES: dict[str, Callable[[], FloatArray]] = {
     "random": lambda: RNG.uniform(-1.0, 1.0, (400, 6)),
     "many": lambda: RNG.uniform(-1.0, 1.0, (2500, 6)),
     "clustered": lambda: clustered(400, 6),
-    "many clustered": lambda: clustered(1500, 6),
+    "many clustered": lambda: clustered(2200, 6),
     "duplicates": lambda: np.repeat(RNG.uniform(-1.0, 1.0, (20, 6)), 20, axis=0),
-    "many duplicates": lambda: np.repeat(RNG.uniform(-1.0, 1.0, (400, 6)), 3, axis=0),
+    "many duplicates": lambda: np.repeat(RNG.uniform(-1.0, 1.0, (700, 6)), 3, axis=0),
     "all alike": lambda: np.ones((300, 4)),
-    "many alike": lambda: np.ones((1000, 4)),
+    "many alike": lambda: np.ones((2000, 4)),
     "zeros among them": lambda: np.vstack([np.zeros((40, 4)), RNG.normal(size=(260, 4))]),
-    "zeros among many": lambda: np.vstack([np.zeros((400, 4)), RNG.normal(size=(600, 4))]),
-    "many features of many": lambda: RNG.uniform(-1.0, 1.0, (900, 33)),
+    "zeros among many": lambda: np.vstack([np.zeros((900, 4)), RNG.normal(size=(1100, 4))]),
+    "many features of many": lambda: RNG.uniform(-1.0, 1.0, (2000, 33)),
     "one feature": lambda: RNG.normal(size=(300, 1)),
     "many features": lambda: RNG.uniform(-1.0, 1.0, (400, 33)),
     "one item": lambda: np.ones((1, 3)),

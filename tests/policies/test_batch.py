@@ -10,7 +10,7 @@ from variegate.policies import batch
 from variegate.policies.batch import recommend_many
 
 RNG = np.random.default_rng(8)
-ITEMS = Catalogue(range(900), RNG.uniform(-1.0, 1.0, (900, 4)), ["cosine", "euclidean"])
+ITEMS = Catalogue(range(2000), RNG.uniform(-1.0, 1.0, (2000, 4)), ["cosine", "euclidean"])
 
 
 def users(name: str, count: int, **options: object) -> list[Policy]:
@@ -57,7 +57,7 @@ def test_no_users_have_no_lists() -> None:
 
 @pytest.mark.parametrize(
     ("k", "workers", "message"),
-    [(901, 1, "`k` must be from 1 to 900"), (3, 0, "`workers` must be from 1 to 1024")],
+    [(2001, 1, "`k` must be from 1 to 2000"), (3, 0, "`workers` must be from 1 to 1024")],
 )
 def test_wrong_numbers_are_an_error(k: int, workers: int, message: str) -> None:
     with pytest.raises(InputError, match=message):
@@ -67,10 +67,10 @@ def test_wrong_numbers_are_an_error(k: int, workers: int, message: str) -> None:
 def test_arrays_of_other_sizes_are_an_error() -> None:
     layout = ITEMS.layout
     assert layout is not None
-    with pytest.raises(InputError, match="6 weights for each of 2 users, got 3, 900 and "):
+    with pytest.raises(InputError, match="6 weights for each of 2 users, got 3, 2000 and "):
         lmdh_lists(
             layout,
-            np.ones(900, dtype=np.bool_),
+            np.ones(2000, dtype=np.bool_),
             np.zeros((2, 6)),
             np.zeros((2, 5, 5)),
             np.zeros(2),

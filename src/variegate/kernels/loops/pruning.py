@@ -33,11 +33,12 @@ from variegate.kernels.loops.lmdh import (
 )
 
 #: Fewer blocks are not worth bounds.
-MIN_BLOCKS = 3
+MIN_BLOCKS = 8
 #: Blocks whose best items by their bounds are scored first.
 N_SEEDS = 16
-#: Bringing an item into the small table takes about as long as updating this many sums.
-UPDATE = 128
+#: So many items are brought into the small table at once, or one in this many if these are more,
+#: before it takes less time to update the sums of all.
+N_BROUGHT, UPDATE = 32, 128
 #: Items per block of the small table.
 LANES = 64
 #: Squarings of a matrix, to bound its largest eigenvalue.
@@ -112,7 +113,7 @@ def select_by_bounds(items, table, few, belief, single, factors, largest, slack,
             ceiling = best - spare - slack
             fill_scores(table, single, factor, centre, 0, blocks)
             total = n_reaching(table[8], ceiling, 0, blocks)
-            if known < n and UPDATE * total > len(items.z_rows):
+            if known < n and total > N_BROUGHT + len(items.z_rows) // UPDATE:
                 known, centre, spare = update_sums(chosen, n, known, items, table)
                 ceiling = best - slack
                 fill_scores(table, single, factor, centre, 0, blocks)
@@ -265,18 +266,20 @@ def bring_in(lowest, size, picks, items, table, few, single):
     that was copied is not in `table` any longer.
     """
     scores, mean, first, room, lanes = table[8], table[4], size, few[4].size, few[4].shape[1]
-    for b in range(len(scores)):
-        if not n_reaching(scores, lowest, b, b + 1):
+    chunks = scores.reshape((scores.size // lanes, lanes))
+    for chunk in range(len(chunks)):
+        if not n_reaching(chunks, lowest, chunk, chunk + 1):
             continue
-        for a in range(scores.shape[1]):
+        for row in range(chunk * lanes, (chunk + 1) * lanes):
+            b, a = row // scores.shape[1], row % scores.shape[1]
             if scores[b, a] >= lowest:
                 if size == room:
                     return room + 1
                 if size % lanes == 0:
                     for data in few[:3]:
                         data[size // lanes] = 0.0  # places without an item must hold numbers
-                few[3][size] = b * scores.shape[1] + a
-                copy_item(few[3][size], size // lanes, size % lanes, items, few)
+                few[3][size] = row
+                copy_item(row, size // lanes, size % lanes, items, few)
                 mean[b, a] = -np.inf
                 size += 1
     start_blocks(first // lanes, size, picks, items, few, single)
