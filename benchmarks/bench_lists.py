@@ -98,9 +98,9 @@ def section(part: Part) -> list[str]:
         "vectorised NumPy (`variegate.kernels.algorithm2`) has learnt the same. *An expert's",
         "lines* are the same in float32, with features and gains joined, one `einsum` a step.",
         "*A plain kernel* (`benchmarks/plain_kernel.py`) is numba without bounds and without a",
-        "decision in double precision, and only its compiled call is timed. *One pass* is one matrix-vector",
-        "product in float32 over the catalogue; *passes* is how many of them the list costs. Our",
-        f"list was that of the paper's lines, item by item, at {same:.0f} of"
+        "decision in double precision, and only its compiled call is timed. *One pass* is one",
+        "matrix-vector product in float32 over the catalogue; *passes* is how many of them the",
+        f"list costs. Our list was that of the paper's lines, item by item, at {same:.0f} of"
         f" {part.facts.get('shapes', 0.0):.0f} sizes.",
         "",
         *lists_table(part),

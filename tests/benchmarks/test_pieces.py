@@ -7,16 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import bench_peers
+from benchmarks import bench_batch, bench_peers
 from benchmarks.bars import BARS, Bar, judged
 from benchmarks.bench_growth import exponent
 from benchmarks.bench_lists import PAPER
 from benchmarks.environments import PeerError, succeeded
 from benchmarks.markdown import duration, size, table, three_digits
 from benchmarks.page import page
+from benchmarks.plain_kernel import plain_list
 from benchmarks.results import Comparison, Part, Results, Shape
 from benchmarks.timing import alternated, compared
 from benchmarks.workloads import catalogue, taught
+from variegate.model.gains import Normaliser
 
 
 def paper_row(*, theirs: float, ours: float, items: int, d: int = 10) -> Comparison:
@@ -85,10 +87,11 @@ def test_bar_is_judged_by_its_goal(at_least: bool, value: float | None, verdict:
 
 def test_bars_find_the_size_that_they_speak_of() -> None:
     part = Part([paper_row(theirs=2.6, ours=0.1, items=1_000_000, d=64)])
-    verdicts = [row["verdict"] for row in judged(Results(quick=False, parts={"lists": part}))]
-    assert verdicts.count("met") == 1
-    assert verdicts[2] == "met"
-    assert verdicts.count("not measured") == len(BARS) - 1
+    rows = judged(Results(quick=False, parts={"lists": part}))
+    assert [row["what"] for row in rows if row["verdict"] == "met"] == [
+        "LMDH's list of 10 against the paper's lines, L = 1,000,000, d = 64"
+    ]
+    assert [row["verdict"] for row in rows].count("not measured") == len(BARS) - 1
 
 
 def test_results_come_back_from_their_file(tmp_path: Path) -> None:
@@ -105,6 +108,14 @@ def test_both_sides_have_learnt_the_same() -> None:
     np.testing.assert_array_equal(sides.paper_list(10).places, sides.policy.recommend(10).items)
 
 
+@pytest.mark.parametrize("normaliser", ["growing", "none"])
+def test_the_others_find_the_list_that_the_policy_finds(normaliser: Normaliser) -> None:
+    sides = taught(catalogue(Shape(900, 6)), normaliser=normaliser)
+    ours = sides.policy.recommend(10).items.tolist()
+    assert sides.expert_list(10)() == ours
+    assert plain_list(sides.policy, 10)().tolist() == ours
+
+
 def test_failed_command_says_why_in_one_line() -> None:
     script = "import sys; print('hm\\nan error occurred', file=sys.stderr); sys.exit(3)"
     with pytest.raises(PeerError, match=r"^exit code 3: an error occurred$"):
@@ -118,6 +129,10 @@ def test_peers_that_cannot_be_installed_are_skipped_with_the_reason(
         raise PeerError("exit code 1: no matching distribution")
 
     monkeypatch.setattr(bench_peers, "python_of", fail)
+    monkeypatch.setattr(bench_batch, "python_of", fail)
+    rates = bench_batch.measure(True, tmp_path)
+    assert rates.skipped == ["implicit==0.7.3: exit code 1: no matching distribution"]
+    assert bench_batch.THEIRS not in rates.facts
     part = bench_peers.measure(True, tmp_path)
     assert part.comparisons == []
     assert part.skipped[0] == "mabwiser==2.7.4: exit code 1: no matching distribution"

@@ -196,6 +196,10 @@ def close_places(free, mean, b):
 def scores_of_one(mean, square, cross, sums, centre, weight, g, alpha, scores, first, stop):
     """Fill mu of the items of some blocks, for one distance."""
     for b in range(first, stop):
+        if alpha == 0.0:
+            for a in range(mean.shape[1]):
+                scores[b, a] = mean[b, a] + weight * (sums[b, 0, a] + centre)
+            continue
         for a in range(mean.shape[1]):
             total = sums[b, 0, a] + centre
             part = cross[b, 0, a] + g * total
@@ -232,7 +236,7 @@ def fill_tops(scores, tops, first, stop):
 
     Blocks are folded in halves: the compiler does not vectorise the maximum of a plain loop.
     """
-    work = np.empty(scores.shape[1], dtype=np.float32)
+    work = np.empty(scores.shape[1], scores.dtype)
     for b in range(first, stop):
         half = len(work) // 2
         for a in range(half):

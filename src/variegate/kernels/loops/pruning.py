@@ -94,10 +94,11 @@ def select_by_bounds(items, table, few, belief, single, factors, largest, slack,
     No item outside of `few` had a score above `ceiling` when all were scored last, with the
     centre and the factor `seen`, and with the first `known` picks in their sums.
     """
-    chosen, blocks, (room, lanes) = answer[0], len(items.z), few[4].shape
+    chosen, _blocks, (room, lanes) = answer[0], len(items.z), few[4].shape
     nothing, memo, slack = np.zeros(len(largest), np.float32), new_memo(len(largest)), 3 * slack
     ceiling, known, seen = seed_score(table, single, nothing), 0, (nothing, factors[0])
     size = bring_in(ceiling, 0, chosen[:0], items, table, few, single)
+    most = N_BROUGHT + len(items.z_rows) // UPDATE
     for n in range(len(factors)):
         if size > room * lanes:
             return TOO_MANY
@@ -110,14 +111,10 @@ def select_by_bounds(items, table, few, belief, single, factors, largest, slack,
         if not ceiling + change <= best - slack:
             if n == 1:  # one distance to all items narrows the bounds of most lists
                 known, centre, spare = update_sums(chosen, n, known, items, table)
-            ceiling = best - spare - slack
-            fill_scores(table, single, factor, centre, 0, blocks)
-            total = n_reaching(table[8], ceiling, 0, blocks)
-            if known < n and total > N_BROUGHT + len(items.z_rows) // UPDATE:
+            ceiling, total = score_all(table, single, factor, centre, best - slack, spare, most)
+            if known < n and total > most:
                 known, centre, spare = update_sums(chosen, n, known, items, table)
-                ceiling = best - slack
-                fill_scores(table, single, factor, centre, 0, blocks)
-                total = n_reaching(table[8], ceiling, 0, blocks)
+                ceiling, total = score_all(table, single, factor, centre, best - slack, spare, most)
             if size + total > room * lanes:
                 return TOO_MANY
             seen = centre, factors[n]
@@ -130,6 +127,21 @@ def select_by_bounds(items, table, few, belief, single, factors, largest, slack,
         if not pick(n, best - slack, used, items, few, belief, factors[n], memo, answer):
             return INCOMPLETE
     return WHOLE
+
+
+@njit(cache=True, nogil=True)
+def score_all(table, single, factor, centre, best, spare, most):
+    """Score all items at the centre; return a ceiling, and how many reach it.
+
+    It is lower than it has to be, so that it serves longer, unless more than `most` reach it.
+    """
+    blocks, ceiling = len(table[8]), best - 2 * spare
+    fill_scores(table, single, factor, centre, 0, blocks)
+    total = n_reaching(table[8], ceiling, 0, blocks)
+    if total > most:
+        ceiling = best - spare
+        total = n_reaching(table[8], ceiling, 0, blocks)
+    return ceiling, total
 
 
 @njit(cache=True, nogil=True)
@@ -209,7 +221,7 @@ def seed_score(table, single, nothing):
 def outlook(chosen, n, known, seen, items, belief, largest, factor):
     """Return what scores outside can be at position n, after the first `known` picks.
 
-    The centre (m,) of what the other picks add to the sums, twice the most that a score changes
+    The centre (m,) of what the other picks add to the sums, the most that a score changes
     around it, and the most that it can exceed the score when all were scored last (`seen`).
     """
     (eta, G, alpha), (centre_before, factor_before) = belief, seen
@@ -224,7 +236,7 @@ def outlook(chosen, n, known, seen, items, belief, largest, factor):
         for row in range(d + c, d + m):
             column += G[row, d + c] ** 2
         steepness, radius = alpha * sqrt(column), radius * abs(factor)
-        spare += 2.0 * radius * (abs(eta[d + c]) + steepness)
+        spare += radius * (abs(eta[d + c]) + steepness)
         # The sums that are known lie between 0 and `known` times the largest distance.
         start = factor * middle - factor_before * centre_before[c]
         end = start + (factor - factor_before) * known * largest[c]

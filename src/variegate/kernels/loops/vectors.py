@@ -15,9 +15,10 @@ from math import sqrt
 import numpy as np
 from numba import njit
 
+from variegate.kernels.loops.distances import add_cosine_sums
+from variegate.kernels.loops.lmdh import fill_tops, scores_of_one
+
 FAST = {"contract", "reassoc", "arcp", "nsz"}
-#: Without nan, the maximum of two numbers is one instruction.
-FAST_FINITE = FAST | {"nnan"}
 #: Squares of lengths outside of this range lose digits in single precision.
 SMALLEST, LARGEST = 1e-30, 1e30
 #: Vectors of up to this length are all scored.
@@ -159,94 +160,56 @@ def select_from_vectors(z, vectors, free, belief, factors, answer):
 def select_from_all(parts, vectors, belief, factors, answer):
     """Fill `answer` by the scores of all items at every position."""
     w, blocks, (chosen, values, x) = vectors.shape[1], parts.shape[1] // LANES, answer
-    columns, sums = np.zeros((blocks, w, LANES), vectors.dtype), np.zeros(blocks * LANES)
-    inverses = np.zeros(blocks * LANES, vectors.dtype)
-    if not fill_columns(vectors, columns, inverses):
+    columns, sums = np.zeros((blocks, w, LANES), vectors.dtype), np.zeros((blocks, 1, LANES))
+    if not fill_columns(vectors, columns):
         return False
-    scores, tops, row = np.empty((blocks, LANES)), np.empty(blocks), vectors[0]
+    mean, square = parts[0].reshape((blocks, LANES)), parts[1].reshape((blocks, LANES))
+    cross = parts[2].reshape((blocks, 1, LANES))
+    scores, tops, work = np.empty((blocks, LANES)), np.empty(blocks), np.empty(LANES, columns.dtype)
     eta, G, alpha = belief
     for n in range(len(factors)):
         if n:
-            add_cosine_distances(columns, row, inverses, sums)
-        gains = eta[-1] * factors[n], G[-1, -1] * factors[n], alpha
-        fill_scores(parts, sums, gains, scores, tops)
+            b, a = chosen[n - 1] // LANES, chosen[n - 1] % LANES
+            add_cosine_sums(columns, 0, columns[b, :, a].copy(), 1, 1.0, work, sums, 0, 0, blocks)
+        weight, g = eta[-1] * factors[n], G[-1, -1] * factors[n]
+        scores_of_one(mean, square, cross, sums, 0.0, weight, g, alpha, scores, 0, blocks)
+        fill_tops(scores, tops, 0, blocks)
         b = np.argmax(tops)
-        place = b * LANES + np.argmax(scores[b])
-        if not (np.isfinite(tops[b]) and place < len(vectors)):
+        a = np.argmax(scores[b])
+        if not (np.isfinite(tops[b]) and b * LANES + a < len(vectors)):
             return False
-        chosen[n], values[n], x[n, 0] = place, tops[b], sums[place] * factors[n]
-        parts[0, place] = -np.inf
-        row = vectors[place] * inverses[place]
+        chosen[n], values[n], x[n, 0] = b * LANES + a, tops[b], max(sums[b, 0, a], 0.0) * factors[n]
+        mean[b, a] = -np.inf
     return True
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def fill_columns(vectors, columns, inverses):
-    """Copy vectors (n, w) to blocks (blocks, w, LANES); fill 1 / lengths, 0 for a row of zeros.
+def fill_columns(vectors, columns):
+    """Copy vectors (n, w) to blocks (blocks, w, LANES), normalised to length 1 or 0.
 
     Returns False if a length is out of range.
     """
     n, w = vectors.shape
-    squares = np.empty(LANES, vectors.dtype)
+    inverses = np.zeros(LANES, vectors.dtype)
     for b in range(len(columns)):
         start, used = b * LANES, min(n - b * LANES, LANES)
+        inverses[:] = 0.0
         for i in range(w):
             for a in range(used):
                 columns[b, i, a] = vectors[start + a, i]
-        squares[:] = 0.0
-        for i in range(w):
-            for a in range(LANES):
-                squares[a] += columns[b, i, a] * columns[b, i, a]
+            for a in range(used):
+                inverses[a] += columns[b, i, a] * columns[b, i, a]
         for a in range(used):
-            if SMALLEST < squares[a] < LARGEST:
-                inverses[start + a] = 1.0 / sqrt(squares[a])
-            elif inverse_length(vectors, start + a) < 0.0:
-                return False
+            if SMALLEST < inverses[a] < LARGEST:
+                inverses[a] = 1.0 / sqrt(inverses[a])
+            else:
+                inverses[a] = inverse_length(vectors, start + a)
+                if inverses[a] < 0.0:
+                    return False
+        for i in range(w):
+            for a in range(used):
+                columns[b, i, a] *= inverses[a]
     return True
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def add_cosine_distances(columns, row, inverses, sums):
-    """Add 1 minus the cosines with a unit vector to the sums of all items."""
-    w, work = columns.shape[1], np.empty(LANES, columns.dtype)
-    whole = w // 4 * 4
-    for b in range(len(columns)):
-        work[:] = 0.0
-        for i in range(0, whole, 4):
-            p, q, r, s = row[i], row[i + 1], row[i + 2], row[i + 3]
-            for a in range(LANES):
-                work[a] += p * columns[b, i, a] + q * columns[b, i + 1, a]
-                work[a] += r * columns[b, i + 2, a] + s * columns[b, i + 3, a]
-        for i in range(whole, w):
-            p = row[i]
-            for a in range(LANES):
-                work[a] += p * columns[b, i, a]
-        start = b * LANES
-        for a in range(LANES):
-            sums[start + a] += max(1.0 - work[a] * inverses[start + a], 0.0)
-
-
-@njit(cache=True, nogil=True, fastmath=FAST_FINITE)
-def fill_scores(parts, sums, gains, scores, tops):
-    """Fill the scores of all items (blocks, LANES), and the highest of each block."""
-    (weight, g, alpha), (mean, square, cross) = gains, (parts[0], parts[1], parts[2])
-    work = np.empty(LANES)
-    for b in range(len(tops)):
-        start = b * LANES
-        for a in range(LANES):
-            scores[b, a] = mean[start + a] + weight * sums[start + a]
-        if alpha > 0.0:
-            for a in range(LANES):
-                part = cross[start + a] + g * sums[start + a]
-                scores[b, a] += alpha * sqrt(square[start + a] + part * part)
-        half = LANES // 2
-        for a in range(half):
-            work[a] = max(scores[b, a], scores[b, a + half])
-        while half > 1:
-            half //= 2
-            for a in range(half):
-                work[a] = max(work[a], work[a + half])
-        tops[b] = work[0]
 
 
 @njit(cache=True, nogil=True)
