@@ -160,7 +160,7 @@ def _default_bars() -> Iterator[Bar]:
             goal,
             False,
             "× its cost",
-            _inverse(_job("default", bench_default.TASK, f"{stage} observations", 3_533)),
+            _inverse(_job("default", bench_default.TASK, f"{stage} observations")),
         )
 
 

@@ -48,6 +48,7 @@ def described() -> dict[str, str]:
         "cores": str(len(all_cores())),
         "memory": _memory(),
         "system": f"{platform.system()} {platform.machine()}",
+        "load when it started": f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "?",
         "Python": platform.python_version(),
     }
 
