@@ -4,6 +4,7 @@ Five runs with each store, the start and the import, each judged against a bar. 
 minutes, on a machine that does nothing else.
 """
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -93,7 +94,7 @@ class Run(NamedTuple):
 @click.option("--out", type=click.Path(path_type=Path), default=PAGE, help="The page to change.")
 def main(runs: int, clients: int, seconds: float, out: Path) -> None:
     """Measure the service on SQLite and PostgreSQL, and write the tables of the page."""
-    plan = Plan(clients, seconds)
+    plan, busy = Plan(clients, seconds), os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="variegate-postgres-") as folder:
         ratios, starts = import_ratios(runs), start_seconds(runs)
         sqlite = [_measured(plan, None, 1) for _ in range(runs)]
@@ -103,9 +104,19 @@ def main(runs: int, clients: int, seconds: float, out: Path) -> None:
         finally:
             server.close()
     judged = bars(sqlite, postgres, starts, ratios)
-    text = "\n".join([*_tables(sqlite, postgres), *_table_of_bars(judged)])
+    lines = ["", *_conditions(runs, seconds, busy), *_tables(sqlite, postgres)]
+    text = "\n".join([*lines, *_table_of_bars(judged)])
     write_between(out, text)
     click.echo(text)
+
+
+def _conditions(runs: int, seconds: float, busy: float) -> list[str]:
+    return [
+        f"{runs} runs with each store, {seconds:g} seconds of each load. Before them the load average",
+        f"was {busy:.1f} on {os.cpu_count()} cores. Where that is above 0.5, other programs took part of",
+        "the time: rates and latencies are worse than on an idle machine, and so are shares on",
+        "SQLite, where three processes wait for two cores; CPU times differ less.",
+    ]
 
 
 def bars(

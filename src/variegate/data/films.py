@@ -1,5 +1,6 @@
 """The bundled films as a catalogue with four distances."""
 
+import json
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -31,12 +32,15 @@ COUNTRY_NAMES: Final = {
 #: The source has "Music" for a handful of films that "Musical" describes as well.
 GENRE_NAMES: Final = {"Music": "Musical"}
 
+#: Without ids all films are read, and no casts, which are most of the data
 _QUERY: Final = """
-    SELECT o.imdbID, o.Title, o.Year, o.Genre, o.Country, o.Director, ifnull(o.[Cast], ''),
+    SELECT o.imdbID, o.Title, o.Year, o.Genre, o.Country, o.Director,
+           CASE WHEN :ids IS NULL THEN '' ELSE ifnull(o.[Cast], '') END,
            o.Runtime, o.Oscars, t.Meter, t.Reviews, t.BoxOffice
     FROM omdb AS o JOIN tomatoes AS t ON o.ID = t.ID
     WHERE o.Genre != '' AND o.Country != '' AND o.Director != ''
       AND t.Meter IS NOT NULL AND t.Reviews > 0
+      AND (:ids IS NULL OR o.imdbID IN (SELECT value FROM json_each(:ids)))
     ORDER BY o.ID
 """
 
@@ -54,7 +58,7 @@ class Film(NamedTuple):
     genre_names: str
     country_names: str
     director_names: str
-    #: The whole cast; empty for many animated films
+    #: The whole cast, if the film was read by its id; empty for many animated films
     cast_names: str
     #: Minutes
     runtime: float | None
@@ -92,16 +96,22 @@ class Film(NamedTuple):
         return _labels(self.cast_names, {})
 
 
-def all_films(path: Path | None = None) -> list[Film]:
+def all_films(path: Path | None = None, ids: Sequence[str] | None = None) -> list[Film]:
     """Return every film with a genre, a country, a director and a review, each id once.
 
-    `path` is the SQLite file; by default that of bokeh_sampledata.
+    Parameters
+    ----------
+    path
+        The SQLite file; by default that of bokeh_sampledata.
+    ids
+        Return only these films, with their casts.
     """
     file = bundled_file() if path is None else path
     films: dict[str, Film] = {}
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as database:
-            for row in database.execute(_QUERY):
+            wanted = None if ids is None else json.dumps(list(ids))
+            for row in database.execute(_QUERY, {"ids": wanted}):
                 # Another cut of a film has the same id: the first one is kept.
                 films.setdefault(row[0], Film._make(row))
     except sqlite3.Error as error:
@@ -268,7 +278,10 @@ def film_catalogue(*, films: int = 1500) -> Catalogue:
         How many, from 1 to about 17,000.
     """
     ranked = best_known(all_films())
-    chosen = ranked[: check_count(films, len(ranked), name="films", of="the bundled films")]
+    count = check_count(films, len(ranked), name="films", of="the bundled films")
+    ids = [film.imdb_id for film in ranked[:count]]
+    with_casts = {film.imdb_id: film for film in all_films(ids=ids)}
+    chosen = [with_casts[imdb_id] for imdb_id in ids]
     table = film_table(chosen)
     taste = content_features(table, columns=TASTE, weights=TASTE)
     likeness = content_features(table, weights=LIKENESS)

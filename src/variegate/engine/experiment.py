@@ -25,9 +25,9 @@ Maker = Callable[..., Policy]
 DEFAULT_SPECS: Final[Mapping[str, str]] = {"lmdh": "lmdh:ridge=1,exploration=0.3"}
 
 #: Approximate bytes of the cached policies, at most.
-MAX_CACHE_BYTES: Final = 64_000_000
-#: A policy holds a matrix, of which the state has one half, the state, and some more.
-_BYTES_PER_STATE_BYTE, _MIN_BYTES = 3, 4_000
+MAX_CACHE_BYTES: Final = 36_000_000
+#: A policy holds a matrix, of which the state has one half, and some more.
+_BYTES_PER_STATE_BYTE, _MIN_BYTES = 2, 4_000
 
 
 class Experiment:
@@ -111,12 +111,10 @@ class Experiment:
 
 class _CachedPolicy(NamedTuple):
     name: str
-    state: bytes | None
+    #: Of the state, in 64 bits: the state itself would take a third of the memory
+    digest: int
+    size: int
     policy: Policy
-
-    @property
-    def size(self) -> int:
-        return _MIN_BYTES + _BYTES_PER_STATE_BYTE * len(self.state or b"")
 
 
 class PolicyCache:
@@ -134,7 +132,7 @@ class PolicyCache:
         self._clear_other_than(revision)
         cached = self._remove(user.id)
         # Not by the version: it starts again for a user who was forgotten and came back.
-        if cached is None or cached.name != user.policy or cached.state != user.state:
+        if cached is None or (cached.name, cached.digest) != (user.policy, hash(user.state)):
             return None
         return cached.policy
 
@@ -143,8 +141,9 @@ class PolicyCache:
         self._clear_other_than(revision)
         self._remove(user.id)
         policy.drop_estimates()  # a list is mostly followed by feedback, which changes them
-        cached = self._policies[user.id] = _CachedPolicy(user.policy, user.state, policy)
-        self._bytes += cached.size
+        size = _MIN_BYTES + _BYTES_PER_STATE_BYTE * len(user.state or b"")
+        self._policies[user.id] = _CachedPolicy(user.policy, hash(user.state), size, policy)
+        self._bytes += size
         while self._bytes > MAX_CACHE_BYTES:
             self._remove(next(iter(self._policies)))
 

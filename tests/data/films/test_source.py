@@ -81,6 +81,16 @@ def test_lists_are_split_and_names_are_those_that_people_use(
     assert film.runtime is None
 
 
+def test_films_read_by_their_ids_have_their_casts(database: Callable[..., Path]) -> None:
+    path = database({"Cast": "Weaver, Skerritt"}, {"Cast": "Weaver"}, {})
+    assert [film.cast for film in all_films(path)] == [(), (), ()]
+    films = all_films(path, ["tt2", "tt0"])
+    assert [(film.imdb_id, film.cast) for film in films] == [
+        ("tt0", ("Weaver", "Skerritt")),
+        ("tt2", ()),
+    ]
+
+
 @pytest.mark.parametrize(
     "change",
     [{"Genre": ""}, {"Country": None}, {"Director": ""}, {"Reviews": 0}, {"Reviews": None}],
