@@ -113,7 +113,7 @@ def main(runs: int, clients: int, seconds: float, out: Path) -> None:
 def _conditions(runs: int, seconds: float, busy: float) -> list[str]:
     return [
         f"{runs} runs with each store, {seconds:g} seconds of each load. Before them the load",
-        f"average was {busy:.1f} on {os.cpu_count()} cores. Where that is above 0.5, other programs",
+        f"average was {busy:.1f} on {os.cpu_count()} cores. Above 0.5, other programs",
         "took part of the time: rates and latencies are worse than on an idle machine, and so are",
         "shares on SQLite, where three processes wait for two cores; CPU times differ less.",
     ]
