@@ -294,6 +294,7 @@ def test_empty_fields_of_csv_are_unknown_and_wrong_ones_are_reported(tmp_path: P
         ("id,price\n", {"title": "name"}, "no column 'name' of titles among 'id', 'price'"),
         ("id,nam\n", {"title": "name"}, "did you mean 'nam'"),
         ("id,id\n", {}, "column 'id' is there 2 times"),
+        ('id,"pri"ce\n', {}, "the header must be a line of CSV: ',' expected after '\"'"),
         ("", {}, "no column 'id' of ids among none"),
         ("id\n", {"separator": ""}, "`separator` must be one character"),
         ("id\n", {"list_separator": ""}, "`list_separator` must be text"),

@@ -50,6 +50,7 @@ ASKED = [
     ("GET", "/v1/items"),
     ("GET", "/v1/items/{item}"),
     ("POST", "/v1/items"),
+    ("POST", "/v1/items/import"),
     ("PUT", "/v1/items/{item}"),
     ("PATCH", "/v1/items/{item}"),
     ("DELETE", "/v1/items/{item}"),

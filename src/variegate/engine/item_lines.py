@@ -87,8 +87,11 @@ class CsvLines:
 
     def __init__(self, path: str, columns: CsvColumns, catalogue: Catalogue) -> None:
         self._path, self._columns = path, columns
-        with self._open() as file:
-            header: list[str] = next(self._reader(file), [])
+        try:
+            with self._open() as file:
+                header: list[str] = next(self._reader(file), [])
+        except csv.Error as error:
+            raise InputError(f"line 1: the header must be a line of CSV: {error}") from None
         self._names = [name.strip() for name in header]
         _check_header(self._names, columns)
         kinds = attribute_kinds(catalogue)
