@@ -273,8 +273,7 @@ def vectors(
     """
     from variegate.cli.output import plain_console
     from variegate.data.build import table_attributes
-    from variegate.data.vector_catalogue import vector_catalogue
-    from variegate.data.vectors import read_vectors
+    from variegate.data.vectors import read_vectors, vector_catalogue
 
     path, console = check_place(out, file, ids, items), plain_console()
     embeddings = read_vectors(file, ids, normalise)

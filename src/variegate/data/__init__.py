@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from variegate.data.movielens import load_movielens_1m, load_movielens_100k
     from variegate.data.splits import Split, split_users
     from variegate.data.tables import load_items, load_table
-    from variegate.data.vector_catalogue import vector_catalogue
+    from variegate.data.vectors import vector_catalogue
     from variegate.model.encoder import content_features
     from variegate.model.item_table import ItemTable
 
@@ -65,7 +65,7 @@ _MODULES = {
     **dict.fromkeys(("load_movielens_1m", "load_movielens_100k"), "data.movielens"),
     **dict.fromkeys(("Split", "split_users"), "data.splits"),
     **dict.fromkeys(("load_items", "load_table"), "data.tables"),
-    "vector_catalogue": "data.vector_catalogue",
+    "vector_catalogue": "data.vectors",
     "content_features": "model.encoder",
     "ItemTable": "model.item_table",
 }
