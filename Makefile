@@ -1,6 +1,8 @@
 # Everything a person needs. Each target sets up its own virtual environment.
 PYTHON ?= python3
 BIN := .venv/bin
+# Tests start many processes, which would compile the source each time without byte code.
+unexport PYTHONDONTWRITEBYTECODE
 # One more than the cores: some tests only wait.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
