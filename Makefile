@@ -3,8 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Tests start many processes, which would compile the source each time without byte code.
 unexport PYTHONDONTWRITEBYTECODE
-# One more than the cores: some tests only wait.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# More than the cores: many tests wait for the processes that they start.
+WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
 .PHONY: run test check browser attack fuzz load bench reproduce docs pictures clean
 

@@ -7,7 +7,6 @@ import pytest
 
 from tests.cli.running import fail, run
 from tests.client.serving import service
-from variegate.cli.build import items as build_items
 
 TABLE = (
     "sku,name,price,tags\n"
@@ -20,8 +19,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("items")
     (folder / "shop.csv").write_text(TABLE)
     columns = ["--id", "sku", "--title", "name", "--number", "price", "--list", "tags"]
-    words = [str(folder / "shop.csv"), *columns, "--out", str(folder / "shop.npz")]
-    build_items.main(words, standalone_mode=False)
+    run("build", "items", folder / "shop.csv", *columns, "--out", folder / "shop.npz")
     with service(folder, catalogue=str(folder / "shop.npz")) as address:
         yield address
 
