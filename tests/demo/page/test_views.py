@@ -56,7 +56,8 @@ def test_the_operator_sees_traffic_and_policies(tab: Tab) -> None:
 
     assert "lists answered" in words
     assert "lmdp" in words
-    assert "POST /v1/users/{user}/slates" in words
+    # Which requests were the slowest depends on the machine.
+    assert re.search(r"(GET|POST) /\S*\t\d{3}\t[\d.]+\t", words)
 
 
 def test_views_need_no_list_before_them(tab: Tab) -> None:
