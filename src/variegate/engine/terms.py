@@ -102,8 +102,8 @@ class Terms:
     constraints, relaxed
         The constraints of the request, and those that could not be met.
     offered, notes
-        Whether the request brought its items or their scores, which are not stored; and what it
-        was told about them.
+        Whether the request brought its items or their scores, which are not stored; and what
+        the response said about them.
     displaced
         Ids and seconds since 1970 of the entries that the slate removed from the user's seen
         items: of items that it repeated, and the oldest ones beyond `memory`.
