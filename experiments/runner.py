@@ -145,9 +145,11 @@ class Runner:
         def measure() -> dict[str, FloatArray]:
             progress = self.counter(f"simulated users: {name}", size.runs)
             result = experiment.play(size, workers=self.workers, progress=progress)
-            return {field.name: getattr(result, field.name) for field in fields(result)}
+            return {name: getattr(result, name) for name in names}
 
-        return experiment.result(**self.folder.arrays("experiment", settings, measure))
+        names = [field.name for field in fields(experiment.result)]
+        stored = self.folder.arrays("experiment", settings, measure)
+        return experiment.result(**{name: stored[name] for name in names})
 
     def settings(self, name: str, split: int, policy: str, k: int) -> dict[str, object]:
         """Return the settings that the replay of a policy is stored under."""

@@ -325,7 +325,7 @@ def simulated_tables(found: Mapping[str, Any]) -> Iterator[Table]:
 
 def drift_table(found: drift.Drift) -> Table:
     """Return what forgetting adds, by how tastes change."""
-    gains, columns = found.gains(), range(len(found.forgetting) - 1)
+    gains, columns = found.gains(), range(len(drift.FORGETTING) - 1)
     percent = Interval(*(100.0 * part for part in gains))
     rows = [
         (
@@ -340,7 +340,7 @@ def drift_table(found: drift.Drift) -> Table:
     ]
     return Table(
         "Gain of forgetting over the same learner without it",
-        ("learner, tastes", *(f"forgetting {f:g}" for f in found.forgetting[:-1])),
+        ("learner, tastes", *(f"forgetting {f:g}" for f in drift.FORGETTING[:-1])),
         tuple(rows),
         f"In percent of the clicks of a recommender that knows the taste. {_INTERVAL}",
     )

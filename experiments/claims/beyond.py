@@ -183,7 +183,7 @@ class SimulatedAbove:
 
 def forgetting_gains(kinds: Sequence[str], found: drift.Drift) -> dict[str, FloatArray]:
     """Return what forgetting adds to the share of the best clicks, by learner and kind."""
-    (place,) = np.flatnonzero(found.forgetting == FORGETTING)
+    place = drift.FORGETTING.index(FORGETTING)
     return {
         f"{method_title(learner)}, {title}": found.differences()[:, number, row, place]
         for row, learner in enumerate(drift.LEARNERS)

@@ -136,7 +136,7 @@ def _draw_by_stretch(axes: "Axes", regret: Regret) -> None:
 def draw_drift(results: Results) -> "Figure":
     """Draw what forgetting adds where tastes stay, wander and jump, and how lists follow."""
     found: drift.Drift = results.beyond.simulated["drift"]
-    kinds, factors = list(drift.KINDS.values()), found.forgetting
+    kinds, factors = list(drift.KINDS.values()), drift.FORGETTING
     figure, grid = panels(kinds, rows=2, height=5.4)
     gains, places = found.gains(), np.arange(float(len(factors)))
     # LMDP that forgets nothing, a little and more.

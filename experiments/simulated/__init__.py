@@ -1,8 +1,8 @@
 """Simulated experiments with known truth, one for each extension beyond the paper."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from experiments.simulated import (
     cold_start,
@@ -12,51 +12,16 @@ from experiments.simulated import (
     multi_distance,
     variety,
 )
-from experiments.simulated.world import Sizes
-
-
-class Experiment(NamedTuple):
-    """A simulated experiment."""
-
-    #: From a `Size`, `seed`, `workers` and `progress` to a `result`
-    play: Callable[..., Any]
-    #: A dataclass whose fields are arrays
-    result: type[Any]
-    sizes: Sizes
-    #: What is played, so that stored results of other learners are not taken for theirs
-    learners: Sequence[str]
-
+from experiments.simulated.world import Experiment
 
 #: In the order of the report.
-EXPERIMENTS: Final[Mapping[str, Experiment]] = MappingProxyType(
+EXPERIMENTS: Final[Mapping[str, Experiment[Any]]] = MappingProxyType(
     {
-        "drift": Experiment(
-            drift.play,
-            drift.Drift,
-            drift.SIZES,
-            [*drift.KINDS, *drift.LEARNERS, *map(str, drift.FORGETTING)],
-        ),
-        "examination": Experiment(
-            examination.play,
-            examination.Examination,
-            examination.SIZES,
-            [*examination.USERS, *examination.LEARNERS],
-        ),
-        "multi_distance": Experiment(
-            multi_distance.play,
-            multi_distance.MultiDistance,
-            multi_distance.SIZES,
-            [*multi_distance.DISTANCES, *multi_distance.LEARNERS],
-        ),
-        "cold_start": Experiment(
-            cold_start.play,
-            cold_start.ColdStart,
-            cold_start.SIZES,
-            [f"{policy}, {start}" for policy, start in cold_start.LEARNERS.values()],
-        ),
-        "variety": Experiment(variety.play, variety.Variety, variety.SIZES, list(variety.USERS)),
-        "first_picks": Experiment(
-            first_picks.play, first_picks.FirstPicks, first_picks.SIZES, first_picks.LEARNERS
-        ),
+        "drift": drift.EXPERIMENT,
+        "examination": examination.EXPERIMENT,
+        "multi_distance": multi_distance.EXPERIMENT,
+        "cold_start": cold_start.EXPERIMENT,
+        "variety": variety.EXPERIMENT,
+        "first_picks": first_picks.EXPERIMENT,
     }
 )

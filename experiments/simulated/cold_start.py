@@ -9,8 +9,8 @@ import numpy as np
 from experiments.simulated.world import (
     NOISE,
     TOPICS,
+    Experiment,
     K,
-    Progress,
     Size,
     Sizes,
     best_clicks,
@@ -58,8 +58,6 @@ class ColdStart:
     best: FloatArray
     #: Of each learner's lists, (runs, learners, rounds)
     earned: FloatArray
-    #: |mean - mu| of the guess and of the fit, (populations, 2)
-    mean_errors: FloatArray
 
     def shares(self) -> FloatArray:
         """Return the clicks as a share of the best, (runs, learners, rounds)."""
@@ -81,28 +79,10 @@ class Population:
         return taste_of(self.catalogue, truth.mean + root @ rng.standard_normal(len(root)))
 
 
-def play(
-    size: Size = SIZES.full,
-    *,
-    training: Size | None = None,
-    seed: int = 0,
-    workers: Workers = 1,
-    progress: Progress = no_progress,
-) -> ColdStart:
-    """Play learners that start from nothing, a guess, a fit and the truth against new users."""
-    populations = [
-        _fit_prior(draw_population(stream(seed, 4, number)), training or TRAINING, seed, workers)
-        for number in range(POPULATIONS)
-    ]
-    best, earned = over_runs(_run, size, populations, seed, workers=workers, progress=progress)
-    errors = [
-        [
-            population.starts[name].mean - population.starts["truth"].mean
-            for name in ("guess", "fit")
-        ]
-        for population in populations
-    ]
-    return ColdStart(best, earned, np.linalg.norm(errors, axis=-1))
+def fitted_populations(seed: int, workers: Workers) -> tuple[list[Population]]:
+    """Return the populations, each with a prior fitted to some of its users."""
+    numbers = range(POPULATIONS)
+    return ([_fit_prior(draw_population(stream(seed, 4, n)), seed, workers) for n in numbers],)
 
 
 def draw_population(rng: np.random.Generator) -> Population:
@@ -119,10 +99,10 @@ def draw_population(rng: np.random.Generator) -> Population:
     return Population(catalogue, {"guess": default_prior(catalogue), "truth": truth})
 
 
-def _fit_prior(population: Population, training: Size, seed: int, workers: Workers) -> Population:
+def _fit_prior(population: Population, seed: int, workers: Workers) -> Population:
     """Return the population with a prior fitted to the sums of some of its users."""
     grams, responses = over_runs(
-        _training_run, training, population, seed, workers=workers, progress=no_progress
+        _training_run, TRAINING, population, seed, workers=workers, progress=no_progress
     )
     fit = fit_prior_from_sums(population.starts["guess"], zip(grams, responses, strict=True))
     return replace(population, starts={**population.starts, "fit": fit})
@@ -153,3 +133,13 @@ def _run(
         learners.append(spec.maker()(population.catalogue, **spec.options, **prior))
     earned = play_user(learners, luck, lambda _t, slate: click_probabilities(slate, taste), rng=rng)
     return np.array(best_clicks(taste)), earned
+
+
+#: Play learners that start from nothing, a guess, a fit and the truth against new users.
+EXPERIMENT: Final = Experiment(
+    ColdStart,
+    _run,
+    SIZES,
+    [f"{policy}, {start}" for policy, start in LEARNERS.values()],
+    fitted_populations,
+)

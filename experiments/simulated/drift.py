@@ -1,6 +1,6 @@
 """Users whose tastes change, and learners that forget: the gain and the cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,28 +11,25 @@ from experiments.simulated.world import (
     NOISE,
     RIDGE,
     TOPICS,
+    Experiment,
     K,
-    Progress,
     Size,
     Sizes,
     best_clicks,
     click_probabilities,
     draw_items,
-    no_progress,
-    over_runs,
     stream,
     taste_of,
 )
 from experiments.simulated.world import play as play_user
 from variegate.arrays import FloatArray
-from variegate.evaluation.parallel import Workers
 from variegate.model.catalogue import Catalogue
 from variegate.model.slate import Slate
 from variegate.model.utility import Utility
 from variegate.policies import LMDH, LMDP, Policy
 from variegate.prior import Prior
 
-#: The weight of each list after the next one.
+#: The weight of each list after the next one; the last forgets nothing.
 FORGETTING: Final = (0.9, 0.95, 0.98, 0.99, 1.0)
 #: How tastes change.
 KINDS: Final[Mapping[str, str]] = {
@@ -60,8 +57,6 @@ _LARGEST: Final = np.append(np.full(TOPICS, 0.7), 0.25)
 class Drift:
     """Expected clicks of the lists of learners that forget, and of one that knows the taste."""
 
-    #: As played, (f,); the last is 1
-    forgetting: FloatArray
     #: (runs, kinds, rounds)
     best: FloatArray
     #: (runs, kinds, learners, f, rounds)
@@ -75,20 +70,6 @@ class Drift:
     def gains(self) -> Interval:
         """Return the mean of the differences over runs, (kinds, learners, f)."""
         return student_interval(self.differences())
-
-
-def play(
-    size: Size = SIZES.full,
-    *,
-    forgetting: Sequence[float] = FORGETTING,
-    seed: int = 0,
-    workers: Workers = 1,
-    progress: Progress = no_progress,
-) -> Drift:
-    """Play learners that forget against users whose tastes stay, wander and jump."""
-    factors = tuple(sorted({*forgetting, 1.0}))
-    best, earned = over_runs(_run, size, factors, seed, workers=workers, progress=progress)
-    return Drift(np.array(factors), best, earned)
 
 
 def draw_path(kind: str, rounds: int, rng: np.random.Generator) -> FloatArray:
@@ -105,9 +86,7 @@ def draw_path(kind: str, rounds: int, rng: np.random.Generator) -> FloatArray:
     return np.clip(_MEAN + _DEVIATION * steps, 0.0, _LARGEST)
 
 
-def _run(
-    run: int, rounds: int, forgetting: Sequence[float], seed: int
-) -> tuple[FloatArray, FloatArray]:
+def _run(run: int, rounds: int, seed: int) -> tuple[FloatArray, FloatArray]:
     rng = stream(seed, 1, run)
     catalogue = draw_items(rng)
     best, earned = [], []
@@ -121,20 +100,24 @@ def _run(
         ) -> FloatArray:
             return click_probabilities(slate, tastes[keys[t]])
 
-        played = play_user(_learners(catalogue, forgetting), luck, probabilities)
-        earned.append(played.reshape(len(LEARNERS), len(forgetting), rounds))
+        played = play_user(_learners(catalogue), luck, probabilities)
+        earned.append(played.reshape(len(LEARNERS), len(FORGETTING), rounds))
         most = {key: best_clicks(taste) for key, taste in tastes.items()}
         best.append(np.array([most[key] for key in keys]))
     return np.stack(best), np.stack(earned)
 
 
-def _learners(catalogue: Catalogue, forgetting: Sequence[float]) -> list[Policy]:
+def _learners(catalogue: Catalogue) -> list[Policy]:
     prior = Prior(_MEAN, np.diag(_DEVIATION**2), NOISE, catalogue.feature_names, ("cosine",))
     return [
-        *(LMDH(catalogue, ridge=RIDGE, exploration=EXPLORATION, forgetting=f) for f in forgetting),
+        *(LMDH(catalogue, ridge=RIDGE, exploration=EXPLORATION, forgetting=f) for f in FORGETTING),
         # No floor: it is an operator's constraint, and no estimate of what users want.
         *(
             LMDP(catalogue, prior=prior, floor=None, exploration=EXPLORATION, forgetting=f)
-            for f in forgetting
+            for f in FORGETTING
         ),
     ]
+
+
+#: Play learners that forget against users whose tastes stay, wander and jump.
+EXPERIMENT: Final = Experiment(Drift, _run, SIZES, [*KINDS, *LEARNERS, *map(str, FORGETTING)])

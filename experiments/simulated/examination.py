@@ -10,21 +10,18 @@ from experiments.intervals import Interval, student_interval
 from experiments.simulated.world import (
     RIDGE,
     TOPICS,
+    Experiment,
     K,
-    Progress,
     Size,
     Sizes,
     best_clicks,
     click_probabilities,
     draw_items,
-    no_progress,
-    over_runs,
     stream,
     taste_of,
 )
 from experiments.simulated.world import play as play_user
 from variegate.arrays import FloatArray
-from variegate.evaluation.parallel import Workers
 from variegate.evaluation.simulation import clicks
 from variegate.policies import LMDH, Uniform
 
@@ -72,17 +69,6 @@ class Examination:
         return np.asarray(self.earned.mean(axis=-1) / self.best[:, None, None])
 
 
-def play(
-    size: Size = SIZES.full,
-    *,
-    seed: int = 0,
-    workers: Workers = 1,
-    progress: Progress = no_progress,
-) -> Examination:
-    """Play learners that model which positions users examine, and learners that do not."""
-    return Examination(*over_runs(_run, size, seed, workers=workers, progress=progress))
-
-
 def examined_clicks(user: str, liked: FloatArray, looks: FloatArray) -> FloatArray:
     """Return the clicks of a user who would click on all that is `liked` if they examined it."""
     if user == "examined":
@@ -115,3 +101,7 @@ def _run(run: int, rounds: int, seed: int) -> tuple[FloatArray, ...]:
                 [learner], luck, lambda _t, slate: click_probabilities(slate, taste), click=click
             )
     return errors, eta, np.array(best_clicks(taste)), earned
+
+
+#: Play learners that model which positions users examine, and learners that do not.
+EXPERIMENT: Final = Experiment(Examination, _run, SIZES, [*USERS, *LEARNERS])

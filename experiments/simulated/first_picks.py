@@ -8,12 +8,10 @@ from typing import Final
 import numpy as np
 
 from experiments.simulated.world import (
-    Progress,
+    Experiment,
     Size,
     Sizes,
     click_probabilities,
-    no_progress,
-    over_runs,
     stream,
     taste_of,
 )
@@ -21,7 +19,6 @@ from variegate.arrays import FloatArray, IndexArray
 from variegate.data.films import film_catalogue
 from variegate.demo import Session
 from variegate.demo.simulation import draw_relevance
-from variegate.evaluation.parallel import Workers
 from variegate.evaluation.simulation import clicks
 from variegate.model.catalogue import Catalogue
 from variegate.model.slate import Slate
@@ -100,18 +97,6 @@ class FirstPicks:
     earned: FloatArray
 
 
-def play(
-    size: Size = SIZES.full,
-    *,
-    seed: int = 0,
-    workers: Workers = 1,
-    progress: Progress = no_progress,
-) -> FirstPicks:
-    """Pick one to three films of the first list at random, and play learners against users."""
-    films = film_catalogue()
-    return FirstPicks(*over_runs(_run, size, films, seed, workers=workers, progress=progress))
-
-
 def second_list(films: Catalogue, picks: IndexArray) -> tuple[Slate, Slate]:
     """Return the first list of ten films, and the one after picks at these positions."""
     session = Session(LMDP(films))
@@ -154,3 +139,9 @@ def _run(run: int, rounds: int, films: Catalogue, seed: int) -> tuple[FloatArray
         np.array(float(most_of_one_series(films, lists[1]))),
         earned,
     )
+
+
+#: Pick one to three films of the first list at random, and play learners against users.
+EXPERIMENT: Final = Experiment(
+    FirstPicks, _run, SIZES, LEARNERS, lambda _seed, _workers: (film_catalogue(),)
+)

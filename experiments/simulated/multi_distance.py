@@ -9,20 +9,17 @@ import numpy as np
 from experiments.simulated.world import (
     ITEMS,
     RIDGE,
+    Experiment,
     K,
-    Progress,
     Size,
     Sizes,
     best_clicks,
     draw_mixes,
-    no_progress,
-    over_runs,
     stream,
     taste_of,
 )
 from experiments.simulated.world import play as play_user
 from variegate.arrays import FloatArray, IndexArray, unit_rows
-from variegate.evaluation.parallel import Workers
 from variegate.model.catalogue import Catalogue
 from variegate.model.distances import cosine, hamming
 from variegate.model.gains import normalising_factors
@@ -67,17 +64,6 @@ class MultiDistance:
     def shares(self) -> FloatArray:
         """Return the clicks as a share of the best, (runs, learners)."""
         return np.asarray(self.earned.mean(axis=-1) / self.best[:, None])
-
-
-def play(
-    size: Size = SIZES.full,
-    *,
-    seed: int = 0,
-    workers: Workers = 1,
-    progress: Progress = no_progress,
-) -> MultiDistance:
-    """Play learners with several distances against users who value one of them."""
-    return MultiDistance(*over_runs(_run, size, seed, workers=workers, progress=progress))
 
 
 def draw_catalogues(rng: np.random.Generator, cares: int) -> dict[str, Catalogue]:
@@ -132,3 +118,7 @@ def _run(run: int, rounds: int, seed: int) -> tuple[FloatArray, ...]:
         after_round=note_weights,
     )
     return np.array(float(cares)), found, np.array(best_clicks(taste)), earned
+
+
+#: Play learners with several distances against users who value one of them.
+EXPERIMENT: Final = Experiment(MultiDistance, _run, SIZES, [*DISTANCES, *LEARNERS])

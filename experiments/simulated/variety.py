@@ -7,12 +7,10 @@ from typing import Final
 import numpy as np
 
 from experiments.simulated.world import (
-    Progress,
+    Experiment,
     Size,
     Sizes,
     click_probabilities,
-    no_progress,
-    over_runs,
     stream,
     taste_of,
 )
@@ -20,7 +18,6 @@ from variegate.arrays import FloatArray
 from variegate.data.films import film_catalogue
 from variegate.demo import Session, Statement, TotalDiversity, learnt_total_diversity
 from variegate.demo.simulation import draw_relevance
-from variegate.evaluation.parallel import Workers
 from variegate.evaluation.simulation import clicks
 from variegate.model.catalogue import Catalogue
 from variegate.policies import LMDP
@@ -76,18 +73,6 @@ def _sure_statement(positive: float, below_prior: float) -> Statement | None:
     return total.statement if total.is_sure else None
 
 
-def play(
-    size: Size = SIZES.full,
-    *,
-    seed: int = 0,
-    workers: Workers = 1,
-    progress: Progress = no_progress,
-) -> Variety:
-    """Play the demo (LMDP without a fitted prior, lists of ten films) with simulated users."""
-    films = film_catalogue()
-    return Variety(*over_runs(_run, size, films, seed, workers=workers, progress=progress))
-
-
 def _run(run: int, rounds: int, films: Catalogue, seed: int) -> tuple[FloatArray, ...]:
     rng = stream(seed, 7, run)
     total = rng.uniform(*list(USERS.values())[run % len(USERS)])
@@ -101,3 +86,9 @@ def _run(run: int, rounds: int, films: Catalogue, seed: int) -> tuple[FloatArray
         said.append((learnt.positive, learnt.below_prior))
     positive, below_prior = np.array(said).T
     return np.array(total), positive, below_prior
+
+
+#: Play the demo (LMDP without a fitted prior, lists of ten films) with simulated users.
+EXPERIMENT: Final = Experiment(
+    Variety, _run, SIZES, list(USERS), lambda _seed, _workers: (film_catalogue(),)
+)

@@ -1,7 +1,8 @@
 """The simulated world: drawn items and users, and the loop that plays learners against them."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -24,6 +25,7 @@ NOISE: Final = 0.2
 #: lambda of LMDH: with the paper's 50 it learns too little in a few hundred lists.
 RIDGE: Final = 5.0
 
+Result = TypeVar("Result")
 #: Called with the number of runs completed since the last call.
 Progress: TypeAlias = Callable[[int], None]
 #: From the round and a slate to the probability that each of its items is clicked, (k,).
@@ -135,3 +137,32 @@ def over_runs(
     return [
         np.stack(column) for column in zip(*(found[run] for run in range(size.runs)), strict=True)
     ]
+
+
+@dataclass(frozen=True)
+class Experiment(Generic[Result]):
+    """A simulated experiment."""
+
+    #: A dataclass whose fields are arrays
+    result: type[Result]
+    #: From a run, its rounds, what was prepared, and the seed to the fields of the result
+    run: Callable[..., tuple[FloatArray, ...]]
+    sizes: Sizes
+    #: What is played, so that stored results of other learners are not taken for theirs
+    learners: Sequence[str]
+    #: From the seed and the workers to what all runs share
+    prepare: Callable[[int, Workers], tuple[Any, ...]] = lambda _seed, _workers: ()
+
+    def play(
+        self,
+        size: Size,
+        *,
+        seed: int = 0,
+        workers: Workers = 1,
+        progress: Progress = no_progress,
+    ) -> Result:
+        """Play all runs; return what they earned and learnt."""
+        given = self.prepare(seed, workers)
+        return self.result(
+            *over_runs(self.run, size, *given, seed, workers=workers, progress=progress)
+        )

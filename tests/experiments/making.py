@@ -146,7 +146,8 @@ def made_simulated(gain: float = 0.1) -> dict[str, Any]:
     """Return simulated experiments of three users, in which the right learner gains clicks."""
     users, rounds, best = 3, 12, np.ones(3)
     noise = 0.001 * np.random.default_rng(3).standard_normal((users, 1, rounds))
-    forgets = np.array([0.5 + gain, 0.5])[:, None] + noise[:, :, None, None]
+    # One is the forgetting that is judged.
+    forgets = np.array([0.5, 0.5, 0.5 + gain, 0.5, 0.5])[:, None] + noise[:, :, None, None]
     learners = np.array([0.5 + gain, 0.5, 0.5, 0.5])[:, None] + noise
     starts = np.array([0.5, 0.5, 0.5, 0.5 + gain, 0.6, 0.5])[:, None] + noise
     examined = np.array([0.5 + gain, 0.5])[:, None] + noise[:, None]
@@ -154,15 +155,14 @@ def made_simulated(gain: float = 0.1) -> dict[str, Any]:
     errors = np.tile(np.array([0.5 - gain, 0.5])[:, None, None], (users, 2, 1, rounds, 9))
     return {
         "drift": Drift(
-            np.array([0.98, 1.0]),
             np.ones((users, 3, rounds)),
-            np.broadcast_to(forgets, (users, 3, 2, 2, rounds)),
+            np.broadcast_to(forgets, (users, 3, 2, 5, rounds)),
         ),
         "examination": Examination(
             errors, np.ones((users, 9)), best, np.broadcast_to(examined, (users, 2, 2, rounds))
         ),
         "multi_distance": MultiDistance(np.zeros(users), found, best, learners),
-        "cold_start": ColdStart(best, starts, np.zeros((3, 2))),
+        "cold_start": ColdStart(best, starts),
         "variety": _variety(0.97 if gain > 0.0 else 0.5, users, rounds),
         "first_picks": FirstPicks(
             np.tile([0.8, 0.7 + gain], (users, 1)),

@@ -12,7 +12,7 @@ import pytest
 from experiments.figures import BEYOND_FIGURES, FIGURES, ReportFigure, save_figures
 from experiments.figures.drawing import QUICK, method_curves
 from experiments.results import Results
-from experiments.simulated import EXPERIMENTS
+from experiments.simulated import EXPERIMENTS, cold_start
 from experiments.simulated.world import Size
 from tests.experiments.making import beyond_results, made_beyond
 from variegate.errors import DataError
@@ -29,11 +29,10 @@ ALL = (*FIGURES, *BEYOND_FIGURES)
 @pytest.fixture(scope="module")
 def results() -> Results:
     """Return results of everything, with simulated experiments of one short run."""
-    size, training = Size(runs=1, rounds=20), {"training": Size(runs=50, rounds=1)}
-    simulated = {
-        name: experiment.play(size, **(training if name == "cold_start" else {}))
-        for name, experiment in EXPERIMENTS.items()
-    }
+    size = Size(runs=1, rounds=20)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cold_start, "TRAINING", Size(runs=50, rounds=1))
+        simulated = {name: experiment.play(size) for name, experiment in EXPERIMENTS.items()}
     return beyond_results(made_beyond(simulated=simulated), paper=True)
 
 

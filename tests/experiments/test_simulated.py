@@ -1,6 +1,7 @@
 """The simulated experiments: worlds as described, and the same numbers every time."""
 
 import pickle
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -32,9 +33,14 @@ each_experiment = pytest.mark.parametrize(
 )
 
 
+@pytest.fixture(autouse=True, scope="module")
+def few_training_users() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cold_start, "TRAINING", Size(runs=50, rounds=1))
+        yield
+
+
 def played(name: str, *, size: Size = SMALL, **options: Any) -> dict[str, Any]:
-    if name == "cold_start":
-        options["training"] = Size(runs=50, rounds=1)
     found = EXPERIMENTS[name].play(size, **options)
     return {field.name: getattr(found, field.name) for field in fields(found)}
 
@@ -71,11 +77,11 @@ def test_population_can_be_sent_to_a_worker() -> None:
     np.testing.assert_array_equal(sent.starts["truth"].mean, population.starts["truth"].mean)
 
 
-def test_learner_that_forgets_nothing_is_always_played() -> None:
-    found = drift.play(Size(1, 3), forgetting=(0.5,))
+def test_learner_that_forgets_nothing_is_played_last() -> None:
+    found = drift.EXPERIMENT.play(Size(1, 3))
 
-    assert found.forgetting.tolist() == [0.5, 1.0]
-    assert found.earned.shape == (1, 3, 2, 2, 3)
+    assert drift.FORGETTING[-1] == 1.0
+    assert found.earned.shape == (1, 3, 2, 5, 3)
     np.testing.assert_array_equal(found.gains().mean[..., -1], 0.0)
 
 
@@ -181,9 +187,11 @@ def test_users_have_the_distribution_of_their_population() -> None:
     np.testing.assert_allclose(found, 0.0, atol=0.04)
 
 
-def test_prior_needs_enough_users() -> None:
+def test_prior_needs_enough_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cold_start, "TRAINING", Size(runs=49, rounds=1))
+
     with pytest.raises(InputError, match="at least 50 users"):
-        cold_start.play(SMALL, training=Size(runs=49, rounds=1))
+        cold_start.EXPERIMENT.play(SMALL)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -195,7 +203,7 @@ def test_no_learner_has_a_floor(learner: str) -> None:
 
 @pytest.fixture(scope="module")
 def viewers() -> variety.Variety:
-    return variety.play(Size(runs=40, rounds=10), seed=3)
+    return variety.EXPERIMENT.play(Size(runs=40, rounds=10), seed=3)
 
 
 def test_the_right_statement_about_variety_is_made_of_most_users_and_a_wrong_one_of_few(
@@ -207,14 +215,14 @@ def test_the_right_statement_about_variety_is_made_of_most_users_and_a_wrong_one
 
 
 def test_viewers_are_drawn_by_the_number_of_their_run(viewers: variety.Variety) -> None:
-    two = variety.play(Size(runs=2, rounds=10), seed=3)
+    two = variety.EXPERIMENT.play(Size(runs=2, rounds=10), seed=3)
 
     assert (viewers.total[0::2] >= 0.5).all()
     assert (viewers.total[1::2] <= 0.0).all()
     np.testing.assert_array_equal(two.total, viewers.total[:2])
     np.testing.assert_array_equal(two.positive, viewers.positive[:2])
     np.testing.assert_array_equal(two.below_prior, viewers.below_prior[:2])
-    assert (two.positive != variety.play(Size(runs=2, rounds=10), seed=4).positive).any()
+    assert (two.positive != variety.EXPERIMENT.play(Size(runs=2, rounds=10), seed=4).positive).any()
 
 
 def test_statements_count_from_the_list_on_that_made_them_and_only_if_sure() -> None:
@@ -229,7 +237,7 @@ def test_statements_count_from_the_list_on_that_made_them_and_only_if_sure() -> 
 
 
 def test_first_picks_do_not_narrow_the_second_list() -> None:
-    found = first_picks.play(Size(runs=20, rounds=1))
+    found = first_picks.EXPERIMENT.play(Size(runs=20, rounds=1))
 
     first, second = found.distances.mean(axis=0)
     assert second >= 0.85 * first

@@ -10,7 +10,7 @@ from experiments.report.markdown import beyond_tables
 from experiments.results import Results
 from experiments.simulated.cold_start import LEARNERS as STARTS
 from experiments.simulated.cold_start import ColdStart
-from experiments.simulated.drift import KINDS, LEARNERS, Drift
+from experiments.simulated.drift import FORGETTING, KINDS, LEARNERS, Drift
 from experiments.simulated.examination import Examination
 from experiments.simulated.multi_distance import LEARNERS as KNOWN
 from experiments.simulated.multi_distance import MultiDistance
@@ -156,13 +156,13 @@ def test_settings_above_our_frontier_are_listed(beyond: dict[str, Table]) -> Non
 
 
 def test_gain_of_forgetting_is_in_per_cent_of_the_best() -> None:
-    earned = np.full((RUNS, len(KINDS), len(LEARNERS), 2, ROUNDS), 0.5)
+    earned = np.full((RUNS, len(KINDS), len(LEARNERS), len(FORGETTING), ROUNDS), 0.5)
     earned[..., 0, :] = 0.6
-    drift = Drift(np.array([0.9, 1.0]), np.ones((RUNS, len(KINDS), ROUNDS)), earned)
+    drift = Drift(np.ones((RUNS, len(KINDS), ROUNDS)), earned)
 
     found = drift_table(drift)
 
-    assert found.heads == ("learner, tastes", "forgetting 0.9")
+    assert found.heads == ("learner, tastes", *(f"forgetting {f:g}" for f in FORGETTING[:-1]))
     assert len(found.rows) == len(KINDS) * len(LEARNERS)
     assert {cells[0].text for _, cells in found.rows} == {"+10.0% (+10.0 to +10.0)"}
 
@@ -170,7 +170,7 @@ def test_gain_of_forgetting_is_in_per_cent_of_the_best() -> None:
 def test_learners_are_in_order_with_what_they_start_from() -> None:
     earned = np.ones((RUNS, len(STARTS), ROUNDS)) * np.arange(len(STARTS))[:, None] / 10
 
-    found = cold_start_table(ColdStart(np.ones(RUNS), earned, np.array([0.4, 0.1])))
+    found = cold_start_table(ColdStart(np.ones(RUNS), earned))
 
     names = [name for name, _ in found.rows]
     assert names[0] == "LMDH, from zero"
