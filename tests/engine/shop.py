@@ -92,6 +92,10 @@ class Shop:
         answer: dict[str, Any] = outcome
         return answer
 
+    async def execute(self, operation: Any) -> Any:
+        """Return the answer to a coroutine that waits for it."""
+        return self.do(operation)
+
     def give(self, user: str = "ann", **request: Any) -> dict[str, Any]:
         return self.do(RecommendRequest(user, **request))
 

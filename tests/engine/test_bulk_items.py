@@ -15,12 +15,11 @@ from variegate.engine import bulk_items
 from variegate.engine.bulk_items import (
     ImportCounts,
     ItemImport,
-    PrepareItems,
     RejectedLine,
-    ShowItems,
     WriteItems,
     prepare_piece,
 )
+from variegate.engine.hidden_items import show_hidden_items
 from variegate.engine.item_lines import CsvColumns, CsvLines, ItemLine, JsonLines
 from variegate.engine.items import UpsertItems
 from variegate.errors import ConflictError, InputError
@@ -66,12 +65,9 @@ def file_of(path: Path, items: Sequence[dict[str, Any] | str]) -> JsonLines:
 def run(shop: Shop, source: JsonLines | CsvLines) -> tuple[ImportCounts, list[RejectedLine]]:
     """Import a file; return the counts and what was rejected."""
 
-    async def execute(command: Any) -> Any:
-        return shop.do(command)
-
     async def all_events() -> tuple[ImportCounts, list[RejectedLine]]:
         work = ItemImport(
-            source, shop.store, shop.engine.live, shop.experiment, execute, asyncio.Lock()
+            source, shop.store, shop.engine.live, shop.experiment, shop.execute, asyncio.Lock()
         )
         found = [one async for one in work.run() if isinstance(one, RejectedLine)]
         return work.counts, found
@@ -82,13 +78,11 @@ def run(shop: Shop, source: JsonLines | CsvLines) -> tuple[ImportCounts, list[Re
 def write(shop: Shop, *items: dict[str, Any]) -> None:
     """Write a piece without showing it."""
     piece = prepare_piece(shop.store, shop.engine.live, lines(*items))
-    assert shop.do(WriteItems(piece.rows, piece.revision)) == {"written": True}
+    assert shop.do(WriteItems(piece.rows, piece.revision)) == {"written": True, "waits": False}
 
 
 def show(shop: Shop) -> None:
-    while not shop.do(PrepareItems())["ready"]:
-        pass
-    shop.do(ShowItems())
+    asyncio.run(show_hidden_items(shop.store, shop.engine.live, shop.execute))
 
 
 def test_import_makes_what_single_requests_make(
@@ -133,17 +127,6 @@ def test_lists_have_new_items_only_when_all_are_written(shop: Shop) -> None:
     assert shop.check().wrong == ()
 
 
-def test_prepared_items_are_not_built_again(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(shop, item("n1"))
-    while not shop.do(PrepareItems())["ready"]:
-        pass
-    monkeypatch.setattr(shop.engine.live, "build", None)
-
-    shop.do(ShowItems())
-
-    assert "n1" in shop.ids(k=13)
-
-
 def test_another_change_shows_what_was_written(shop: Shop) -> None:
     write(shop, item("n1"))
     shop.do(UpsertItems([{"id": "n1", "attributes": {"price": 99}}], patch=True))
@@ -159,21 +142,13 @@ def test_another_process_makes_lists_of_the_same_items(any_store: Store) -> None
     assert "n1" in two.ids("bob", k=13)
 
 
-def test_process_that_starts_shows_what_a_broken_import_wrote(any_store: Store) -> None:
-    one = Shop(any_store, items=tools())
-    write(one, item("n1"))
-    two = Shop(any_store, items=tools())
-    assert "n1" in two.ids(k=13)
-    assert "n1" in one.ids("bob", k=13)
-
-
 def test_piece_for_items_that_changed_meanwhile_is_not_written(shop: Shop) -> None:
     piece = prepare_piece(
         shop.store, shop.engine.live, lines({"id": "b0", "attributes": {"price": 20}})
     )
     shop.do(UpsertItems([{"id": "b0", "attributes": {"maker": "new"}}]))
 
-    assert shop.do(WriteItems(piece.rows, piece.revision)) == {"written": False}
+    assert shop.do(WriteItems(piece.rows, piece.revision)) == {"written": False, "waits": False}
     assert shop.engine.item("b0")["attributes"]["maker"] == "new"
 
 

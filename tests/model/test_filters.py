@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from variegate.conditions import MAX_DEPTH, MAX_TESTS, MAX_VALUES
 from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
-from variegate.model.filters import N_MASKS
+from variegate.model.filters import N_MASKS, Column
 
 SHOP = Catalogue(
     list("abcde"),
@@ -214,7 +214,7 @@ def test_a_comparison_holds_where_it_does_for_a_value_of_the_same_kind(
 
 
 def test_columns_that_do_not_change_are_indexed_once() -> None:
-    shop = SHOP.replace()
+    shop = SHOP.with_changes(["a"], SHOP.features[[0]])
     found({"attribute": "brand", "=": "Acme"}, shop)
     found({"attribute": "price", "<": 20}, shop)
 
@@ -223,6 +223,46 @@ def test_columns_that_do_not_change_are_indexed_once() -> None:
     assert later.attribute_index.column("brand") is shop.attribute_index.column("brand")
     assert found({"attribute": "price", "<": 20}, later) == "e"
     assert found({"attribute": "price", "<": 20}, shop) == "be"
+
+
+_VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.sampled_from([0.5, float("nan"), 2**53 + 1]),
+    st.sampled_from(["", "x", "y"]),
+    st.lists(st.sampled_from([1, "x", "z", True]), max_size=3),
+)
+
+
+@given(
+    column=st.lists(_VALUES, min_size=1, max_size=8),
+    changes=st.dictionaries(st.integers(0, 7), _VALUES, max_size=4),
+    more=st.lists(_VALUES, max_size=4),
+)
+def test_updated_column_is_that_of_all_values(
+    column: list[Any], changes: dict[int, Any], more: list[Any]
+) -> None:
+    after = [*column, *more]
+    rows = [*(row for row in changes if row < len(column)), *range(len(column), len(after))]
+    for row in rows[: len(rows) - len(more)]:
+        after[row] = changes[row]
+
+    found = Column.of(column).updated(len(after), np.array(rows, int), [after[r] for r in rows])
+
+    wanted = Column.of(after)
+    assert (found.size, found.values) == (wanted.size, wanted.values)
+    assert found.rows.tolist() == wanted.rows.tolist()
+    assert found.codes.tolist() == wanted.codes.tolist()
+    assert [found.has_kind(n) for n in range(3)] == [wanted.has_kind(n) for n in range(3)]
+
+
+def test_only_new_items_are_indexed(monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = SHOP.with_changes(["a"], SHOP.features[[0]])
+    found({"attribute": "tags", "=": "sale"}, shop)
+    monkeypatch.setattr(Column, "of", None)
+    later = shop.with_items(["f"], np.ones((1, 5)), attributes={"tags": [["sale"]]})
+    assert found({"attribute": "tags", "=": "sale"}, later) == "adf"
 
 
 def test_whole_numbers_beyond_those_of_floats_stay_apart() -> None:

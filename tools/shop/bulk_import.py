@@ -2,13 +2,15 @@
 
 A service is asked for lists at a steady rate: before an import in one request, during it, and
 after it. By default, 10,000 products get 100,000 more, which makes lists slower by itself. With
-`--products 100000 --new 0 --changed 100000`, as many products get other prices.
+`--products 100000 --new 0 --changed 100000`, as many products get other prices. With `--replicas 2`
+there are two services over one store: the first gets the import, and both are asked for lists.
 """
 
 import argparse
 import json
 import tempfile
 import threading
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from http.client import HTTPConnection
 from pathlib import Path
@@ -61,11 +63,11 @@ class Waits:
 
 
 def measure(
-    *, products: int, new: int, changed: int, seconds: float, seed: int = 0
-) -> dict[str, Waits]:
-    """Return the waits before, during and after the import."""
+    *, products: int, new: int, changed: int, seconds: float, replicas: int = 1, seed: int = 0
+) -> list[dict[str, Waits]]:
+    """Return the waits before, during and after the import, of each replica."""
     rng = np.random.default_rng(seed)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as services:
         path = Path(folder, "shop.npz")
         old = make_products(products, rng=rng)
         as_catalogue(old).save(path)
@@ -73,18 +75,26 @@ def measure(
         more += [replace(one, price=round(1.1 * one.price, 2)) for one in old[:changed]]
         body = b"".join(json.dumps(as_item(one)).encode() + b"\n" for one in more)
         options = ["--catalogue", str(path), "--no-page"]
-        with own_service(None, 1, options) as (host, port, _pid):
-            _wait(host, port, 2.0)  # the first lists compile and cache
-            before = _wait(host, port, seconds)
-            with Waits(host, port) as during:
-                begun = perf_counter()
-                counts = _import(host, port, body)
-                click.echo(f"imported in {perf_counter() - begun:.1f} s: {counts}")
-            return {"before": before, "during": during, "after": _wait(host, port, seconds)}
+        started = (own_service(f"sqlite:///{folder}/store.db", 1, options) for _ in range(replicas))
+        addresses = [services.enter_context(one)[:2] for one in started]
+        _wait(addresses, 2.0)  # the first lists compile and cache
+        before = _wait(addresses, seconds)
+        with ExitStack() as asking:
+            during = [asking.enter_context(Waits(*one)) for one in addresses]
+            begun = perf_counter()
+            counts = _import(*addresses[0], body)
+            click.echo(f"imported in {perf_counter() - begun:.1f} s: {counts}")
+        after = _wait(addresses, seconds)
+        names = ("before", "during", "after")
+        return [
+            dict(zip(names, of_one, strict=True))
+            for of_one in zip(before, during, after, strict=True)
+        ]
 
 
-def _wait(host: str, port: int, seconds: float) -> Waits:
-    with Waits(host, port) as found:
+def _wait(addresses: list[tuple[str, int]], seconds: float) -> list[Waits]:
+    with ExitStack() as asking:
+        found = [asking.enter_context(Waits(*one)) for one in addresses]
         sleep(seconds)
     return found
 
@@ -106,11 +116,23 @@ def main() -> None:
     parser.add_argument("--products", type=int, default=10_000)
     parser.add_argument("--new", type=int, default=100_000)
     parser.add_argument("--changed", type=int, default=0)
+    parser.add_argument("--replicas", type=int, default=1, help="services over one store")
     parser.add_argument("--seconds", type=float, default=20.0, help="before, and after")
     given = parser.parse_args()
     found = measure(
-        products=given.products, new=given.new, changed=given.changed, seconds=given.seconds
+        products=given.products,
+        new=given.new,
+        changed=given.changed,
+        seconds=given.seconds,
+        replicas=given.replicas,
     )
+    for number, waits in enumerate(found, start=1):
+        if given.replicas > 1:
+            click.echo(f"replica {number}")
+        _print(waits)
+
+
+def _print(found: dict[str, Waits]) -> None:
     p99 = {}
     for name, waits in found.items():
         middle, p99[name], most = 1000 * np.quantile(waits.seconds, [0.5, 0.99, 1.0])

@@ -1,40 +1,32 @@
 """Add and change many items in small pieces, while lists are made of the items as they were.
 
 Each piece is a transaction of some milliseconds. It does not change what lists are made of:
-building a large catalogue takes seconds, so that is done once, after the last piece, in a thread,
-and the catalogue is then exchanged. Sending the same items again changes nothing, so an import
-that stopped midway is completed by repeating it.
+building a large catalogue takes seconds, so that is done once, after the last piece, in the
+background of every process; see `hidden_items`. Sending the same items again changes nothing, so
+an import that stopped midway is completed by repeating it.
 """
 
 import asyncio
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Coroutine,
-    Iterable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from threading import Thread
 from time import monotonic
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final
 
 from variegate.engine.background import frequent_switches
 from variegate.engine.catalogue import CatalogueSnapshot, LiveCatalogue, lock_items
 from variegate.engine.experiment import Experiment
+from variegate.engine.hidden_items import Execute, announcement, show_hidden_items
 from variegate.engine.item_data import ResolvedItem, resolve_items
 from variegate.engine.item_lines import CsvLines, ItemLine, JsonLines
-from variegate.engine.items import LAST_ITEM, check_served, next_row, write_items
+from variegate.engine.items import LAST_ITEM, next_row, write_items
 from variegate.engine.queue import CommandResult
 from variegate.errors import ConflictError, InputError
 from variegate.store import ITEMS_REVISION, Batch, ItemRow, Store
 
 #: Items in one transaction, at most.
 PIECE: Final = 50
-#: Seconds between two questions whether the engine has prepared the items.
-_POLL: Final = 0.05
+#: Seconds between two attempts to write a piece while others are shown.
+_PAUSE: Final = 0.25
 
 
 @dataclass
@@ -119,8 +111,8 @@ class WriteItems:
     Parameters
     ----------
     revision
-        The revision that the rows were prepared for. With another one nothing is written, and the
-        piece must be prepared again.
+        The revision that the rows were prepared for. With another one, or while hidden items are
+        about to be shown, nothing is written, and the piece must be prepared again.
     n_retired
         How many items the import has retired, with this piece.
     """
@@ -133,86 +125,23 @@ class WriteItems:
     def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
         """Store all of them, or none."""
         lock_items(batch)
-        if (batch.meta(ITEMS_REVISION) or "0") != self.revision:
-            return CommandResult({"written": False})
+        # What is about to be shown is prepared everywhere; more would not be.
+        waits = announcement(batch) is not None
+        if waits or (batch.meta(ITEMS_REVISION) or "0") != self.revision:
+            return CommandResult({"written": False, "waits": waits})
         stored = batch.items_by_id([row.id for row in self.rows])
         batch.hide_item_changes()
         write_items(batch, self.rows, stored)
         snapshot = executor.live.as_of(batch)
         if self.n_retired >= int(snapshot.active.sum()):
             _check_one_is_left(batch, snapshot)
-        return CommandResult({"written": True})
+        return CommandResult({"written": True, "waits": False})
 
 
 def _check_one_is_left(batch: Batch, snapshot: CatalogueSnapshot) -> None:
     n_retired = sum(row.retired for row in batch.items())
     if n_retired == next_row(batch, snapshot):
         raise ConflictError(LAST_ITEM)
-
-
-@dataclass(frozen=True, slots=True)
-class PrepareItems:
-    """Let the engine prepare the latest items in a thread; return whether they are ready."""
-
-    alone: ClassVar[bool] = True
-
-    def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
-        """Start the thread, or look at it."""
-        revision = batch.meta(ITEMS_REVISION) or "0"
-        return CommandResult({"ready": executor.preparation.poll(executor, revision)})
-
-
-@dataclass(frozen=True, slots=True)
-class ShowItems:
-    """Let lists be made of the latest items."""
-
-    alone: ClassVar[bool] = True
-
-    def apply_alone(self, batch: Batch, _executor: Any) -> CommandResult:
-        """Show them to all processes."""
-        lock_items(batch)
-        batch.show_items()
-        return CommandResult({})
-
-
-class Preparation:
-    """Prepares the items of an engine in a thread."""
-
-    def __init__(self) -> None:
-        self._thread: Thread | None = None
-        self._failure: Exception | None = None
-
-    def poll(self, executor: Any, revision: str) -> bool:
-        """Return whether the items of a revision are ready; if not, let the thread prepare them.
-
-        Raises the error that the thread ended with.
-        """
-        if self._thread is not None and self._thread.is_alive():
-            return False
-        self._thread, failure, self._failure = None, self._failure, None
-        if failure is not None:
-            raise failure
-        if executor.live.has_prepared(revision):
-            return True
-        self._thread = Thread(
-            target=self._run, args=(executor,), name="variegate-prepare", daemon=True
-        )
-        self._thread.start()
-        return False
-
-    def _run(self, executor: Any) -> None:
-        # As long as those that will be asked for, so that what they need is computed here.
-        experiment, k = executor.experiment, executor.rules.k
-        try:
-            executor.live.prepare(
-                executor.store, lambda snapshot: check_served(snapshot, experiment, k)
-            )
-        except Exception as error:  # raised where it is asked for
-            self._failure = error
-
-
-#: Executes a command.
-Execute: TypeAlias = Callable[[Any], Awaitable[Any]]
 
 
 class ItemImport:
@@ -262,13 +191,9 @@ class ItemImport:
 
     async def show(self) -> None:
         """Let lists be made of what was written, without a pause for them."""
-        if self._is_shown:
-            return
-        while not (await self._execute(PrepareItems()))["ready"]:
-            await asyncio.sleep(_POLL)
-        await asyncio.to_thread(self._live.prepare, self._store, _look_up)
-        await self._execute(ShowItems())
-        self._is_shown = True
+        if not self._is_shown:
+            await show_hidden_items(self._store, self._live, self._execute)
+            self._is_shown = True
 
     async def _write_all(self) -> AsyncIterator[RejectedLine | ImportCounts]:
         following, end = pieces(self._lines), list[ItemLine]()
@@ -291,9 +216,12 @@ class ItemImport:
                 await asyncio.to_thread(self._check_first, piece.rows)
             n_retired = self._n_retired + sum(row.retired for row in piece.rows)
             command = WriteItems(piece.rows, piece.revision, n_retired)
-            if (await self._execute(command))["written"]:
+            answer = await self._execute(command)
+            if answer["written"]:
                 self._n_retired, self._is_shown = n_retired, False
                 return piece
+            if answer["waits"]:
+                await asyncio.sleep(_PAUSE)
 
     def _check_first(self, rows: Sequence[ItemRow]) -> None:
         """Raise an error if the policies cannot serve more items, before any is written."""
@@ -317,8 +245,3 @@ async def _waiting_for(work: Coroutine[Any, Any, object]) -> AsyncIterator[None]
         if not task.done():
             task.cancel()
     task.result()
-
-
-def _look_up(snapshot: CatalogueSnapshot) -> None:
-    """Compute what a process that makes no lists needs of the items."""
-    snapshot.row_of("")

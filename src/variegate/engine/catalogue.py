@@ -126,8 +126,6 @@ class LiveCatalogue:
         others are in the store. See `bind_store`.
         """
         self._bound = bind_store(batch, self.base)
-        # An import that ended early: its items are shown from now on.
-        batch.show_items()
         self.base = self.base.first(self._bound.base.items)
 
     def as_of(self, reader: Reader, revision: str | None = None) -> CatalogueSnapshot:
@@ -142,7 +140,7 @@ class LiveCatalogue:
             snapshot = self._take_prepared(reader, revision) or self.build(reader, revision)
             # A reader may have begun before the last change; a batch sees the latest state.
             if isinstance(reader, Batch) or int(revision) > int(self._snapshot.revision):
-                self._snapshot = snapshot
+                self._use(snapshot)
             return snapshot
 
     def prepare(self, store: Store, check: Callable[[CatalogueSnapshot], None]) -> str:
@@ -169,7 +167,7 @@ class LiveCatalogue:
         return revision in (self._snapshot.revision, self._prepared and self._prepared.revision)
 
     def _take_prepared(self, reader: Reader, revision: str) -> CatalogueSnapshot | None:
-        found, self._prepared = self._prepared, None
+        found = self._prepared
         if found is None or found.revision != revision:
             return None
         return found if found.history == reader.meta(ITEMS_HISTORY) else None
@@ -177,7 +175,13 @@ class LiveCatalogue:
     def install(self, snapshot: CatalogueSnapshot) -> None:
         """Use a snapshot that was built for a change, once the change is committed."""
         with self._building:
-            self._snapshot = snapshot
+            self._use(snapshot)
+
+    def _use(self, snapshot: CatalogueSnapshot) -> None:
+        self._snapshot = snapshot
+        prepared = self._prepared
+        if prepared is not None and int(prepared.revision) <= int(snapshot.revision):
+            self._prepared = None
 
     def build(
         self,
@@ -213,9 +217,15 @@ class LiveCatalogue:
         pause: Pause,
     ) -> tuple[CatalogueSnapshot, list[ItemRow]]:
         """Return the latest snapshot that changes can be applied to, and the changes since."""
-        known = self._snapshot
-        if 0 < int(known.revision) < int(revision) and known.history == reader.meta(ITEMS_HISTORY):
-            return known, reader.items_at(int(revision), int(known.revision), pause=pause)
+        history = reader.meta(ITEMS_HISTORY)
+        # The latest first: what was prepared need not be read again.
+        for known in (self._prepared, self._snapshot):
+            if (
+                known is not None
+                and 0 < int(known.revision) <= int(revision)
+                and known.history == history
+            ):
+                return known, reader.items_at(int(revision), int(known.revision), pause=pause)
         if revision == (reader.meta(ITEMS_REVISION) or "0"):
             return base, reader.items(pause=pause)
         return base, reader.items_at(int(revision), pause=pause)

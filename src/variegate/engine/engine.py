@@ -13,6 +13,7 @@ from variegate.engine.executor import Executor, ForgetUser
 from variegate.engine.export import export_lines
 from variegate.engine.export_schema import ImportFile
 from variegate.engine.feedback import Feedback, check_rewards
+from variegate.engine.hidden_items import Follower, show_hidden_items
 from variegate.engine.import_commands import ImportUsers
 from variegate.engine.import_plan import incomplete_import, plan_import
 from variegate.engine.interactions import Interaction, LearnInteractions, check_interaction
@@ -78,6 +79,7 @@ class Engine:
             count_error=lambda kind: executor.observe(f"store_error {kind}", 1),
         )
         self._importing: Final = asyncio.Lock()
+        self._follower: Final = Follower(self.store, self.live, self._execute)
 
     @property
     def waiting(self) -> int:
@@ -101,6 +103,10 @@ class Engine:
         self.priors.stop()
         if self._thread is not None:
             self._thread.stop()
+
+    async def follow_items(self) -> None:
+        """Prepare the items that other replicas import, until cancelled."""
+        await self._follower.run()
 
     async def recommend(self, request: RecommendRequest) -> Answer:
         """Recommend a slate to a user."""
@@ -129,6 +135,7 @@ class Engine:
         self, items: Sequence[Mapping[str, Any]], *, patch: bool = False
     ) -> Answer:
         """Add or change items; with `patch`, change known ones only."""
+        await self._show_hidden_items()
         return await self._execute(UpsertItems(items, patch))
 
     def item_import(self, path: str, csv: CsvColumns | None = None) -> ItemImport:
@@ -142,6 +149,7 @@ class Engine:
 
     async def retire_item(self, item: str) -> Answer:
         """Stop recommending an item."""
+        await self._show_hidden_items()
         return await self._execute(RetireItem(item))
 
     async def import_file(self, path: str, *, replace: bool = False) -> Answer:
@@ -213,6 +221,14 @@ class Engine:
     def now(self, reader: Reader) -> float:
         """Return the time of a transaction."""
         return self._executor.now(reader)
+
+    async def _show_hidden_items(self) -> None:
+        """Show what a running import has written so far, before another change does.
+
+        That change would show it too, and lists would wait until all of it is built.
+        """
+        if self._follower.hidden:
+            await show_hidden_items(self.store, self.live, self._execute)
 
     async def _execute(self, command: Any) -> Answer:
         answer: Answer = await self._queue.submit(command)

@@ -7,10 +7,10 @@ from functools import partial
 from time import perf_counter
 from typing import Any, ClassVar, Final
 
-from variegate.engine.bulk_items import Preparation
 from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.experiment import Experiment, PolicyCache
 from variegate.engine.feedback import CloseSlate, Feedback
+from variegate.engine.hidden_items import Preparation
 from variegate.engine.interactions import LearnInteractions
 from variegate.engine.queue import LONG_SECONDS, MAX_BATCH, CommandResult
 from variegate.engine.recommend import RecommendRequest

@@ -19,7 +19,7 @@ from variegate.engine.experiment import Experiment
 from variegate.engine.terms import Rules
 from variegate.errors import ConflictError, StoreError, VariegateError
 from variegate.model.catalogue import Catalogue
-from variegate.store import CONFIGURATION, Batch, Head, Reader, ReplicaRow, Store
+from variegate.store import CONFIGURATION, Head, Reader, ReplicaRow, Store
 
 #: Seconds between two heartbeats.
 BEAT_SECONDS: Final = 2.0
@@ -78,7 +78,9 @@ class Replica:
 
     def __init__(self, store: Store, configuration: str, *, replace: bool = False) -> None:
         self._store, self._configuration, self._replace = store, configuration, replace
-        self._id, self._host = token_hex(8), _host()
+        #: Its name among the replicas of the store
+        self.id: Final = token_hex(8)
+        self._host = _host()
         #: The settings of the store before this process joined; None for a new store
         self._previous: str | None = None
         self._last_beat = float("-inf")
@@ -160,7 +162,7 @@ class Replica:
     def leave(self) -> None:
         """Remove this process, and those that ended long ago."""
         with self._store.batch() as batch:
-            batch.delete_replicas(self._id, batch.head().now - 60 * EXPIRY_SECONDS)
+            batch.delete_replicas(self.id, batch.head().now - 60 * EXPIRY_SECONDS)
 
     def _try_join(self) -> ReplicaRow | None:
         """Register this process, or return a replica that prevents it."""
@@ -169,23 +171,24 @@ class Replica:
             known = batch.swap_meta(CONFIGURATION, self._configuration)
             head = batch.head()
             if known is not None and known != self._configuration and not self._replace:
-                other = self._live_other(batch, head.now)
-                if other is not None:
-                    batch.set_meta(CONFIGURATION, known)
-                    return other
+                for other in self.live(batch):
+                    if other.configuration != self._configuration:
+                        batch.set_meta(CONFIGURATION, known)
+                        return other
             batch.save_replica(self._row(head.now))
         self._previous = known
         self._last_beat = time.monotonic()
         self._compare_clocks(head.now)
         return None
 
-    def _live_other(self, batch: Batch, now: float) -> ReplicaRow | None:
-        """Return a replica with other settings that may still run."""
-        for row in batch.replicas():
-            is_recent = now - row.seen < EXPIRY_SECONDS
-            if is_recent and row.configuration != self._configuration and self._may_run(row):
-                return row
-        return None
+    def live(self, reader: Reader) -> list[ReplicaRow]:
+        """Return all replicas that may still run."""
+        now = reader.head().now
+        return [
+            row
+            for row in reader.replicas()
+            if now - row.seen < EXPIRY_SECONDS and self._may_run(row)
+        ]
 
     def _may_run(self, row: ReplicaRow) -> bool:
         """Whether a process may still run; for this machine that is known."""
@@ -211,7 +214,7 @@ class Replica:
         )
 
     def _row(self, now: float) -> ReplicaRow:
-        return ReplicaRow(self._id, self._host, os.getpid(), self._configuration, now)
+        return ReplicaRow(self.id, self._host, os.getpid(), self._configuration, now)
 
     def _compare_clocks(self, now: float) -> None:
         skew = time.time() - now

@@ -410,10 +410,13 @@ class Catalogue:
 
     def replace(self, **changes: Any) -> "Catalogue":
         """Return a catalogue with some of the constructor's arguments replaced."""
-        made = Catalogue(**{**self._arguments(), **changes})
-        if "attribute_index" in vars(self):
-            made.attribute_index.reuse(self.attribute_index)
-        return made
+        return Catalogue(**{**self._arguments(), **changes})
+
+    def reuse_index(self, other: "Catalogue", rows: IndexArray) -> "Catalogue":
+        """Take over the indexed attributes of a catalogue that differs in `rows` only."""
+        if "attribute_index" in vars(other):
+            self.attribute_index.reuse(other.attribute_index, rows)
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the catalogue for worker processes."""

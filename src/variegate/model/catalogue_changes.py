@@ -27,7 +27,7 @@ def with_items(
 ) -> "Catalogue":
     """Return the catalogue with more items after the old ones."""
     rows = _check_columns(features, old)
-    return old.replace(
+    made = old.replace(
         ids=old.ids + ids,
         features=set_read_only(np.vstack([old.features, rows])),
         distances=tuple(_extended(h, rows, distances) for h in old.distances),
@@ -37,6 +37,7 @@ def with_items(
             for name, column in old.attributes.items()
         },
     )
+    return made.reuse_index(old, np.arange(len(old), len(made)))
 
 
 def with_changes(
@@ -60,7 +61,7 @@ def with_changes(
         check_choice("attributes", name, old.attributes)
     table = old.features.copy()
     table[items] = rows
-    return old.replace(
+    made = old.replace(
         features=set_read_only(table),
         distances=tuple(_changed(h, items, rows, distances) for h in old.distances),
         titles=old.titles if titles is None else _put("titles", old.titles, items, titles, str),
@@ -71,6 +72,7 @@ def with_changes(
             for name, column in old.attributes.items()
         },
     )
+    return made.reuse_index(old, items)
 
 
 def with_features(old: "Catalogue", columns: Mapping[str, ArrayLike]) -> "Catalogue":
@@ -85,7 +87,7 @@ def with_features(old: "Catalogue", columns: Mapping[str, ArrayLike]) -> "Catalo
     encoder, sources = old.encoder, dict(old.sources)
     if encoder is not None:
         sources |= {h.name: VectorSource(encoder) for h in old.distances if h.on_features}
-    return old.replace(
+    made = old.replace(
         features=set_read_only(np.column_stack([old.features, *more.values()])),
         # They keep their data: a wider vector would change the angles.
         distances=tuple(replace(h, on_features=False) for h in old.distances),
@@ -93,6 +95,7 @@ def with_features(old: "Catalogue", columns: Mapping[str, ArrayLike]) -> "Catalo
         mean_user=None if old.mean_user is None else np.append(old.mean_user, np.zeros(len(more))),
         sources=sources,
     )
+    return made.reuse_index(old, np.arange(0))
 
 
 def _check_columns(features: ArrayLike, old: "Catalogue") -> FloatArray:

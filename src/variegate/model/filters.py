@@ -30,26 +30,34 @@ _KIND_OF: Final = {bool: 0, int: 1, float: 1, str: 2}
 
 
 class Column:
-    """The values of one attribute, as sorted codes: a comparison selects a range of them.
+    """The values of one attribute, as sorted codes: a comparison selects a range of them."""
 
-    Parameters
-    ----------
-    values
-        One per item. A list, a tuple or a set has any number of values; None, nan, empty text and
-        an empty list are missing values. Anything but text, a number or a boolean counts as its
-        text.
-    """
-
-    def __init__(self, values: Sequence[Any]) -> None:
-        self.size: Final = len(values)
-        numbers = _as_numbers(values)
-        coded = _coded_one_by_one(values) if numbers is None else _coded_numbers(numbers)
+    def __init__(self, size: int, coded: "_Coded") -> None:
+        self.size: Final = size
         #: The row and the code of each value, sorted by row
         self.rows: Final = coded.rows
         self.codes: Final = coded.codes
         #: The distinct values, by kind and in their order
         self.values: Final = coded.values
         self._starts: Final = coded.starts
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> "Column":
+        """Return the column of one value per item.
+
+        A list, a tuple or a set has any number of values; None, nan, empty text and an empty list
+        are missing values. Anything but text, a number or a boolean counts as its text.
+        """
+        return cls(len(values), _coded(values))
+
+    def updated(self, size: int, rows: IndexArray, values: Sequence[Any]) -> "Column":
+        """Return the column of `size` items with other values at the distinct `rows`.
+
+        Only these values are coded, which takes a small part of the time that all would.
+        """
+        before = _Coded(self.rows, self.codes, self.values, self._starts)
+        both = _merged(before, rows, _coded(values), size)
+        return Column(size, both)
 
     @cached_property
     def _by_code(self) -> tuple[IndexArray, IndexArray]:
@@ -131,6 +139,58 @@ class _Coded(NamedTuple):
     codes: IndexArray
     values: list[Scalar]
     starts: list[int]
+
+
+def _coded(values: Sequence[Any]) -> _Coded:
+    numbers = _as_numbers(values)
+    return _coded_one_by_one(values) if numbers is None else _coded_numbers(numbers)
+
+
+def _merged(old: _Coded, rows: IndexArray, new: _Coded, size: int) -> _Coded:
+    """Return the codes of `size` items: those of `new` at `rows`, and the others as they were."""
+    # Where a new value is among the old ones, or where it comes between them.
+    kinds = [_KIND_OF[type(value)] for value in new.values]
+    places = np.array(
+        [
+            bisect_left(old.values, value, old.starts[kind], old.starts[kind + 1])
+            for value, kind in zip(new.values, kinds, strict=True)
+        ],
+        dtype=np.intp,
+    )
+    is_known = np.array(
+        [
+            place < old.starts[kind + 1] and old.values[place] == value
+            for value, kind, place in zip(new.values, kinds, places.tolist(), strict=True)
+        ],
+        dtype=np.bool_,
+    )
+    more = places[~is_known]
+    numbers = np.arange(len(old.values))
+    moved = numbers + np.searchsorted(more, numbers, side="right")
+    code_of = np.empty(len(new.values), dtype=np.intp)
+    code_of[is_known] = moved[places[is_known]]
+    code_of[~is_known] = more + np.arange(len(more))
+    values = np.empty(len(old.values) + len(more), dtype=object)
+    values[moved], values[code_of] = old.values, new.values
+    added = np.bincount(np.array(kinds, dtype=np.intp)[~is_known], minlength=len(KINDS))
+    starts = np.array(old.starts) + np.concatenate([[0], np.cumsum(added)])
+    is_kept = np.ones(size, dtype=np.bool_)
+    is_kept[rows] = False
+    kept = is_kept[old.rows]
+    all_rows = np.concatenate([old.rows[kept], rows[new.rows]])
+    codes = np.concatenate([moved[old.codes[kept]], code_of[new.codes]])
+    order = np.argsort(all_rows, kind="stable")
+    return _used(_Coded(all_rows[order], codes[order], values.tolist(), starts.tolist()))
+
+
+def _used(coded: _Coded) -> _Coded:
+    """Return the codes without the values that no item has any more."""
+    is_used = np.bincount(coded.codes, minlength=len(coded.values)) > 0
+    if is_used.all():
+        return coded
+    values = [value for value, used in zip(coded.values, is_used.tolist(), strict=True) if used]
+    before = np.concatenate([[0], np.cumsum(is_used)])
+    return _Coded(coded.rows, before[coded.codes], values, before[np.array(coded.starts)].tolist())
 
 
 def _as_numbers(values: Sequence[Any]) -> FloatArray | None:
@@ -260,14 +320,16 @@ class AttributeIndex:
         """Return the column of an attribute, which is made once."""
         known = self._columns.get(attribute)
         if known is None:
-            known = self._columns[attribute] = Column(self._attributes[attribute])
+            known = self._columns[attribute] = Column.of(self._attributes[attribute])
         return known
 
-    def reuse(self, other: "AttributeIndex") -> None:
-        """Take over the columns of attributes that are the same objects."""
+    def reuse(self, other: "AttributeIndex", rows: IndexArray) -> None:
+        """Take over the columns that another index has made, with other values at `rows` only."""
         for name, column in other._columns.copy().items():
-            if self._attributes.get(name) is other._attributes[name]:
-                self._columns[name] = column
+            values = self._attributes[name]
+            if values is not other._attributes[name]:
+                column = column.updated(self._size, rows, [values[row] for row in rows.tolist()])
+            self._columns[name] = column
 
     def _evaluated(self, condition: Condition) -> MaskArray:
         if isinstance(condition, Test):

@@ -1,5 +1,6 @@
 """The ASGI application: settings in, an application with its engine, routes and middleware out."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import partial
@@ -226,9 +227,11 @@ def _lifespan(
                 await process.open()
                 replica.leave_quietly()  # the engine process writes, not this one
             engine.start()
+            following = asyncio.create_task(engine.follow_items())
             try:
                 yield
             finally:
+                following.cancel()
                 engine.stop()
                 if process is None:
                     replica.leave_quietly()

@@ -335,7 +335,8 @@ class Batch(Reader):
         values = (row.version + 1, row.data, row.users, row.fitted, row.policy, row.version)
         problem = "priors changed since they were read"
         self._transaction.update_each(self._sql.save_prior, [values], problem)
-        self.increment_items_revision()
+        # Hidden items stay hidden: processes see the prior when they see the items.
+        self._transaction.change(self._sql.increment_meta, ITEMS_REVISION)
 
     def claim_fit(self, policy: str, last: float, now: float) -> bool:
         """Claim the scheduled fit of a prior; return False if another process did since `last`."""
