@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from itertools import zip_longest
 from threading import Lock
 from typing import Any, Final, NamedTuple
 
@@ -459,6 +460,7 @@ def _columns(
     attributes: dict[str, list[Any]] = {name: [] for name in known}
     titles: list[str] = []
     features: list[FloatArray] = []
+    distances: list[dict[str, Distance]] = []
     # In parts: other threads would wait for one call that converts all of them.
     for start in range(0, len(rows), _ROWS_AT_ONCE):
         part = slice(start, start + _ROWS_AT_ONCE)
@@ -468,5 +470,16 @@ def _columns(
             for name, column in attributes.items():
                 column.append(given.get(name, None if at is None else known[name][at]))
         features.append(np.array([d["features"] for d in data[part]], dtype=np.float64))
+        distances.append(item_distances(catalogue, data[part]))
         pause()
-    return ids, np.vstack(features), item_distances(catalogue, data), titles, attributes
+    joined = {name: _joined([one[name] for one in distances], pause) for name in distances[0]}
+    return ids, np.vstack(features), joined, titles, attributes
+
+
+def _joined(parts: list[Distance], pause: Pause) -> Distance:
+    """Return the distance over the items of all parts, in their order."""
+    while len(parts) > 1:  # in pairs: one after the other would copy the first ones many times
+        pairs = zip_longest(parts[::2], parts[1::2])
+        parts = [one if more is None else one.with_items(more) for one, more in pairs]
+        pause()
+    return parts[0]

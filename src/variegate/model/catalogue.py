@@ -112,7 +112,7 @@ class Catalogue:
         self.ids: Final = check_ids(ids, is_open=is_open)
         self.features: Final = check_features(features, len(self.ids))
         self.distances: Final = check_distances(distances, self.features)
-        self.titles: Final = self.ids if titles is None else tuple(map(str, titles))
+        self.titles: Final = self.ids if titles is None else as_texts(titles, "titles")
         self.attributes: Final = MappingProxyType(
             {str(name): tuple(column) for name, column in (attributes or {}).items()}
         )

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from variegate.arrays import FloatArray, IndexArray, check_choice, check_numbers, set_read_only
 from variegate.errors import InputError
+from variegate.model.catalogue_checks import as_texts
 from variegate.model.distances import Distance, distance_of_values
 from variegate.model.encoder import VectorSource, attribute_table
 from variegate.model.neighbours import reference_rows, similar_items
@@ -31,7 +32,7 @@ def with_items(
         ids=old.ids + ids,
         features=set_read_only(np.vstack([old.features, rows])),
         distances=tuple(_extended(h, rows, distances) for h in old.distances),
-        titles=old.titles + (ids if titles is None else tuple(map(str, titles))),
+        titles=old.titles + (ids if titles is None else as_texts(titles, "titles")),
         attributes={
             name: (*column, *attributes.get(name, [None] * len(ids)))
             for name, column in old.attributes.items()

@@ -91,8 +91,9 @@ def check_ids(ids: Iterable[object], *, is_open: bool = False) -> tuple[str, ...
     return texts
 
 
-def as_texts(ids: Iterable[object]) -> tuple[str, ...]:
-    """Return each id as text; a single text, which would be split into letters, is an error."""
-    if isinstance(ids, str):
-        raise InputError(f"`ids` must be one id for each item, got the text {ids!r}")
-    return tuple(map(str, ids))
+def as_texts(values: Iterable[object], name: str = "ids") -> tuple[str, ...]:
+    """Return each value as text; a single text, which would be split into letters, is an error."""
+    if isinstance(values, str):
+        raise InputError(f"`{name}` must be one {name[:-1]} for each item, got the text {values!r}")
+    # Not with `map`: other threads could not run until it has converted all of them.
+    return tuple([str(value) for value in values])
