@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from math import isnan
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 from urllib.parse import quote, urlencode
 from uuid import uuid4
 
@@ -136,23 +136,35 @@ def import_bodies(lines: Iterable[dict[str, Any]]) -> Iterator[bytes]:
         yield header + bytes(body)
 
 
+class SlateOptions(TypedDict, total=False):
+    """Options of a request for slates; see `Client.recommend`."""
+
+    candidates: Iterable[str | Mapping[str, Any]] | None
+    exclude: Iterable[str]
+    where: Mapping[str, Any] | None
+    constraints: Constraints | Mapping[str, Any] | None
+    strict: bool
+    diversity: Diversity | Mapping[str, Any] | None
+    explain: bool
+    allow_repeats: bool
+    details: bool
+
+
 def slate_options(
     *,
-    k: int | None,
-    candidates: Iterable[str | Mapping[str, Any]] | None,
-    exclude: Iterable[str],
-    where: Mapping[str, Any] | None,
-    constraints: Constraints | Mapping[str, Any] | None,
-    strict: bool,
-    diversity: Diversity | Mapping[str, Any] | None,
-    explain: bool,
-    allow_repeats: bool,
-    details: bool,
+    candidates: Iterable[str | Mapping[str, Any]] | None = None,
+    exclude: Iterable[str] = (),
+    where: Mapping[str, Any] | None = None,
+    constraints: Constraints | Mapping[str, Any] | None = None,
+    strict: bool = False,
+    diversity: Diversity | Mapping[str, Any] | None = None,
+    explain: bool = False,
+    allow_repeats: bool = False,
+    details: bool = False,
 ) -> dict[str, Any]:
     """Return the options of a request for slates, None where they are not sent."""
     dial = asdict(diversity) if isinstance(diversity, Diversity) else diversity
     return {
-        "k": k,
         "candidates": None if candidates is None else plain_candidates(candidates),
         "exclude": id_list("exclude", exclude),
         "where": None if where is None else dict(where),

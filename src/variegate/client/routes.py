@@ -4,10 +4,11 @@
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Unpack
 from uuid import uuid4
 
 from variegate.client.encoding import (
+    SlateOptions,
     checked_key,
     feature_numbers,
     id_list,
@@ -32,8 +33,6 @@ from variegate.client.parsing import (
 from variegate.client.transport import Call, Page, Retry
 from variegate.schemas import (
     CatalogueInfo,
-    Constraints,
-    Diversity,
     EventResult,
     FailedSlate,
     FeedbackResult,
@@ -58,17 +57,9 @@ def recommend(
     user: str,
     k: int | None = None,
     *,
-    candidates: Iterable[str | Mapping[str, Any]] | None = None,
-    exclude: Iterable[str] = (),
-    where: Mapping[str, Any] | None = None,
-    constraints: Constraints | Mapping[str, Any] | None = None,
-    strict: bool = False,
-    diversity: Diversity | Mapping[str, Any] | None = None,
-    explain: bool = False,
-    allow_repeats: bool = False,
-    details: bool = False,
     instead_of: Slate | str | None = None,
     idempotency_key: str | None = None,
+    **options: Unpack[SlateOptions],
 ) -> Call[Slate]:
     """Return a new slate for a user, who need not exist yet.
 
@@ -109,18 +100,7 @@ def recommend(
         Identifies this request: the same key again returns the same slate, also from another
         process. By default a new one for every call.
     """
-    body = slate_options(
-        k=k,
-        candidates=candidates,
-        exclude=exclude,
-        where=where,
-        constraints=constraints,
-        strict=strict,
-        diversity=diversity,
-        explain=explain,
-        allow_repeats=allow_repeats,
-        details=details,
-    )
+    body = {"k": k, **slate_options(**options)}
     body["instead_of"] = instead_of.slate_id if isinstance(instead_of, Slate) else instead_of
     path = f"/v1/users/{quote_id('user', user)}/slates"
     headers = {"idempotency-key": checked_key(idempotency_key)}
@@ -131,16 +111,8 @@ def recommend_many(
     users: Iterable[str],
     k: int | None = None,
     *,
-    candidates: Iterable[str | Mapping[str, Any]] | None = None,
-    exclude: Iterable[str] = (),
-    where: Mapping[str, Any] | None = None,
-    constraints: Constraints | Mapping[str, Any] | None = None,
-    strict: bool = False,
-    diversity: Diversity | Mapping[str, Any] | None = None,
-    explain: bool = False,
-    allow_repeats: bool = False,
-    details: bool = False,
     idempotency_key: str | None = None,
+    **options: Unpack[SlateOptions],
 ) -> Call[Slate | FailedSlate]:
     """Iterate over new slates for up to 1,000 users, as they are made, in any order.
 
@@ -157,19 +129,7 @@ def recommend_many(
     idempotency_key
         Identifies this request of each user, as for `recommend`; by default a new one.
     """
-    options = slate_options(
-        k=k,
-        candidates=candidates,
-        exclude=exclude,
-        where=where,
-        constraints=constraints,
-        strict=strict,
-        diversity=diversity,
-        explain=explain,
-        allow_repeats=allow_repeats,
-        details=details,
-    )
-    body = json_body({"users": id_list("users", users), **options})
+    body = json_body({"users": id_list("users", users), "k": k, **slate_options(**options)})
     headers = {"idempotency-key": checked_key(idempotency_key)}
     return Call("POST", "/v1/slates", parse_slate_line, body, headers=headers)
 
