@@ -8,24 +8,30 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from variegate.arrays import check_count
 from variegate.errors import InputError, VariegateError
 
 R = TypeVar("R")
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
 #: The number of processes; or ``"ray"`` for Ray on this machine, or the address of a Ray cluster.
 Workers: TypeAlias = int | str
 
 
-class Shared(Protocol[T_co]):
+@dataclass(frozen=True)
+class Shared(Generic[T]):
     """A value that jobs read: it is sent once to each worker, not with each job."""
 
-    def get(self) -> T_co:
+    #: Where it is, such as the path of a file
+    place: Any
+    #: From the place to the value
+    read: Callable[[Any], T]
+
+    def get(self) -> T:
         """Return the value."""
+        return self.read(self.place)
 
 
 def parallel_map(
@@ -94,34 +100,20 @@ def share(values: Sequence[T], workers: Workers) -> Iterator[Sequence[Shared[T]]
             yield [put(value) for value in values]
         return
     if workers <= 1:
-        yield [_InMemory(value) for value in values]
+        yield [Shared(value, _as_it_is) for value in values]
         return
     with TemporaryDirectory(prefix="variegate-") as folder:
-        files: list[_InFile[T]] = []
-        for number, value in enumerate(values):
-            files.append(_InFile(Path(folder) / str(number)))
-            files[-1].path.write_bytes(pickle.dumps(value))
+        files = [Path(folder) / str(number) for number in range(len(values))]
+        for file, value in zip(files, values, strict=True):
+            file.write_bytes(pickle.dumps(value))
         try:
-            yield files
+            yield [Shared(file, _read) for file in files]
         finally:
             _read.cache_clear()
 
 
-@dataclass(frozen=True)
-class _InMemory(Generic[T]):
-    value: T
-
-    def get(self) -> T:
-        return self.value
-
-
-@dataclass(frozen=True)
-class _InFile(Generic[T]):
-    path: Path
-
-    def get(self) -> T:
-        found: T = _read(self.path)
-        return found
+def _as_it_is(value: T) -> T:
+    return value
 
 
 # Jobs come split by split, so a worker needs hardly more than one at a time.

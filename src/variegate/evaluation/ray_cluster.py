@@ -8,12 +8,12 @@ import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 from variegate.errors import InputError, VariegateError
+from variegate.evaluation.parallel import Shared
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -77,19 +77,10 @@ def ray_map(
                 ray.cancel(reference, force=True)
 
 
-def put(value: T) -> "_InStore[T]":
+def put(value: T) -> Shared[T]:
     """Put a value into the object store, once, for all jobs."""
-    return _InStore(_ray().put(value))
-
-
-@dataclass(frozen=True)
-class _InStore(Generic[T]):
-    # Inside an object, so that Ray does not read it for each job.
-    reference: Any
-
-    def get(self) -> T:
-        found: T = _read(self.reference)
-        return found
+    # The reference is inside an object, so that Ray does not read it for each job.
+    return Shared(_ray().put(value), _read)
 
 
 @lru_cache(maxsize=2)
