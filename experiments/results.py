@@ -6,6 +6,8 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from variegate.arrays import FloatArray
+from variegate.data.dataset import Counts
+from variegate.data.download import DATASETS
 from variegate.evaluation.metrics import Scores
 
 #: Scores by method, one for each split; the same users in the same order for every method.
@@ -14,31 +16,15 @@ Replays: TypeAlias = Mapping[str, Sequence[Scores]]
 _DATASETS: Final[Mapping[str, str]] = MappingProxyType(
     {"ml-100k": "MovieLens-100K", "ml-1m": "MovieLens-1M", "anime": "Anime"}
 )
-#: Table 1 of the paper: users, items, interactions, categories, density in per cent.
-PAPER_TABLE: Final[Mapping[str, tuple[int, int, int, int, float]]] = MappingProxyType(
-    {
-        "ml-100k": (942, 1447, 55_375, 18, 4.06),
-        "ml-1m": (6038, 3533, 575_281, 18, 2.70),
-        "anime": (69_400, 8825, 5_231_117, 44, 0.85),
-    }
+#: Table 1 of the paper.
+PAPER_TABLE: Final[Mapping[str, Counts]] = MappingProxyType(
+    {name: known.paper for name, known in DATASETS.items()}
 )
 
 
 def full_name(dataset: str) -> str:
     """Return the full name of a data set."""
     return _DATASETS.get(dataset, dataset)
-
-
-@dataclass(frozen=True)
-class TableRow:
-    """One data set in the paper's Table 1, as it was read here."""
-
-    dataset: str
-    users: int
-    items: int
-    interactions: int
-    categories: int
-    density: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +83,8 @@ class Results:
     quick: bool = False
     #: Settings, seeds, versions, machine, seconds of each stage
     facts: Mapping[str, Any] = field(default_factory=dict)
-    table1: Sequence[TableRow] = ()
+    #: The paper's Table 1 of the data sets as they were read here
+    table1: Mapping[str, Counts] = field(default_factory=dict)
     #: By data set: K = 10, 30 rounds (Figures 1 to 4, and the three readings)
     replays: Mapping[str, Replays] = field(default_factory=dict)
     #: By option ("ridge", "exploration"), by value: LMDH on ML-100K (Figure 5)
@@ -117,10 +104,9 @@ class Results:
 
     def is_sample(self, dataset: str) -> bool:
         """Return whether the data set has less than half of the paper's users."""
-        if dataset not in PAPER_TABLE:
+        if not {dataset} <= self.table1.keys() & PAPER_TABLE.keys():
             return False
-        users = PAPER_TABLE[dataset][0]
-        return any(row.dataset == dataset and 2 * row.users < users for row in self.table1)
+        return 2 * self.table1[dataset].users < PAPER_TABLE[dataset].users
 
     def dataset_title(self, dataset: str) -> str:
         """Return the name of a data set in tables and figures; a sample is marked."""

@@ -19,12 +19,11 @@ from experiments.methods import (
     Method,
 )
 from experiments.plan import BANDITS, COMPARED, OTHER_READINGS, Plan
-from experiments.results import BeyondResults, Regret, Replays, Results, SeveralDistances, TableRow
+from experiments.results import BeyondResults, Regret, Replays, Results, SeveralDistances
 from experiments.results_folder import ResultsFolder
 from experiments.runner import Runner
 from experiments.simulated import EXPERIMENTS
 from variegate.arrays import FloatArray, check_choice
-from variegate.data.dataset import Dataset
 from variegate.data.download import DATASETS
 from variegate.errors import DataError
 from variegate.evaluation.metrics import Scores, scores_of
@@ -86,7 +85,7 @@ def reproduce(
     folder = ResultsFolder(Path(out) / "measured", plan.as_facts())
     data = {name: DATASETS[name].load(paths[name]) for name in plan.datasets}
     runner = Runner(plan, folder, data, workers, cache, progress)
-    results = Results(plan.quick, table1=[_table_row(name, rows) for name, rows in data.items()])
+    results = Results(plan.quick, table1={name: rows.counts for name, rows in data.items()})
     if "paper" in chapters:
         results = _paper(results, runner)
     if "beyond" in chapters:
@@ -259,17 +258,6 @@ def _replay_with_betas(
         step(1)
     lists, clicks = zip(*played, strict=True)
     return Trace("LMDP", np.array(lists), np.array(clicks)), np.array(betas)
-
-
-def _table_row(name: str, dataset: Dataset) -> TableRow:
-    return TableRow(
-        name,
-        len(dataset.user_ids),
-        len(dataset.item_ids),
-        len(dataset),
-        len(dataset.category_names),
-        dataset.density,
-    )
 
 
 def _facts(plan: Plan, folder: ResultsFolder) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from experiments.simulated import (
     variety,
 )
 from variegate.arrays import FloatArray
+from variegate.data.dataset import Counts
 from variegate.evaluation.bootstrap import (
     MEASURES,
     difference,
@@ -91,11 +92,10 @@ def catalogue_measures(splits: Sequence[Scores]) -> dict[str, float | None]:
 def table_1(results: Results) -> Table:
     """Return the sizes of the data sets, ours and the paper's."""
     rows = []
-    for row in results.table1:
-        found = (row.users, row.items, row.interactions, row.categories, 100 * row.density)
-        rows.append((results.dataset_title(row.dataset), _sizes(found)))
-        if row.dataset in PAPER_TABLE:
-            rows.append(("in the paper", _sizes(PAPER_TABLE[row.dataset])))
+    for dataset, counts in results.table1.items():
+        rows.append((results.dataset_title(dataset), _sizes(counts)))
+        if dataset in PAPER_TABLE:
+            rows.append(("in the paper", _sizes(PAPER_TABLE[dataset])))
     heads = ("data set", "users", "items", "interactions", "categories", "density")
     return Table("Table 1", heads, tuple(rows))
 
@@ -460,9 +460,8 @@ def _label(policy: str, replays: Replays) -> str:
     return label if "reconstructed" in label else METHOD_TITLES.get(policy, method_title(policy))
 
 
-def _sizes(sizes: Sequence[float]) -> tuple[Cell, ...]:
-    *counts, density = sizes
-    return (*(Cell(f"{count:,}") for count in counts), Cell(f"{density:.2f}%"))
+def _sizes(counts: Counts) -> tuple[Cell, ...]:
+    return (*(Cell(f"{count:,}") for count in counts), Cell(f"{counts.density:.2%}"))
 
 
 def _duration(seconds: float) -> str:

@@ -24,7 +24,7 @@ from experiments.claims.verdict import (
 )
 from experiments.intervals import interval_text, student_interval
 from experiments.methods import BASELINES, LMDH, LMDH_GREEDY, method_title
-from experiments.results import PAPER_TABLE, Regret, Results, TableRow
+from experiments.results import PAPER_TABLE, Regret, Results
 from variegate.evaluation.bootstrap import difference, mean_measure
 from variegate.evaluation.metrics import Scores
 from variegate.evaluation.simulation import PAPER_RATIOS
@@ -271,21 +271,22 @@ def ratios_near_one(results: Results, _ours: str) -> Verdict:
 
 def same_table(results: Results, _ours: str) -> Verdict:
     """Judge Table 1, number by number."""
-    rows = {row.dataset: row for row in results.table1}
-    return Verdict.of(_same_row(results, dataset, rows.get(dataset)) for dataset in PAPER_TABLE)
+    return Verdict.of(_same_row(results, dataset) for dataset in PAPER_TABLE)
 
 
-def _same_row(results: Results, dataset: str, row: TableRow | None) -> Evidence:
+def _same_row(results: Results, dataset: str) -> Evidence:
     where = results.dataset_title(dataset)
-    if row is None:
+    if dataset not in results.table1:
         return not_measured(where)
     if results.is_sample(dataset):
         return Evidence(where, Status.NOT_MEASURED, "not measured: a sample")
-    ours = (row.users, row.items, row.interactions, row.categories, round(100 * row.density, 2))
-    names = ("users", "items", "interactions", "categories", "density in per cent")
+    ours, papers = (
+        {**row._asdict(), "density in per cent": round(100 * row.density, 2)}
+        for row in (results.table1[dataset], PAPER_TABLE[dataset])
+    )
     differ = [
         f"{name} {got:,} where the paper has {wanted:,}"
-        for name, got, wanted in zip(names, ours, PAPER_TABLE[dataset], strict=True)
+        for (name, got), wanted in zip(ours.items(), papers.values(), strict=True)
         if got != wanted
     ]
     return Evidence(where, Status.of(not differ), ", ".join(differ) or "every number the same")

@@ -30,7 +30,10 @@ def paper_numbers(results: Results, judgement: Judgement) -> dict[str, Any]:
                 }
                 for claim, verdicts in judgement.by_reading.items()
             },
-            "table 1": [asdict(row) for row in results.table1],
+            "table 1": [
+                {"dataset": name, **row._asdict(), "density": row.density}
+                for name, row in results.table1.items()
+            ],
             "replays": _replays(results.replays),
             "sensitivity": {
                 option: {f"{value:g}": _policy(splits) for value, splits in by_value.items()}

@@ -8,8 +8,8 @@ import pytest
 
 from tests.cli.running import archive, fail, in_a_process, run
 from tests.paths import FIXTURES
-from variegate.cli.datasets import PAPER_COUNTS, Counts, verdict
-from variegate.data.download import DATASETS
+from variegate.cli.datasets import verdict
+from variegate.data.dataset import Counts
 from variegate.data.movielens import load_movielens_100k
 
 
@@ -47,10 +47,6 @@ def test_anime_sample_is_called_a_sample() -> None:
         "anime (anime-5k.zip) differs from the paper: it is a sample, with 4,704 of 69,400 users; "
         "its categories are 44 if having none counts as one\n"
     ) in output
-
-
-def test_paper_has_counts_for_every_known_data_set() -> None:
-    assert set(PAPER_COUNTS) == set(DATASETS)
 
 
 def test_other_counts_of_as_many_users_are_no_sample() -> None:

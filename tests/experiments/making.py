@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.methods import DEFAULT_SETTING, METHODS
 from experiments.plan import Plan
-from experiments.results import BeyondResults, Regret, Results, SeveralDistances, TableRow
+from experiments.results import BeyondResults, Regret, Results, SeveralDistances
 from experiments.simulated.cold_start import ColdStart
 from experiments.simulated.drift import Drift
 from experiments.simulated.examination import Examination
@@ -17,6 +17,7 @@ from experiments.simulated.multi_distance import MultiDistance
 from experiments.simulated.variety import Variety
 from tests.evaluation.making import ROUNDS, made_scores
 from variegate.arrays import FloatArray
+from variegate.data.dataset import Counts
 from variegate.evaluation.metrics import Scores
 
 #: All that a reproduction does, in seconds
@@ -38,11 +39,11 @@ TINY_PLAN = Plan(
     experiment_size=(2, 4),
 )
 
-TABLE_1 = [
-    TableRow("ml-100k", 942, 1447, 55_375, 18, 0.040626),
-    TableRow("ml-1m", 6038, 3533, 575_281, 18, 0.026968),
-    TableRow("anime", 4704, 6482, 345_717, 44, 0.011338),
-]
+TABLE_1 = {
+    "ml-100k": Counts(942, 1447, 55_375, 18),
+    "ml-1m": Counts(6038, 3533, 575_281, 18),
+    "anime": Counts(4704, 6482, 345_717, 44),
+}
 
 
 def made_replays(

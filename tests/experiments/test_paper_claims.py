@@ -253,7 +253,7 @@ def test_sample_of_anime_is_not_compared_with_the_papers_table() -> None:
 
 
 def test_number_that_differs_from_table_1_is_named() -> None:
-    rows = [replace(TABLE_1[0], items=1448), *TABLE_1[1:]]
+    rows = {**TABLE_1, "ml-100k": TABLE_1["ml-100k"]._replace(items=1448)}
 
     found = verdict(made_results(table1=rows), "table-1")
 

@@ -129,9 +129,9 @@ def test_bound_of_theorem_2_grows(tiny_run: TinyRun) -> None:
 
 
 def test_table_1_counts_what_was_read(tiny_run: TinyRun) -> None:
-    (row,) = tiny_run.results.table1
+    ((dataset, row),) = tiny_run.results.table1.items()
 
-    assert (row.dataset, row.users, row.categories) == ("ml-100k", 44, 1)
+    assert (dataset, row.users, row.categories) == ("ml-100k", 44, 1)
     assert row.density == row.interactions / (row.users * row.items)
 
 

@@ -1,13 +1,13 @@
 """Options that the `build` commands share, and fitting embeddings to likes."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from variegate.cli.output import all_of
+from variegate.cli.output import all_of, progress_bar, say, size_of
 from variegate.errors import DataError
 
 if TYPE_CHECKING:
@@ -43,8 +43,6 @@ def check_place(out: str, *sources: str | None) -> Path:
 
 def save_and_say(console: "Console", catalogue: "Catalogue", path: Path) -> None:
     """Write the catalogue, and print a summary and the next command."""
-    from variegate.cli.output import say
-
     catalogue.save(path)
     say_saved(console, catalogue, path)
     say(console, f"Next: variegate inspect {path}")
@@ -52,8 +50,6 @@ def save_and_say(console: "Console", catalogue: "Catalogue", path: Path) -> None
 
 def say_saved(console: "Console", catalogue: "Catalogue", path: Path) -> None:
     """Print a summary of a catalogue file."""
-    from variegate.cli.output import say, size_of
-
     names = ", ".join(h.name for h in catalogue.distances) or "none"
     say(
         console,
@@ -122,8 +118,7 @@ def catalogue_from_likes(
 ) -> "tuple[Catalogue, Dataset]":
     """Fit embeddings to the likes; return a catalogue and the likes used."""
     from variegate.arrays import check_count
-    from variegate.cli.output import say
-    from variegate.data.build import rated_catalogue
+    from variegate.data.build import most_popular, rated_catalogue
     from variegate.data.splits import split_users
 
     say(
@@ -139,14 +134,11 @@ def catalogue_from_likes(
     if training.most_popular is not None:
         check_count(training.most_popular, liked, name="most_popular", of="the liked items")
     _check_distances(data, training.distances)
-    learnt = _fit(console, data, training)
-    if training.most_popular is not None:
-        learnt = _most_popular(learnt, data, training.most_popular)
+    learnt = most_popular(_fit(console, data, training), data, training.most_popular)
     return rated_catalogue(data, learnt, distances=training.distances), data
 
 
 def _fit(console: "Console", data: "Dataset", training: Training) -> "Embeddings":
-    from variegate.cli.output import progress_bar, say
     from variegate.data.bpr import cache_folder, fit_bpr
 
     with progress_bar("Fitting embeddings") as (progress, trained):
@@ -175,16 +167,6 @@ def _check_distances(data: "Dataset", names: tuple[str, ...]) -> None:
 
     liked = [data.item_ids[row] for row in np.flatnonzero(data.popularity)]
     rated_catalogue(data, make_embeddings(liked, np.ones((len(liked), 1))), distances=names)
-
-
-def _most_popular(learnt: "Embeddings", data: "Dataset", count: int) -> "Embeddings":
-    import numpy as np
-
-    popularity = dict(zip(data.item_ids, data.popularity, strict=True))
-    order = np.argsort([-popularity[item] for item in learnt.item_ids], kind="stable")
-    rows = np.sort(order[:count])
-    kept = tuple(learnt.item_ids[row] for row in rows)
-    return replace(learnt, item_ids=kept, vectors=learnt.vectors[rows])
 
 
 #: Options that name columns, and the matching parameters of `load_items`

@@ -1,40 +1,20 @@
 """`variegate fetch` and `stats`: download data sets and count them (the paper's Table 1)."""
 
 import zipfile
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from variegate.cli.output import plain_console, plain_table, progress_bar, say, size_of
 from variegate.errors import DataError
 
 if TYPE_CHECKING:
-    from variegate.data.dataset import Dataset
+    from variegate.data.dataset import Counts, Dataset
     from variegate.data.download import KnownDataset
 
 
-class Counts(NamedTuple):
-    """A row of Table 1."""
-
-    users: int
-    items: int
-    interactions: int
-    categories: int
-
-    @property
-    def density(self) -> float:
-        """Share of all user-item pairs that are likes."""
-        return self.interactions / max(self.users * self.items, 1)
-
-
-#: After the paper's filter
-PAPER_COUNTS: Final[Mapping[str, Counts]] = {
-    "ml-100k": Counts(942, 1_447, 55_375, 18),
-    "ml-1m": Counts(6_038, 3_533, 575_281, 18),
-    "anime": Counts(69_400, 8_825, 5_231_117, 44),
-}
 NUMBERS: Final = ("users", "items", "interactions", "categories", "density", "seconds")
 
 
@@ -54,8 +34,6 @@ def stats(names_or_paths: tuple[str, ...]) -> None:
     """
     from time import perf_counter
 
-    from variegate.cli.output import plain_console, plain_table, say
-
     console = plain_console()
     table = plain_table("data set", *NUMBERS, right=NUMBERS)
     verdicts = []
@@ -64,24 +42,17 @@ def stats(names_or_paths: tuple[str, ...]) -> None:
             start = perf_counter()
             data = known.load(path)
             seconds = perf_counter() - start
-        table.add_row(known.name, *_cells(count(data)), f"{seconds:.2f}", style="bold")
-        table.add_row("  the paper", *_cells(PAPER_COUNTS[known.name]))
-        verdicts.append(
-            f"{known.name} ({path.resolve().name}) {verdict(data, PAPER_COUNTS[known.name])}"
-        )
+        table.add_row(known.name, *_cells(data.counts), f"{seconds:.2f}", style="bold")
+        table.add_row("  the paper", *_cells(known.paper))
+        verdicts.append(f"{known.name} ({path.resolve().name}) {verdict(data, known.paper)}")
     console.print(table)
     for line in verdicts:
         say(console, line)
 
 
-def count(data: "Dataset") -> Counts:
-    """Return a data set's row of Table 1."""
-    return Counts(len(data.user_ids), len(data.item_ids), len(data), len(data.category_names))
-
-
-def verdict(data: "Dataset", paper: Counts) -> str:
+def verdict(data: "Dataset", paper: "Counts") -> str:
     """Return how a data set's counts compare with the paper's, and likely reasons."""
-    own = count(data)
+    own = data.counts
     if own == paper:
         return "agrees exactly with the paper"
     text = "differs from the paper"
@@ -92,7 +63,7 @@ def verdict(data: "Dataset", paper: Counts) -> str:
     return text
 
 
-def _cells(counts: Counts) -> list[str]:
+def _cells(counts: "Counts") -> list[str]:
     return [*(f"{count:,}" for count in counts), f"{counts.density:.2%}"]
 
 
@@ -165,7 +136,6 @@ def fetch(name: str, to: str | None, url: str | None) -> None:
         variegate fetch ml-100k
         variegate fetch ml-1m --to data
     """
-    from variegate.cli.output import plain_console, progress_bar, say, size_of
     from variegate.data.download import DATASETS, fetch_dataset
 
     console = plain_console()

@@ -218,6 +218,15 @@ def _plain_numbers(column: FloatArray) -> list[int | float | None]:
     return [None if np.isnan(value) else int(value) if whole else float(value) for value in column]
 
 
+def most_popular(embeddings: Embeddings, dataset: Dataset, count: int | None) -> Embeddings:
+    """Return the vectors of the `count` items that most users like, in their order; None: all."""
+    if count is None:
+        return embeddings
+    likes = dataset.popularity[_rows_of(dataset, embeddings.item_ids)]
+    # Stable, so that of items with as many likes the first stays.
+    return embeddings.take(np.sort(np.argsort(-likes, kind="stable")[:count]))
+
+
 def rated_catalogue(
     dataset: Dataset, embeddings: Embeddings, *, distances: str | Sequence[str] = ("cosine",)
 ) -> Catalogue:

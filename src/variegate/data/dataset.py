@@ -1,7 +1,7 @@
 """Implicit feedback: users, items, and which user liked which item."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,20 @@ from variegate.model.item_table import ItemTable
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+class Counts(NamedTuple):
+    """A row of the paper's Table 1."""
+
+    users: int
+    items: int
+    interactions: int
+    categories: int
+
+    @property
+    def density(self) -> float:
+        """The share of all pairs of a user and an item that are liked."""
+        return self.interactions / max(self.users * self.items, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +78,14 @@ class Dataset:
         return tuple(sorted({name for names in self.categories for name in names}))
 
     @property
+    def counts(self) -> Counts:
+        """The numbers of users, items, likes and categories."""
+        return Counts(len(self.user_ids), len(self.item_ids), len(self), len(self.category_names))
+
+    @property
     def density(self) -> float:
         """The share of all pairs of a user and an item that are liked."""
-        return len(self) / max(len(self.user_ids) * len(self.item_ids), 1)
+        return self.counts.density
 
     @property
     def popularity(self) -> FloatArray:

@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 
 from variegate.arrays import check_choice, check_positive
 from variegate.data.anime import load_anime
-from variegate.data.dataset import Dataset
+from variegate.data.dataset import Counts, Dataset
 from variegate.data.movielens import load_movielens_1m, load_movielens_100k
 from variegate.errors import DataError, InputError, MissingExtraError
 from variegate.files import PathLike, as_path, read_member
@@ -111,6 +111,8 @@ class KnownDataset:
     page: str
     #: The main terms of the licence, a sentence each
     licence: tuple[str, ...]
+    #: The paper's Table 1: what is left after its filter
+    paper: Counts
     #: Where it can be downloaded; None if a login is required
     url: str | None = None
     #: MD5 of the files inside, since publishers sometimes rebuild the zip
@@ -140,6 +142,7 @@ DATASETS: Mapping[str, KnownDataset] = MappingProxyType(
                 ("u.data", "u.item"),
                 "https://grouplens.org/datasets/movielens/100k/",
                 _GROUPLENS,
+                Counts(942, 1_447, 55_375, 18),
                 "https://files.grouplens.org/datasets/movielens/ml-100k.zip",
                 {"u.data": "6e47046882bad158b0efbb84cd5cb987"},
             ),
@@ -151,6 +154,7 @@ DATASETS: Mapping[str, KnownDataset] = MappingProxyType(
                 ("ratings.dat", "movies.dat"),
                 "https://grouplens.org/datasets/movielens/1m/",
                 _GROUPLENS,
+                Counts(6_038, 3_533, 575_281, 18),
                 "https://files.grouplens.org/datasets/movielens/ml-1m.zip",
                 {"ratings.dat": "a89aa3591bc97d6d4e0c89459ff39362"},
             ),
@@ -162,6 +166,7 @@ DATASETS: Mapping[str, KnownDataset] = MappingProxyType(
                 ("anime.csv", "rating.csv"),
                 "https://www.kaggle.com/datasets/CooperUnion/anime-recommendations-database",
                 ("It comes with no licence text: see its page on Kaggle before passing it on.",),
+                Counts(69_400, 8_825, 5_231_117, 44),
                 also_called="anime-*.zip",
             ),
         )

@@ -16,9 +16,8 @@ import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_count
 from variegate.data.bpr import fit_bpr
-from variegate.data.build import rated_catalogue
+from variegate.data.build import most_popular, rated_catalogue
 from variegate.data.dataset import Dataset
-from variegate.data.embeddings import Embeddings
 from variegate.data.splits import split_users
 from variegate.errors import InputError
 from variegate.model.catalogue import Catalogue
@@ -248,7 +247,7 @@ def replay_task(
             cache=cache,
             progress=progress,
         )
-        kept = _most_popular(embeddings, parts.train, protocol.most_popular)
+        kept = most_popular(embeddings, parts.train, protocol.most_popular)
         catalogue = rated_catalogue(parts.train, kept, distances=protocol.distances)
     likes, left_out = _likes(parts.test, catalogue.ids, protocol.most_active)
     learnt = likes_as_rows(parts.train, catalogue.ids)
@@ -274,15 +273,6 @@ def likes_as_rows(dataset: Dataset, ids: tuple[str, ...]) -> tuple[IndexArray, .
     This is what `fit_prior` takes.
     """
     return tuple(_likes(dataset, ids, None)[0])
-
-
-def _most_popular(embeddings: Embeddings, train: Dataset, count: int | None) -> Embeddings:
-    if count is None or count >= len(embeddings.item_ids):
-        return embeddings
-    row_of = {item: row for row, item in enumerate(train.item_ids)}
-    likes = train.popularity[[row_of[item] for item in embeddings.item_ids]]
-    # Stable, so that of items with as many likes the first stays.
-    return embeddings.take(np.sort(np.argsort(-likes, kind="stable")[:count]))
 
 
 def _likes(
