@@ -271,7 +271,7 @@ def changed(path: Path, header: dict[str, Any] | None = None, **arrays: Any) -> 
 @pytest.mark.parametrize(
     ("header", "arrays", "words"),
     [
-        ({"format": "cake"}, {}, "not a recommender of variegate"),
+        ({"format": "cake"}, {}, "not a file of variegate's recommender format"),
         ({"version": 2}, {}, "version 2 of the recommender format, and this variegate reads vers"),
         ({"policy": "lmdh"}, {}, "user 'a': `state` belongs to 'lmdp', not to 'lmdh'"),
         ({}, {"states": np.zeros(9, np.uint8)}, "user 'a': not a state of variegate"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, check_count
-from variegate.data.table_reader import check_columns, check_polars
+from variegate.data.table_reader import PARQUET, check_columns, check_polars
 from variegate.errors import DataError, InputError
 from variegate.evaluation.parallel import Shared, Workers, parallel_map, share
 from variegate.evaluation.progress import Progress, show_progress
@@ -195,7 +195,7 @@ class _Table:
 def _scan(path: Path) -> "pl.LazyFrame":
     import polars as pl
 
-    if path.suffix.lower() in (".parquet", ".pq"):
+    if path.suffix.lower() in PARQUET:
         return pl.scan_parquet(path)
     if path.suffix.lower() == ".csv":
         return pl.scan_csv(path)

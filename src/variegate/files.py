@@ -1,22 +1,29 @@
 """Atomic writes, and reading of files and archives, which are checked before unpacking."""
 
+import csv
 import io
+import json
 import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from lzma import LZMAError
 from math import prod
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, BinaryIO, Final, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, TypeAlias
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.lib.npyio import NpzFile
+from numpy.typing import NDArray
 
 from variegate.errors import DataError, InputError, VariegateError
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 #: Archives that unpack to at most this many bytes are read, whatever their own size.
 ALWAYS_READ: Final = 256 * 2**20
@@ -73,6 +80,54 @@ def open_npz(source: str | Path | bytes, what: str, where: object = None) -> Ite
         raise
     except BROKEN as error:
         raise DataError(f"{path}: not a complete {what} file: {error}") from None
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """A format of .npz files: arrays, and a header of JSON values with the format's version.
+
+    Parameters
+    ----------
+    name
+        What a file holds, such as "catalogue".
+    remedy
+        What to do with a file of another version.
+    """
+
+    name: str
+    version: int
+    remedy: str
+
+    def write(
+        self,
+        file: IO[bytes],
+        header: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        *,
+        compress: bool = False,
+    ) -> None:
+        """Write a file; a header that JSON cannot hold raises TypeError or ValueError."""
+        marked = {"format": f"variegate {self.name}", "version": self.version, **header}
+        text = np.frombuffer(json.dumps(marked, allow_nan=False).encode(), dtype=np.uint8)
+        save = np.savez_compressed if compress else np.savez
+        save(file, allow_pickle=False, header=text, **arrays)
+
+    @contextmanager
+    def open(
+        self, source: str | Path | bytes, where: object = None
+    ) -> Iterator[tuple[dict[str, Any], NpzFile]]:
+        """Yield the header and the arrays of a file; see `open_npz` for errors."""
+        path = where if where is not None else source
+        with open_npz(source, self.name, where) as arrays:
+            header: dict[str, Any] = json.loads(arrays["header"].tobytes())
+            if header.get("format") != f"variegate {self.name}":
+                raise DataError(f"{path}: not a file of variegate's {self.name} format")
+            if (version := header.get("version")) != self.version:
+                raise DataError(
+                    f"{path}: version {version} of the {self.name} format, and this variegate "
+                    f"reads version {self.version}: {self.remedy}"
+                )
+            yield header, arrays
 
 
 def check_sizes(path: object, file: IO[bytes], members: Iterable[zipfile.ZipInfo]) -> None:
@@ -182,6 +237,24 @@ def read_file(path: PathLike) -> tuple[bytes, str]:
         raise DataError(f"{file}: no such file") from None
     except OSError as error:
         raise DataError(f"{file}: cannot be read: {error.strerror}") from None
+
+
+def csv_records(reader: "Reader") -> Iterator[tuple[int, list[str] | csv.Error]]:
+    """Yield the number and the fields of each line that is not blank, or what is wrong with it.
+
+    A record may have several lines; its number is that of the first, from 1.
+    """
+    while True:
+        number = reader.line_num + 1
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield number, error
+            continue
+        if fields:
+            yield number, fields
 
 
 def read_member(path: PathLike, name: str, *, inner: str | None = None) -> tuple[bytes, str]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from variegate.errors import DataError, InputError, NotFoundError, StateError
-from variegate.files import atomic_write, open_npz
+from variegate.files import FileFormat, atomic_write
 from variegate.model.candidates import Offer
 from variegate.model.catalogue import Catalogue
 from variegate.model.constraints import Constraints
@@ -22,8 +22,7 @@ from variegate.policies.base import option_reprs
 from variegate.policies.batch import recommend_many
 from variegate.prior import PriorFile
 
-FORMAT: Final = "variegate recommender"
-VERSION: Final = 1
+FORMAT: Final = FileFormat("recommender", 1, "use the version that wrote it")
 #: Options that are saved as arrays of their own have this before their names.
 _OPTION: Final = "option "
 
@@ -221,8 +220,6 @@ class Recommender:
         options, arrays = _split_options(self._spec.options)
         states = [policy.state().to_bytes() for policy in self._policies.values()]
         header = {
-            "format": FORMAT,
-            "version": VERSION,
             "policy": self._spec.name,
             "options": options,
             "omitted": sorted(self._spec.options.keys() - options.keys() - arrays.keys()),
@@ -230,17 +227,15 @@ class Recommender:
             "catalogue": self.catalogue.fingerprint.to_json(),
         }
         lists = [self._lists.get(user, 0) for user in self._policies]
+        contents: dict[str, NDArray[Any]] = {
+            "users": _json_bytes(list(self._policies)),
+            "lists": np.array(lists, dtype=np.int64),
+            "states": np.frombuffer(b"".join(states), dtype=np.uint8),
+            "ends": np.cumsum([len(state) for state in states], dtype=np.int64),
+            **{_OPTION + name: array for name, array in arrays.items()},
+        }
         with atomic_write(path) as file:
-            np.savez(
-                file,
-                allow_pickle=False,
-                header=_json_bytes(header),
-                users=_json_bytes(list(self._policies)),
-                lists=np.array(lists, dtype=np.int64),
-                states=np.frombuffer(b"".join(states), dtype=np.uint8),
-                ends=np.cumsum([len(state) for state in states], dtype=np.int64),
-                **{_OPTION + name: array for name, array in arrays.items()},
-            )
+            FORMAT.write(file, header, contents)
 
     @classmethod
     def load(cls, path: str | Path, catalogue: Catalogue, **options: Any) -> "Recommender":
@@ -253,10 +248,9 @@ class Recommender:
         options
             Options of the policy that replace the saved ones, such as a new `prior`.
         """
-        with open_npz(path, "recommender") as stored:
+        with FORMAT.open(path) as (header, stored):
             arrays = {name: stored[name] for name in stored.files}
-            header = json.loads(arrays["header"].tobytes())
-            _check_header(path, header, catalogue)
+            _check_catalogue(path, header, catalogue)
             given = {**header["options"], **_read_options(arrays), **options}
             missing = [name for name in header["omitted"] if name not in given]
             users = json.loads(arrays["users"].tobytes())
@@ -307,14 +301,7 @@ def _number_of(user: str) -> int:
     return int.from_bytes(sha256(user.encode("utf-8", "surrogatepass")).digest()[:16], "little")
 
 
-def _check_header(path: str | Path, header: Any, catalogue: Catalogue) -> None:
-    if header.get("format") != FORMAT:
-        raise DataError(f"{path}: not a recommender of variegate")
-    if header["version"] != VERSION:
-        raise DataError(
-            f"{path}: version {header['version']} of the recommender format, and this variegate "
-            f"reads version {VERSION}"
-        )
+def _check_catalogue(path: str | Path, header: Any, catalogue: Catalogue) -> None:
     saved = Fingerprint.from_json(header["catalogue"])
     differences = saved.differences(
         catalogue.fingerprint_of_first(min(saved.items, len(catalogue)))

@@ -167,7 +167,7 @@ RIGHT = {"format": "variegate catalogue", "version": 1}
         (with_pickle, r"not a complete catalogue file"),
         (bare_zip, r"not a complete catalogue file"),
         (headed([1, 2]), r"not a complete catalogue file"),
-        (headed({"format": "variegate data"}), r"not a variegate catalogue"),
+        (headed({"format": "variegate data"}), r"not a file of variegate.s catalogue format"),
         (headed({**RIGHT, "version": 2}), r"version 2 of the catalogue format, and this .* 1: b"),
         (headed(RIGHT), r"not a complete catalogue file"),
         (headed({**RIGHT, "distances": []}, features=np.eye(2)), r"not a complete catalogue file"),

@@ -163,7 +163,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_catalogue_is_no_prior(tmp_path: Path) -> None:
     Catalogue(["a"], [[1.0]], "cosine").save(tmp_path / "films")
 
-    with pytest.raises(DataError, match="films: not a prior of variegate"):
+    with pytest.raises(DataError, match="films: not a file of variegate's prior format"):
         Prior.load(tmp_path / "films")
 
 
@@ -187,7 +187,7 @@ def altered(**changes: Any) -> bytes:
     [
         ({"header": None}, "not a complete prior file: "),
         ({"header": np.frombuffer(b"[1]", dtype=np.uint8)}, "not a complete prior file: "),
-        ({"format": "other"}, "not a prior of variegate"),
+        ({"format": "other"}, "not a file of variegate's prior format"),
         ({"version": 1}, "version 1 of the prior format, and this variegate reads version 2"),
         ({"mean": None}, "not a complete prior file: no mean"),
         ({"noise": None}, "not a complete prior file: no noise"),

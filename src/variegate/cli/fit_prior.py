@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from variegate.cli.build_options import Training, check_place, training_options
+from variegate.cli.build_options import (
+    Training,
+    catalogue_from_likes,
+    check_place,
+    say_saved,
+    training_options,
+)
+from variegate.cli.open_store import served, settings_of
+from variegate.cli.output import one_line, plain_console, say, size_of
 from variegate.cli.replay_options import dataset_of, table_options, take_table
-from variegate.errors import InputError
+from variegate.errors import DataError, InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,8 +88,6 @@ def fit_prior(
         variegate fit-prior ml-1m --settings tuned.json --out prior.npz
         variegate fit-prior --store sqlite:///variegate.db
     """
-    from variegate.cli.output import plain_console
-
     if store is not None:
         if data or likes or options["tune"] or options["settings"]:
             raise InputError("--store excludes DATA, --likes, --tune and --settings")
@@ -123,7 +129,6 @@ def _settings(
     workers: str | None,
 ) -> "LearnerSettings | None":
     """Return saved or tuned settings; None for the defaults."""
-    from variegate.cli.output import say
     from variegate.evaluation.tuning import load_settings
 
     if settings is not None:
@@ -148,7 +153,6 @@ def _fit_and_print(
     place: Path,
     beside: Path,
 ) -> None:
-    from variegate.cli.build_options import say_saved
     from variegate.evaluation.tuning import LearnerSettings
     from variegate.prior import fit_prior as fit
 
@@ -212,8 +216,6 @@ def refit_store(
 
     The service can be running.
     """
-    from variegate.cli.open_store import served, settings_of
-    from variegate.cli.output import plain_console, say
     from variegate.engine.priors import refit
 
     console, settings = plain_console(), settings_of(store, catalogue, config)
@@ -271,7 +273,6 @@ class Source:
 
 def source_from_likes(console: "Console", data: "Dataset", training: Training) -> Source:
     """Fit embeddings of the items to the likes."""
-    from variegate.cli.build_options import catalogue_from_likes
     from variegate.evaluation.replay import likes_as_rows
 
     catalogue, learnt_from = catalogue_from_likes(console, data, training)
@@ -280,8 +281,6 @@ def source_from_likes(console: "Console", data: "Dataset", training: Training) -
 
 def source_from_catalogue(console: "Console", file: str, data: "Dataset") -> Source:
     """Use the features of a catalogue file."""
-    from variegate.cli.output import say
-    from variegate.errors import DataError
     from variegate.evaluation.replay import likes_as_rows
     from variegate.model.catalogue import Catalogue
 
@@ -302,20 +301,19 @@ def is_prior(file: str) -> bool:
     """Return whether a file is a prior; False for a broken file, which its reader reports."""
     import json
 
-    from variegate.errors import DataError
     from variegate.files import open_npz
     from variegate.prior.files import FORMAT
 
     try:
         with open_npz(file, "prior") as arrays:
-            return bool(json.loads(arrays["header"].tobytes())["format"] == FORMAT)
+            header = json.loads(arrays["header"].tobytes())
+            return bool(header["format"] == f"variegate {FORMAT.name}")
     except DataError:
         return False
 
 
 def inspect_prior(file: str, catalogue: str | None) -> None:
     """Print a prior, with titles if its catalogue is given."""
-    from variegate.cli.output import plain_console
     from variegate.model.catalogue import Catalogue
     from variegate.prior import PriorFile
 
@@ -327,16 +325,12 @@ def show_prior(
     console: "Console", prior: "PriorFile", file: str | Path, catalogue: "Catalogue | None" = None
 ) -> None:
     """Print the size and the contents of a prior."""
-    from variegate.cli.output import size_of
-
     _print_prior(console, f"{file}: {prior} ({size_of(Path(file))})", prior, catalogue)
 
 
 def _print_prior(
     console: "Console", title: str, prior: "PriorFile", catalogue: "Catalogue | None"
 ) -> None:
-    from variegate.cli.output import one_line, say
-
     say(console, title, style="bold")
     for line in prior.describe(catalogue):
         say(console, f"  {one_line(line)}")
@@ -344,8 +338,6 @@ def _print_prior(
 
 def print_next(console: "Console", catalogue: str | Path, line: str) -> None:
     """Print the command that serves it."""
-    from variegate.cli.output import say
-
     name = line.partition(":")[0]
     words = ["variegate", "serve", "--catalogue", str(catalogue), "--policy", f"{name}={line}"]
     say(console, f"Next: {shlex.join(words)}")

@@ -19,7 +19,7 @@ from variegate.arrays import (
     read_only_copy,
 )
 from variegate.errors import DataError, InputError
-from variegate.files import atomic_write, open_npz
+from variegate.files import FileFormat, atomic_write
 
 #: The methods of `normalise_vectors`; the first is the default.
 NORMALISATIONS: Final = ("global", "min-max", "row", "none")
@@ -83,36 +83,7 @@ def _scale_moderately(array: FloatArray, *, axis: int) -> FloatArray:
     return scaled
 
 
-FORMAT: Final = "variegate embeddings"
-VERSION: Final = 1
-
-
-def write_embeddings(
-    path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, FloatArray]
-) -> None:
-    """Write the arrays and the header to `path` atomically."""
-    text = json.dumps({"format": FORMAT, "version": VERSION, **header}, allow_nan=False)
-    with atomic_write(path) as file:
-        np.savez(
-            file, allow_pickle=False, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays
-        )
-
-
-def read_embeddings(path: str | Path) -> tuple[dict[str, Any], dict[str, FloatArray]]:
-    """Read what `write_embeddings` wrote, or raise DataError with the path."""
-    with open_npz(path, "embeddings") as stored:
-        arrays = {name: stored[name] for name in stored.files}
-        header = json.loads(arrays.pop("header").tobytes())
-        is_ours = header.get("format") == FORMAT
-        version = header.get("version")
-    if not is_ours:
-        raise DataError(f"{path}: not variegate embeddings")
-    if version != VERSION:
-        raise DataError(
-            f"{path}: version {version} of the embeddings format, and this variegate reads "
-            f"version {VERSION}: train them again or use the version that wrote them"
-        )
-    return header, arrays
+FORMAT: Final = FileFormat("embeddings", 1, "train them again or use the version that wrote them")
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,20 +141,17 @@ class Embeddings:
         if self.mean_user is not None:
             arrays["mean_user"] = self.mean_user
         header = {"item_ids": self.item_ids, "scale": self.scale, "settings": dict(self.settings)}
-        write_embeddings(path, header, arrays)
+        with atomic_write(path) as file:
+            FORMAT.write(file, header, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> "Embeddings":
         """Read embeddings that `save` wrote."""
-        header, arrays = read_embeddings(path)
+        with FORMAT.open(path) as (header, arrays):
+            vectors, mean_user = arrays["vectors"], arrays.get("mean_user")
         try:
-            return cls(
-                tuple(header["item_ids"]),
-                arrays["vectors"],
-                arrays.get("mean_user"),
-                header["scale"],
-                header["settings"],
-            )
+            ids, scale, settings = header["item_ids"], header["scale"], header["settings"]
+            return cls(tuple(ids), vectors, mean_user, scale, settings)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"{path}: not a complete embeddings file: {error}") from None
 

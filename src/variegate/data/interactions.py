@@ -8,22 +8,17 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import islice
 from math import isfinite
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from variegate.arrays import check_choice
-from variegate.data.table_reader import check_columns, check_polars
+from variegate.data.table_reader import PARQUET, SEPARATORS, check_columns, check_polars
 from variegate.errors import DataError, InputError
-from variegate.files import PathLike, as_path
-
-if TYPE_CHECKING:
-    from _csv import Reader
+from variegate.files import PathLike, as_path, csv_records
 
 #: Lines that are read at a time
 CHUNK: Final = 20_000
 #: Times are seconds since 1970, up to the year 2106.
 MAX_TIME: Final = 2.0**32
-_SEPARATORS: Final = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-_PARQUET: Final = (".parquet", ".pq")
 _UNITS: Final = {"s": ("seconds", 1.0), "ms": ("milliseconds", 1000.0)}
 #: Characters of a value that a message shows
 _SHOWN: Final = 60
@@ -161,9 +156,9 @@ def read_interactions(
     """
     file, wanted = as_path(path), columns or InteractionColumns()
     ending = file.suffix.lower()
-    if separator is None and ending in _PARQUET:
+    if separator is None and ending in PARQUET:
         return _parquet_chunks(str(file), wanted)
-    between = _SEPARATORS.get(ending) if separator is None else separator
+    between = SEPARATORS.get(ending) if separator is None else separator
     if between is None or len(between) != 1 or between in '"\r\n':
         raise InputError(
             "`separator` must be one character, and is needed unless `path` ends in .csv, .tsv or "
@@ -183,7 +178,7 @@ def _text_chunks(
         with open(where, "rb") as raw:
             # Bytes that are not text become characters that no id may have.
             text = io.TextIOWrapper(raw, encoding, "surrogateescape", newline="")
-            records = _records(csv.reader(text, delimiter=separator, strict=True))
+            records = csv_records(csv.reader(text, delimiter=separator, strict=True))
             header = list(names) if names is not None else _header(records, where)
             found = columns.found_in(header, where)
             while chunk := list(islice(records, CHUNK)):
@@ -194,31 +189,18 @@ def _text_chunks(
         raise InputError(f"`encoding` must be one that Python knows, got {encoding!r}") from None
 
 
-def _records(reader: "Reader") -> Iterator[tuple[int, list[str] | str]]:
-    """Yield the number and the fields of each line that is not blank, or what is wrong with it."""
-    while True:
-        number = reader.line_num + 1
-        try:
-            fields = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield number, f"the line is broken: {error}"
-            continue
-        if fields:
-            yield number, fields
-
-
-def _header(records: Iterator[tuple[int, list[str] | str]], where: str) -> list[str]:
-    number, fields = next(records, (1, "the file is empty"))
-    if isinstance(fields, str):
-        raise DataError(f"{where}:{number}: {fields}")
+def _header(records: Iterator[tuple[int, list[str] | csv.Error]], where: str) -> list[str]:
+    number, fields = next(records, (1, None))
+    if fields is None:
+        raise DataError(f"{where}:{number}: the file is empty")
+    if isinstance(fields, csv.Error):
+        raise DataError(f"{where}:{number}: the line is broken: {fields}")
     return [name.strip().removeprefix("\ufeff") for name in fields]
 
 
-def _named(header: Sequence[str], fields: list[str] | str) -> _Fields:
-    if isinstance(fields, str):
-        return fields
+def _named(header: Sequence[str], fields: list[str] | csv.Error) -> _Fields:
+    if isinstance(fields, csv.Error):
+        return f"the line is broken: {fields}"
     if len(fields) != len(header):
         return f"the line must have {len(header)} fields, got {len(fields)}"
     return dict(zip(header, fields, strict=True))

@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from variegate.arrays import FloatArray
 from variegate.errors import DataError, InputError, MissingExtraError, NotFoundError
-from variegate.files import PathLike, as_path, read_file
+from variegate.files import PathLike, as_path, csv_records, read_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -164,6 +164,10 @@ def _broken(where: str, error: BaseException) -> DataError:
     return DataError(f"{where}: not a complete Parquet file: {reason}")
 
 
+#: The separator by file suffix
+SEPARATORS: Final = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+#: Suffixes of Parquet files
+PARQUET: Final = (".parquet", ".pq")
 #: The byte order marks of UTF-16
 _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -374,25 +378,15 @@ def _whole(record: tuple[int, list[str]], lines: _Lines) -> list[str]:
 
 def _quoted(body: bytes, separator: str, where: str, first: int) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(_opened(body), delimiter=separator, strict=True)
-    while True:
-        number = first + reader.line_num
-        try:
-            fields = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise DataError(f"{where}:{number}: broken line: {error}") from None
-        if fields:
-            yield number, fields
+    for number, fields in csv_records(reader):
+        line = first + number - 1
+        if isinstance(fields, csv.Error):
+            raise DataError(f"{where}:{line}: broken line: {fields}")
+        yield line, fields
 
 
 def _opened(text: bytes) -> io.TextIOWrapper:
     return io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="\n")
-
-
-#: The separator by file suffix
-_SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-_PARQUET = (".parquet", ".pq")
 
 
 def read_table(
@@ -403,10 +397,10 @@ def read_table(
     The suffix of the file decides which, unless `separator` is given.
     """
     ending = as_path(path).suffix.lower()
-    if separator is None and ending in _PARQUET:
+    if separator is None and ending in PARQUET:
         content, where = read_file(path)
         return read_parquet(content, where, wanted)
-    between = _SEPARATORS.get(ending) if separator is None else separator
+    between = SEPARATORS.get(ending) if separator is None else separator
     if between is None:
         raise InputError(
             f"`path` must end in .csv, .tsv or .parquet unless `separator` is given, got {path}"

@@ -25,7 +25,7 @@ _NAMED: Final = 5
 
 _T = TypeVar("_T")
 #: Called with each line that is rejected
-OnRejected: TypeAlias = Callable[[RejectedLine], None]
+OnRejected: TypeAlias = Callable[[RejectedLine], object]
 
 
 @dataclass

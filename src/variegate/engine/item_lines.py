@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from variegate.engine.codecs import validation_messages
 from variegate.engine.item_data import attribute_kinds
 from variegate.errors import InputError, join_problems
+from variegate.files import csv_records
 from variegate.model.catalogue import Catalogue
 from variegate.schemas import NewItem
 
@@ -108,16 +109,10 @@ class CsvLines:
         with self._open() as file:
             reader = self._reader(file)
             next(reader)
-            while True:
-                number = reader.line_num + 1
-                try:
-                    fields = next(reader)
-                except StopIteration:
-                    return
-                except csv.Error as error:
-                    yield ItemLine(number, None, f"not a line of CSV: {error}")
-                    continue
-                if fields:
+            for number, fields in csv_records(reader):
+                if isinstance(fields, csv.Error):
+                    yield ItemLine(number, None, f"not a line of CSV: {fields}")
+                else:
                     yield self._line(number, fields)
 
     def _open(self) -> Any:

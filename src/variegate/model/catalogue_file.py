@@ -1,15 +1,12 @@
 """The file format of catalogues: an .npz of arrays, one of them a JSON header."""
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from variegate.arrays import FloatArray
-from variegate.errors import DataError, InputError
-from variegate.files import atomic_write, open_npz
+from variegate.errors import InputError
+from variegate.files import FileFormat, atomic_write
 from variegate.model.distances import FORMULAS, Distance, custom
 from variegate.model.encoder import (
     encoder_from_json,
@@ -21,15 +18,12 @@ from variegate.model.encoder import (
 if TYPE_CHECKING:
     from variegate.model.catalogue import Catalogue
 
-FORMAT: Final = "variegate catalogue"
-VERSION: Final = 1
+FORMAT: Final = FileFormat("catalogue", 1, "build it again or use the version that wrote it")
 
 
 def write_catalogue(path: str | Path, catalogue: "Catalogue") -> None:
     """Write a catalogue to `path` atomically."""
     header = {
-        "format": FORMAT,
-        "version": VERSION,
         "ids": catalogue.ids,
         "titles": catalogue.titles,
         "attributes": dict(catalogue.attributes),
@@ -45,23 +39,20 @@ def write_catalogue(path: str | Path, catalogue: "Catalogue") -> None:
     for number, h in enumerate(catalogue.distances):
         if not h.on_features:
             arrays[f"distance_{number}"] = h.rows
-    try:
-        text = json.dumps(header, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"`attributes` must be text, numbers, lists or None: {error}") from None
     with atomic_write(path) as file:
-        np.savez_compressed(
-            file, allow_pickle=False, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays
-        )
+        try:
+            FORMAT.write(file, header, arrays, compress=True)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"`attributes` must be text, numbers, lists or None: {error}"
+            ) from None
 
 
 def read_catalogue(
     path: str | Path, functions: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]]
 ) -> dict[str, Any]:
     """Return the arguments of a `Catalogue` from a file, or raise DataError with its path."""
-    with open_npz(path, "catalogue") as arrays:
-        header = json.loads(arrays["header"].tobytes())
-        _check_format(path, header)
+    with FORMAT.open(path) as (header, arrays):
         features = arrays["features"]
         distances = tuple(
             _restored(described, arrays.get(f"distance_{number}"), features, functions)
@@ -83,16 +74,6 @@ def read_catalogue(
             },
             "is_open": not header["ids"],
         }
-
-
-def _check_format(path: str | Path, header: Mapping[str, Any]) -> None:
-    if header.get("format") != FORMAT:
-        raise DataError(f"{path}: not a variegate catalogue")
-    if header.get("version") != VERSION:
-        raise DataError(
-            f"{path}: version {header.get('version')} of the catalogue format, and this variegate "
-            f"reads version {VERSION}: build it again or use the version that wrote it"
-        )
 
 
 def _described(h: Distance) -> dict[str, Any]:

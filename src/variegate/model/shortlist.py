@@ -1,6 +1,5 @@
 """Shortlists: a few thousand candidates from a large catalogue, for one user's list."""
 
-import json
 from math import ceil, sqrt
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +16,7 @@ from variegate.arrays import (
     check_positive,
 )
 from variegate.errors import DataError, InputError
-from variegate.files import atomic_write, open_npz
+from variegate.files import FileFormat, atomic_write
 from variegate.kernels.layout import LARGEST, Layout, layout_of
 from variegate.model.catalogue import Catalogue
 from variegate.model.cells import (
@@ -32,36 +31,18 @@ from variegate.model.cells import (
 )
 from variegate.model.ridge import Estimate
 
-FORMAT: Final = "variegate shortlist"
-VERSION: Final = 1
+FORMAT: Final = FileFormat("shortlist", 1, "build it again")
 
 
 def write_partition(path: str | Path, partition: Partition, features: FloatArray) -> None:
     """Write the cells of items with these features to `path` atomically."""
-    header = {"format": FORMAT, "version": VERSION, "items": _described(features)}
     with atomic_write(path) as file:
-        np.savez_compressed(
-            file,
-            allow_pickle=False,
-            header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-            centres=partition.centres,
-            spreads=partition.spreads,
-            leaders=partition.leaders,
-            cell_of=partition.cell_of,
-        )
+        FORMAT.write(file, {"items": _described(features)}, vars(partition), compress=True)
 
 
 def read_partition(path: str | Path, features: FloatArray) -> Partition:
     """Read what `write_partition` wrote for items with these features, or raise DataError."""
-    with open_npz(path, "shortlist") as arrays:
-        header = json.loads(arrays["header"].tobytes())
-        if header.get("format") != FORMAT:
-            raise DataError(f"{path}: not a variegate shortlist")
-        if header.get("version") != VERSION:
-            raise DataError(
-                f"{path}: version {header.get('version')} of the shortlist format, and this "
-                f"variegate reads version {VERSION}: build it again"
-            )
+    with FORMAT.open(path) as (header, arrays):
         if header["items"] != _described(features):
             raise DataError(f"{path}: the cells of another catalogue: build them for this one")
         partition = Partition(

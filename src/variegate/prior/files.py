@@ -1,7 +1,6 @@
 """The file of a prior: an .npz archive without pickle."""
 
 import io
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import Field, fields
@@ -12,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from variegate.errors import DataError, InputError
-from variegate.files import atomic_write, open_npz
+from variegate.files import FileFormat, atomic_write
 from variegate.model.catalogue import Catalogue
 
-FORMAT: Final = "variegate prior"
-VERSION: Final = 2
+FORMAT: Final = FileFormat("prior", 2, "fit it again or use the variegate that wrote it")
 
 
 class PriorFile(ABC):
@@ -72,28 +70,15 @@ class PriorFile(ABC):
             if isinstance(value, np.ndarray)
         }
         header = {name: value for name, value in values.items() if name not in arrays}
-        header |= {"format": FORMAT, "version": VERSION, "kind": self.kind}
-        text = json.dumps(header, allow_nan=False)
         file = io.BytesIO()
-        np.savez(
-            file, allow_pickle=False, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays
-        )
+        FORMAT.write(file, {**header, "kind": self.kind}, arrays)
         return file.getvalue()
 
     @classmethod
     def from_bytes(cls, data: bytes, *, where: str | Path = "prior") -> Self:
         """Return the prior that `to_bytes` wrote; `where` names its source in errors."""
-        with open_npz(data, "prior", where) as stored:
+        with FORMAT.open(data, where) as (header, stored):
             arrays = {name: stored[name] for name in stored.files}
-            header = json.loads(arrays.pop("header").tobytes())
-            is_prior, version = header.get("format") == FORMAT, header.get("version")
-        if not is_prior:
-            raise DataError(f"{where}: not a prior of variegate")
-        if version != VERSION:
-            raise DataError(
-                f"{where}: version {version} of the prior format, and this variegate reads version "
-                f"{VERSION}: fit it again or use the variegate that wrote it"
-            )
         kind = cls._kinds.get(header.get("kind", "features"))
         if kind is None or not issubclass(kind, cls):
             raise DataError(f"{where}: a prior of {header.get('kind')}, not of {cls.kind}")

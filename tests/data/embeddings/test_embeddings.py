@@ -115,7 +115,10 @@ def test_missing_file_is_reported_by_its_path(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "words"),
     [
-        ({"format": "variegate catalogue", "version": 1}, "not variegate embeddings"),
+        (
+            {"format": "variegate catalogue", "version": 1},
+            "not a file of variegate's embeddings format",
+        ),
         ({"format": "variegate embeddings", "version": 9}, "version 9 of the embeddings format"),
         ({"format": "variegate embeddings", "version": 1}, "not a complete embeddings file"),
         ([], "not a complete embeddings file"),

@@ -116,7 +116,7 @@ def header(**fields: object) -> np.ndarray:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"format": "variegate catalogue"}, "not a variegate shortlist"),
+        ({"format": "variegate catalogue"}, "not a file of variegate's shortlist format"),
         (
             {"format": "variegate shortlist", "version": 9},
             "version 9 of the shortlist format, and this variegate reads version 1: build it again",
