@@ -11,6 +11,7 @@ from variegate.cli.import_interactions import import_interactions
 from variegate.cli.inspect import inspect
 from variegate.cli.items import items
 from variegate.cli.keys import keys
+from variegate.cli.output import Commands
 from variegate.cli.rebuild import rebuild
 from variegate.cli.recommend_all import recommend_all
 from variegate.cli.replay import replay
@@ -20,18 +21,6 @@ from variegate.cli.sweep import sweep
 from variegate.cli.try_ import try_
 from variegate.cli.tune import tune
 from variegate.cli.users import users
-from variegate.errors import VariegateError
-
-
-class Commands(click.Group):
-    """Prints the package's own errors as one line on stderr, with exit code 1."""
-
-    def invoke(self, ctx: click.Context) -> object:
-        """Run the command."""
-        try:
-            return super().invoke(ctx)
-        except VariegateError as error:
-            raise click.ClickException(str(error)) from error
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

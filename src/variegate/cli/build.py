@@ -16,6 +16,7 @@ from variegate.cli.build_options import (
     training_options,
 )
 from variegate.cli.build_ranker import open_, scored
+from variegate.cli.output import plain_console
 from variegate.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,7 +69,6 @@ def items(
         variegate build items larger.csv --id sku --title name \\
             --list tags --number price --text description --like shop.npz --out larger.npz
     """
-    from variegate.cli.output import plain_console
     from variegate.data.build import content_catalogue, updated_catalogue
     from variegate.data.tables import load_items
     from variegate.model.catalogue import Catalogue
@@ -101,7 +101,6 @@ def films(count: int, out: str) -> None:
     Example:
         variegate build films --out films.npz
     """
-    from variegate.cli.output import plain_console
     from variegate.data.films import film_catalogue
 
     path, console = check_place(out), plain_console()
@@ -141,7 +140,6 @@ def _command_for(name: str) -> click.Command:
     @training_options
     @out_option
     def build_known(path: str | None, out: str, **options: Any) -> None:
-        from variegate.cli.output import plain_console
         from variegate.data.download import DATASETS, find_dataset
 
         target, console = check_place(out, path), plain_console()
@@ -197,7 +195,6 @@ def ratings(
             --rating stars --threshold 3 --items books.csv --title title \\
             --list tags --distance cosine --distance genres --out books.npz
     """
-    from variegate.cli.output import plain_console
     from variegate.data.tables import load_table
 
     path, console = check_place(out, table, items), plain_console()
@@ -271,7 +268,6 @@ def vectors(
         variegate build vectors encoded.npz --out shop.npz
         variegate build vectors encoded.npy --ids ids.txt --distance angular --out shop.npz
     """
-    from variegate.cli.output import plain_console
     from variegate.data.build import table_attributes
     from variegate.data.vectors import read_vectors, vector_catalogue
 

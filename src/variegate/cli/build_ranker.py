@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from variegate.cli.build_options import check_place, out_option, save_and_say, say_saved
+from variegate.cli.output import plain_console, say
 from variegate.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +50,6 @@ def open_(
         variegate build open --out ranker.npz
         variegate build open --feature freshness --list genres --number year=50 --out films.npz
     """
-    from variegate.cli.output import plain_console, say
     from variegate.model.candidates import open_catalogue
     from variegate.model.distances import hamming, jaccard
 
@@ -76,7 +76,6 @@ def scored(file: str, out: str) -> None:
     Example:
         variegate build scored shop.npz --out ranked-shop.npz
     """
-    from variegate.cli.output import plain_console
     from variegate.model.catalogue import Catalogue
 
     path, console = check_place(out, file), plain_console()

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from variegate.cli.output import print_json, print_left_out, print_rows, shown_rounds
+from variegate.cli.output import (
+    plain_console,
+    print_json,
+    print_left_out,
+    print_rows,
+    say,
+    shown_rounds,
+)
 from variegate.cli.replay_options import replay_policies, replaying
 
 if TYPE_CHECKING:
@@ -43,8 +50,6 @@ def compare(
     if extent.as_json:
         print_json([_plain(ours, other, found) for other, found in ahead.items()])
         return
-    from variegate.cli.output import plain_console, say
-
     console = plain_console()
     print_left_out(console, scores[ours])
     for other, found in ahead.items():

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from variegate.cli.open_store import of_a_service, served, settings_of
+from variegate.cli.output import plain_console, print_json, print_rows, progress_bar, say
+from variegate.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,8 +74,6 @@ def evaluate_log(
         variegate evaluate-log --store sqlite:///shop.db --catalogue shop.npz --out shown.jsonl
         variegate evaluate-log --log shown.jsonl --catalogue shop.npz --policy lmdh --mix 0
     """
-    from variegate.cli.output import plain_console, print_json, progress_bar
-
     console, settings = plain_console(), settings_of(store, catalogue, config)
     how["policies"] = policies or tuple(settings.policies.values())
     with progress_bar("Users") as (tell, _), _source(settings, file, how["k"]) as source:
@@ -105,7 +105,6 @@ def _source(settings: "Settings", file: str | None, k: int | None) -> "Iterator[
 
 def _evaluate(source: "LogSource", out: str | None, **how: Any) -> "LogEvaluation":
     """Evaluate the log, and write it to `out` as JSON lines, atomically."""
-    from variegate.errors import InputError
     from variegate.evaluation.offpolicy import RelevanceUpdate, evaluate_log, slate_line
     from variegate.files import atomic_write
 
@@ -125,8 +124,6 @@ def _evaluate(source: "LogSource", out: str | None, **how: Any) -> "LogEvaluatio
 
 
 def _print(console: "Console", found: "LogEvaluation") -> None:
-    from variegate.cli.output import print_rows, say
-
     mixes = f", mix {' and '.join(map(str, found.mixes))}" if found.mixes else ""
     say(console, f"{found.lists} lists of {found.k} items for {found.users} users{mixes}")
     columns = ["reward per list", "95% interval", "effective sample size"]

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from variegate.cli.open_store import of_a_service, served, settings_of
+from variegate.cli.output import csv_file, plain_console, progress_bar, say
+from variegate.cli.replay_options import column_options
 
 if TYPE_CHECKING:
-    from variegate.data.interactions import InteractionColumns, RejectedLine
-    from variegate.engine.import_interactions import ImportReport, OnRejected
+    from variegate.data.interactions import InteractionColumns
+    from variegate.engine.import_interactions import ImportReport
 
 
 @click.command("import-interactions")
 @click.argument("file", metavar="FILE")
 @of_a_service
-@click.option("--user", default="user", show_default=True, help="Column of users.")
-@click.option("--item", default="item", show_default=True, help="Column of items.")
+@column_options
 @click.option(
     "--reward",
     default="reward",
@@ -67,8 +68,6 @@ def import_interactions(
         variegate import-interactions u.data --separator '\\t' --columns user,item,rating,time \\
             --reward rating --threshold 3
     """
-    from variegate.cli.output import plain_console, say
-
     settings = settings_of(store, catalogue, config)
     report = _import(settings, file, options)
     console = plain_console()
@@ -93,7 +92,6 @@ def _counted(count: int, what: str) -> str:
 def _import(settings: Any, file: str, options: dict[str, Any]) -> "ImportReport":
     from pathlib import Path
 
-    from variegate.cli.output import progress_bar
     from variegate.data.interactions import read_interactions
     from variegate.engine.import_interactions import import_interactions as run
 
@@ -109,7 +107,7 @@ def _import(settings: Any, file: str, options: dict[str, Any]) -> "ImportReport"
     total = Path(file).stat().st_size if Path(file).is_file() else 0
     with ExitStack() as stack:
         # The file of rejected lines first: it appears only if the command ends.
-        note = _noting(stack, options["rejected"])
+        note = stack.enter_context(csv_file(options["rejected"], "line", "reason"))
         executor = stack.enter_context(served(settings, create=True))
         tell, _ = stack.enter_context(progress_bar("Interactions", in_bytes=True))
         return run(
@@ -117,7 +115,7 @@ def _import(settings: Any, file: str, options: dict[str, Any]) -> "ImportReport"
             chunks,
             allow_repeats=options["allow_repeats"],
             dry_run=options["check"],
-            on_rejected=note,
+            on_rejected=lambda line: note(line.number, "; ".join(line.reasons)),
             progress=lambda done: tell(done, total),
         )
 
@@ -131,24 +129,3 @@ def _columns(options: dict[str, Any]) -> "InteractionColumns":
     except ValueError:
         reward = options["reward"]
     return InteractionColumns(reward=reward, **{name: options[name] for name in names})
-
-
-def _noting(stack: ExitStack, path: str | None) -> "OnRejected":
-    """Return what writes rejected lines as CSV, if there is a file for them."""
-    import csv
-    import io
-
-    from variegate.files import atomic_write
-
-    if path is None:
-        return lambda _line: None
-    text = io.TextIOWrapper(stack.enter_context(atomic_write(path)), "utf-8", "backslashreplace")
-    stack.callback(text.detach)
-    stack.callback(text.flush)
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(("line", "reason"))
-
-    def note(line: "RejectedLine") -> None:
-        table.writerow((line.number, "; ".join(line.reasons)))
-
-    return note

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from variegate.cli.output import one_line, plain_console, plain_table, say, shortened
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -60,7 +62,6 @@ def _inspect_catalogue(
 ) -> None:
     from variegate.arrays import check_count
     from variegate.cli.neighbours import by_popularity, distance_summary, find_items
-    from variegate.cli.output import plain_console, say
     from variegate.model.catalogue import Catalogue
 
     check_count(neighbours, 1000, name="neighbours", of="the most that make sense")
@@ -81,8 +82,6 @@ def _inspect_catalogue(
 
 
 def _show_contents(console: "Console", catalogue: "Catalogue", file: str) -> None:
-    from variegate.cli.output import one_line, say
-
     say(
         console,
         f"{file}: {_count(len(catalogue), 'item')}, {_count(catalogue.d, 'feature')}, "
@@ -95,8 +94,6 @@ def _show_contents(console: "Console", catalogue: "Catalogue", file: str) -> Non
 
 
 def _show_features(console: "Console", catalogue: "Catalogue", count: int) -> None:
-    from variegate.cli.output import one_line, plain_table
-
     numbers = ("lowest", "mean", "highest", "not 0")
     table = plain_table("feature", *numbers, right=numbers)
     values = catalogue.features
@@ -117,8 +114,6 @@ def _show_features(console: "Console", catalogue: "Catalogue", count: int) -> No
 def _show_distances(
     console: "Console", catalogue: "Catalogue", spreads: "list[DistanceSummary | None]", seed: int
 ) -> None:
-    from variegate.cli.output import one_line, plain_table
-
     console.print("\nDistances", style="bold")
     numbers = ("mean", "largest", "maximum", "pairs")
     table = plain_table("name", "kind", "metric", *numbers, right=numbers)
@@ -141,7 +136,6 @@ def _show_neighbours(
     console: "Console", catalogue: "Catalogue", meant: list[int], count: int, order: "IndexArray"
 ) -> None:
     from variegate.cli.neighbours import nearest
-    from variegate.cli.output import one_line
 
     item, *others = meant
     console.print(
@@ -160,8 +154,6 @@ def _show_neighbours(
 def _show_farthest(
     console: "Console", catalogue: "Catalogue", spreads: "list[DistanceSummary | None]"
 ) -> None:
-    from variegate.cli.output import one_line
-
     console.print("\nMost distant", style="bold")
     for h, spread in zip(catalogue.distances, spreads, strict=True):
         heading = f"by {one_line(h.name)}"
@@ -184,8 +176,6 @@ def _show_items(
 ) -> None:
     """Print one line per item: a word, its title, and the attribute that the distance compares."""
     from rich.cells import cell_len
-
-    from variegate.cli.output import plain_table, shortened
 
     titles = [shortened(catalogue.titles[row], MAX_TITLE) for _word, row in items]
     heading = shortened(heading, MAX_NAME)

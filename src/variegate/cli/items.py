@@ -1,20 +1,18 @@
 """`variegate items`: import, retire and restore items of a running service."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from variegate.cli.output import all_of
-from variegate.errors import InputError
+from variegate.cli.output import all_of, csv_file, plain_console, progress_bar, say
+from variegate.errors import InputError, StoreError
 
 if TYPE_CHECKING:
     from variegate.schemas import ItemsProgress, RejectedItem
 
 #: Rejected lines that are printed.
 _SHOWN: Final = 10
-_SEPARATORS: Final = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _LINES: Final = (".jsonl", ".ndjson")
 
 of_running_service: Final = all_of(
@@ -25,6 +23,13 @@ of_running_service: Final = all_of(
         help="Address of the service.",
     ),
     click.option("--key", envvar="VARIEGATE_KEY", help="Admin key, if the service has keys."),
+)
+
+
+_of_items: Final = all_of(
+    click.argument("ids", nargs=-1, metavar="[ID]..."),
+    of_running_service,
+    click.option("--file", metavar="FILE", help="File with one id per line."),
 )
 
 
@@ -74,17 +79,18 @@ def import_(
         variegate items import products.csv --id sku --title name
         variegate items import products.jsonl --url https://shop.example --rejected wrong.csv
     """
+    from variegate.data.table_reader import SEPARATORS
     from variegate.files import read_file
 
     suffix = Path(file).suffix.lower()
-    if separator is None and suffix not in (*_SEPARATORS, *_LINES):
+    if separator is None and suffix not in (*SEPARATORS, *_LINES):
         raise InputError(
             f"FILE must end in .csv, .tsv or .jsonl unless --separator is given, got {file}"
         )
     content, _where = read_file(file)
     options: dict[str, Any] = {"file_format": "jsonl"}
-    if separator is not None or suffix in _SEPARATORS:
-        chosen = separator or _SEPARATORS[suffix]
+    if separator is not None or suffix in SEPARATORS:
+        chosen = separator or SEPARATORS[suffix]
         options = {**columns, "separator": "\t" if chosen == "\\t" else chosen}
     # Approximately: a field may have several lines.
     total = content.count(b"\n")
@@ -92,9 +98,7 @@ def import_(
 
 
 @items.command()
-@click.argument("ids", nargs=-1, metavar="[ID]...")
-@of_running_service
-@click.option("--file", metavar="FILE", help="File with one id per line.")
+@_of_items
 def retire(ids: tuple[str, ...], url: str, key: str | None, file: str | None) -> None:
     """Retire items: they are no longer recommended, and what was learnt from them stays.
 
@@ -103,14 +107,11 @@ def retire(ids: tuple[str, ...], url: str, key: str | None, file: str | None) ->
         variegate items retire p17 p18
         variegate items retire --file sold-out.txt
     """
-    wanted = _ids(ids, file)
-    _send(url, key, "retire_items", wanted, {}, None, total=len(wanted))
+    _send_ids(url, key, "retire_items", ids, file)
 
 
 @items.command()
-@click.argument("ids", nargs=-1, metavar="[ID]...")
-@of_running_service
-@click.option("--file", metavar="FILE", help="File with one id per line.")
+@_of_items
 def restore(ids: tuple[str, ...], url: str, key: str | None, file: str | None) -> None:
     """Let retired items be recommended again.
 
@@ -118,11 +119,10 @@ def restore(ids: tuple[str, ...], url: str, key: str | None, file: str | None) -
     Example:
         variegate items restore p17 --file back-in-stock.txt
     """
-    wanted = _ids(ids, file)
-    _send(url, key, "restore_items", wanted, {}, None, total=len(wanted))
+    _send_ids(url, key, "restore_items", ids, file)
 
 
-def _ids(ids: tuple[str, ...], file: str | None) -> list[str]:
+def _send_ids(url: str, key: str | None, name: str, ids: tuple[str, ...], file: str | None) -> None:
     from variegate.files import read_file
 
     found = list(ids)
@@ -131,7 +131,7 @@ def _ids(ids: tuple[str, ...], file: str | None) -> list[str]:
         found += [line.strip() for line in content.decode().splitlines() if line.strip()]
     if not found:
         raise InputError("ids must be given, or a file of them with --file")
-    return found
+    _send(url, key, name, found, {}, None, total=len(found))
 
 
 def _send(
@@ -145,7 +145,6 @@ def _send(
     total: int,
 ) -> None:
     """Send items, draw the progress, and print what became of them."""
-    from variegate.cli.output import progress_bar
     from variegate.client import Client
     from variegate.schemas import ItemsProgress
 
@@ -164,12 +163,10 @@ def _send(
 def _report(
     last: "ItemsProgress | None", refused: "list[RejectedItem]", rejected: str | None
 ) -> None:
-    from variegate.cli.output import plain_console, say
-    from variegate.errors import StoreError
-
     console = plain_console()
-    if rejected is not None:
-        _write_rejected(rejected, refused)
+    with csv_file(rejected, "line", "id", "reason") as write:
+        for line in refused:
+            write(line.line, line.id or "", line.message)
     for line in refused[:_SHOWN]:
         say(console, f"line {line.line} rejected: {line.message}")
     if len(refused) > _SHOWN:
@@ -185,17 +182,3 @@ def _report(
     if last.rejected == last.lines > 0:
         raise click.ClickException(counts)
     say(console, f"{counts}.")
-
-
-def _write_rejected(path: str, refused: "Iterable[RejectedItem]") -> None:
-    import csv
-    import io
-
-    from variegate.files import atomic_write
-
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(("line", "id", "reason"))
-    table.writerows((line.line, line.id or "", line.message) for line in refused)
-    with atomic_write(path) as file:
-        file.write(text.getvalue().encode())

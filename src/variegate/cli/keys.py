@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from variegate.cli.output import all_of
+from variegate.cli.output import all_of, one_line, plain_console, plain_table
+from variegate.cli.serve import check_installed
 
 if TYPE_CHECKING:
     from variegate.store import Store
@@ -67,7 +68,6 @@ def list_(store: str | None, config: str | None) -> None:
     """
     from datetime import UTC, datetime
 
-    from variegate.cli.output import one_line, plain_console, plain_table
     from variegate.service.keys import list_keys
 
     def day(seconds: float | None) -> str:
@@ -105,8 +105,6 @@ def revoke(key_id: str, store: str | None, config: str | None) -> None:
 @contextmanager
 def _opened(store: str | None, config: str | None) -> "Iterator[Store]":
     """Yield the store of the service, and close it."""
-    from variegate.cli.serve import check_installed
-
     check_installed()
     from variegate.engine.settings import load_settings
     from variegate.store import Store

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from variegate.cli.output import all_of, import_from_working_directory
+from variegate.cli.serve import check_installed
 
 if TYPE_CHECKING:
     from variegate.engine.executor import Executor
@@ -26,8 +27,6 @@ of_a_service: Final = all_of(
 
 def settings_of(store: str | None, catalogue: str | None, config: str | None) -> "Settings":
     """Return the settings that `serve` would have with these flags."""
-    from variegate.cli.serve import check_installed
-
     check_installed()
     import_from_working_directory()
     from variegate.engine.settings import load_settings

@@ -1,5 +1,7 @@
 """Output of the commands: consoles, tables, progress bars, JSON."""
 
+import csv
+import io
 import json
 import os
 import sys
@@ -45,6 +47,10 @@ class PlainErrors(click.Command):
             return super().invoke(ctx)
         except VariegateError as error:
             raise click.ClickException(str(error)) from error
+
+
+class Commands(PlainErrors, click.Group):
+    """A group of such commands."""
 
 
 def import_from_working_directory() -> None:
@@ -106,6 +112,26 @@ def progress_bar(doing: str, *, in_bytes: bool = False) -> Iterator[tuple[Progre
 
         show(doing, 0, 0)
         yield update, last
+
+
+@contextmanager
+def csv_file(path: str | None, *columns: str) -> Iterator[Callable[..., object]]:
+    """Yield a function that writes a row of a CSV file with these columns.
+
+    The file appears at the end, unless there was an error; without a path, nothing is written.
+    """
+    from variegate.files import atomic_write
+
+    if path is None:
+        yield lambda *_row: None
+        return
+    with atomic_write(path) as file:
+        text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(columns)
+        yield lambda *row: table.writerow(row)
+        text.flush()
+        text.detach()
 
 
 def one_line(text: object) -> str:

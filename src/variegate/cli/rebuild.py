@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from variegate.cli.open_store import of_a_service, served, settings_of
+from variegate.cli.output import plain_console, progress_bar, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,8 +49,6 @@ def rebuild(
         variegate rebuild --catalogue retrained.npz --relearn
         variegate rebuild --catalogue rounded.npz --accept
     """
-    from variegate.cli.output import plain_console, say
-
     if check + relearn + accept > 1:
         raise click.ClickException("--check, --relearn and --accept are mutually exclusive")
     console, settings = plain_console(), settings_of(store, catalogue, config)
@@ -60,7 +59,6 @@ def rebuild(
 
 
 def _check_against_log(settings: Settings, console: Console, check: bool) -> None:
-    from variegate.cli.output import progress_bar, say
     from variegate.engine.replay import check_states
 
     with served(settings) as executor, progress_bar("Users") as (tell, _):
@@ -100,7 +98,6 @@ def _repairs(found: StateCheck) -> list[RebuildUser | RecountSums]:
 
 
 def _relearn(settings: Settings) -> str:
-    from variegate.cli.output import progress_bar
     from variegate.engine.replay import relearn
 
     with (

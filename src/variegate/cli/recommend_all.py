@@ -4,7 +4,8 @@ from time import perf_counter
 
 import click
 
-from variegate.cli.replay_options import workers_option
+from variegate.cli.output import plain_console, say
+from variegate.cli.replay_options import column_options, workers_option
 
 
 @click.command("recommend-all")
@@ -13,8 +14,7 @@ from variegate.cli.replay_options import workers_option
 @click.option("--out", required=True, help="Folder to write the lists to, as Parquet.")
 @click.option("--policy", default="lmdp", show_default=True, help="A policy with its options.")
 @click.option("--k", default=10, show_default=True, help="Items per list.")
-@click.option("--user", default="user", show_default=True, help="Column of users.")
-@click.option("--item", default="item", show_default=True, help="Column of items.")
+@column_options
 @click.option(
     "--reward",
     default="reward",
@@ -49,7 +49,6 @@ def recommend_all(
     """
     from variegate.batch import Columns
     from variegate.batch import recommend_all as make_lists
-    from variegate.cli.output import plain_console, say
     from variegate.evaluation.parallel import parse_workers
     from variegate.model.catalogue import Catalogue
 

@@ -8,6 +8,7 @@ import click
 from variegate.cli.output import (
     others,
     plain,
+    plain_console,
     print_json,
     print_left_out,
     print_measure,
@@ -55,7 +56,6 @@ def replay(
     if extent.as_json:
         print_json({name: plain(splits) for name, splits in scores.items()})
         return
-    from variegate.cli.output import plain_console
     from variegate.evaluation.bootstrap import MEASURES
 
     console = plain_console()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from variegate.cli.output import all_of, import_from_working_directory
+from variegate.errors import InputError
 
 if TYPE_CHECKING:
     from variegate.data.dataset import Dataset
@@ -45,6 +46,12 @@ table_options: Final = all_of(
     click.option("--item", default="item", help="Column of items, for your own table."),
     click.option("--rating", help="Column of ratings, if the table has one."),
     click.option("--threshold", type=float, help="A rating above this is a like."),
+)
+
+#: Adds the options that name the columns of users and items.
+column_options: Final = all_of(
+    click.option("--user", default="user", show_default=True, help="Column of users."),
+    click.option("--item", default="item", show_default=True, help="Column of items."),
 )
 
 #: Adds the argument DATA and the options of every replay.
@@ -134,7 +141,6 @@ def policies_of(texts: Iterable[str]) -> "dict[str, PolicySpec | FittedPolicy]":
     """
     import numpy as np
 
-    from variegate.errors import InputError
     from variegate.evaluation.replay import FittedPolicy, ReplayTask
     from variegate.model.catalogue import Catalogue
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import click
 
 from variegate.cli.output import import_from_working_directory
+from variegate.errors import InputError, MissingExtraError
 
 #: Packages of the extra `service`
 _NEEDED: Final = (
@@ -97,8 +98,6 @@ def serve(config: str | None, print_config: bool, opens: bool, **given: Any) -> 
 
 def check_installed() -> None:
     """Raise MissingExtraError unless the packages of the service are installed."""
-    from variegate.errors import MissingExtraError
-
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise MissingExtraError(
@@ -116,8 +115,6 @@ def _flags(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pairs(name: str, texts: Iterable[str]) -> dict[str, str]:
-    from variegate.errors import InputError
-
     pairs: dict[str, str] = {}
     flag, form = ("policy", "NAME=SPEC") if name == "policies" else ("split", "NAME=WEIGHT")
     for text in texts:

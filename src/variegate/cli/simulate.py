@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from variegate.cli.output import progress_bar
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -80,7 +82,6 @@ def simulate(rounds: int, runs: int, k: int, seed: int, workers: str, out: str |
 
 def _play_on(workers: "Workers", simulation: "Simulation", seed: int) -> None:
     """Play all runs in several processes, with a progress bar."""
-    from variegate.cli.output import progress_bar
     from variegate.evaluation.simulation import simulate_all
 
     size = {"rounds": simulation.rounds, "k": simulation.k, "seed": seed}
@@ -144,7 +145,6 @@ def ratios(users: int, seed: int) -> None:
     from rich.table import Table
 
     from variegate.arrays import check_count
-    from variegate.cli.output import progress_bar
     from variegate.evaluation import PAPER_RATIOS, approximation_ratios
 
     check_count(users, 10_000_000, name="users", of="the most that make sense")

@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from variegate.cli.output import plain, print_json, print_left_out, print_measure
+from variegate.cli.output import (
+    plain,
+    plain_console,
+    print_json,
+    print_left_out,
+    print_measure,
+    say,
+)
 from variegate.cli.replay_options import (
     MOST_ITEMS,
     dataset_of,
@@ -17,6 +24,7 @@ from variegate.cli.replay_options import (
     replaying,
     take_table,
 )
+from variegate.errors import InputError
 
 
 @click.command()
@@ -60,8 +68,6 @@ def sweep(
             ]
         )
         return
-    from variegate.cli.output import plain_console, say
-
     console = plain_console()
     print_left_out(console, next(iter(found[lengths[0]].values())))
     for k, scores in found.items():
@@ -72,7 +78,6 @@ def sweep(
 
 
 def _parsed(text: str) -> tuple[str, list[str]]:
-    from variegate.errors import InputError
     from variegate.policies.registry import split_values
 
     name, _, values = text.partition("=")
@@ -84,7 +89,6 @@ def _parsed(text: str) -> tuple[str, list[str]]:
 
 def _length(value: str) -> int:
     from variegate.arrays import check_count
-    from variegate.errors import InputError
 
     if not value.isdecimal():
         raise InputError(f"`k` must be a whole number, got {value!r}")

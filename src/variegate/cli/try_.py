@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from variegate.cli.output import one_line, plain_table, say, shortened
+from variegate.cli.output import one_line, plain_console, plain_table, say, shortened
+from variegate.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,7 +66,6 @@ def try_(
         variegate try --policy lmdh
         printf '1 4\\n2\\n\\n' | variegate try --policy c2ucb
     """
-    from variegate.cli.output import plain_console
     from variegate.data.films import film_catalogue
     from variegate.demo import Session
     from variegate.model.catalogue import Catalogue
@@ -119,7 +119,6 @@ class Conversation:
     def _ask(self) -> tuple[int, ...] | None:
         """Show the list and return the picks, or None at the end."""
         from variegate.demo import Command, parse_answer
-        from variegate.errors import InputError
 
         self.screen.show_slate()
         while (line := self._line()) is not None:

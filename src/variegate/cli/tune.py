@@ -7,7 +7,7 @@ import click
 
 from variegate.cli.build_options import check_place
 from variegate.cli.datasets import available_datasets
-from variegate.cli.output import print_json
+from variegate.cli.output import plain_console, print_json, say
 from variegate.cli.replay_options import dataset_of, table_options, take_table, workers_option
 from variegate.errors import InputError
 
@@ -77,7 +77,6 @@ def tune(
         variegate tune ml-1m --policy ease --split 0
         variegate fit-prior clicks.csv --settings tuned.json --out prior.npz
     """
-    from variegate.cli.output import plain_console
     from variegate.data.bpr import cache_folder
     from variegate.evaluation.parallel import parse_workers
     from variegate.evaluation.progress import show_progress
@@ -108,8 +107,6 @@ def tune(
 
 
 def _print(console: "Console", chosen: "TuningResult", target: "Path | None", first: str) -> None:
-    from variegate.cli.output import say
-
     for line in chosen.describe():
         say(console, line)
     say(console, f"\n{chosen.settings.policy_spec('prior.npz')}", style="bold")

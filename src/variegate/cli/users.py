@@ -2,17 +2,16 @@
 
 import sys
 from contextlib import nullcontext
-from typing import IO, Final
+from typing import IO, TYPE_CHECKING, Final
 
 import click
 
 from variegate.cli.open_store import of_a_service, served, settings_of
-from variegate.cli.output import Progress
-from variegate.engine.executor import Executor
-from variegate.engine.export_schema import ImportFile
-from variegate.engine.import_commands import ImportUsers
-from variegate.engine.import_plan import incomplete_import, plan_import
+from variegate.cli.output import Progress, plain_console, progress_bar, say
 from variegate.errors import VariegateError
+
+if TYPE_CHECKING:
+    from variegate.engine.executor import Executor
 
 
 @click.group()
@@ -76,8 +75,6 @@ def import_(
         variegate users import users.jsonl
         variegate users import users.jsonl --replace --store sqlite:///shop.db
     """
-    from variegate.cli.output import plain_console, progress_bar, say
-
     console, settings = plain_console(), settings_of(store, catalogue, config)
     with (
         served(settings, create=True) as executor,
@@ -93,7 +90,7 @@ _MAX_COST: Final = 2**31
 
 
 def import_users(
-    executor: Executor,
+    executor: "Executor",
     path: str,
     *,
     replace: bool = False,
@@ -103,6 +100,10 @@ def import_users(
 
     All lines are checked first, so an invalid line changes nothing.
     """
+    from variegate.engine.export_schema import ImportFile
+    from variegate.engine.import_commands import ImportUsers
+    from variegate.engine.import_plan import incomplete_import, plan_import
+
     file = ImportFile(path, f"{path}:", _MAX_COST)
     plan = plan_import(
         file, executor.store, executor.live, executor.experiment, replace=replace, max_entries=None
