@@ -3,8 +3,9 @@
 ``import variegate as vg`` gives every public name as ``vg.<name>``.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from variegate.lazy import lazy_names
 
 if TYPE_CHECKING:
     from variegate.batch import recommend_all as recommend_all
@@ -76,88 +77,5 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-#: The public names by module. A module is imported when one of its names is first used, so that
-#: `import variegate` and `variegate --help` do not wait for NumPy and SciPy.
-_NAMES: Final = {
-    "batch": ("recommend_all",),
-    "data": (
-        "Dataset",
-        "ItemTable",
-        "content_catalogue",
-        "film_catalogue",
-        "fit_bpr",
-        "load_anime",
-        "load_items",
-        "load_movielens_1m",
-        "load_movielens_100k",
-        "load_table",
-        "make_embeddings",
-        "rated_catalogue",
-        "split_users",
-    ),
-    "errors": ("VariegateError",),
-    "evaluation": ("Evaluation", "Simulation", "evaluate"),
-    "model.distances": ("distances",),
-    "model.candidates": ("open_catalogue",),
-    "model.catalogue": ("Catalogue",),
-    "model.constraints": ("AtLeast", "Constraints"),
-    "model.reranking": ("diversify",),
-    "model.search": ("SEARCHES",),
-    "model.shortlist": ("Shortlist",),
-    "model.slate": ("Slate",),
-    "model.theory": ("Confidence", "confidence_width", "regret_bound"),
-    "model.utility": ("Preferences", "Utility"),
-    "policies": (
-        "C2UCB",
-        "DC2B",
-        "LMDH",
-        "LMDP",
-        "LMDT",
-        "LSB",
-        "MMR",
-        "POLICIES",
-        "CombLinTS",
-        "CombLinUCB",
-        "Dial",
-        "EASE",
-        "EpsilonGreedy",
-        "Explanation",
-        "LinUCB",
-        "LogRank",
-        "Policy",
-        "PolicySpec",
-        "Popular",
-        "RidgePolicy",
-        "State",
-        "Uniform",
-        "explore_slate",
-        "make_policy",
-        "parse_policy",
-        "policy_options",
-        "slate_propensities",
-    ),
-    "prior": (
-        "ItemPrior",
-        "Prior",
-        "add_popularity_feature",
-        "default_prior",
-        "fit_prior",
-        "fit_prior_from_sums",
-    ),
-    "recommender": ("Recommender",),
-}
-_MODULES: Final = {name: module for module, names in _NAMES.items() for name in names}
-
-__all__ = ["__version__", *_MODULES]
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"variegate.{_MODULES[name]}")
-    found = globals()[name] = module if name == "distances" else getattr(module, name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+# So that `import variegate` and `variegate --help` do not wait for NumPy and SciPy.
+__all__, __getattr__, __dir__ = lazy_names(__name__, __file__, "__version__")

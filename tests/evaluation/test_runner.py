@@ -199,12 +199,6 @@ def test_difference_of_a_policy_and_itself_is_zero(alone: Evaluation) -> None:
     assert found.overall == (0.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("name", evaluation.__all__)
-def test_every_public_name_can_be_imported(name: str) -> None:
-    assert getattr(evaluation, name) is not None
-    assert name in dir(evaluation)
-
-
 def test_other_names_are_not_public() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'fit_bpr'"):
         _ = evaluation.fit_bpr
