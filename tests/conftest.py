@@ -1,9 +1,12 @@
 """For every test: hypothesis without a clock, which a busy machine would trip over; PostgreSQL."""
 
-from collections.abc import Iterator
+import gc
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 from tests.postgres import (
@@ -17,6 +20,24 @@ from tests.postgres import (
 settings.register_profile("variegate", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("long", deadline=None, max_examples=1000)  # `make fuzz`
 settings.load_profile("variegate")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Collect without the garbage collector, which would scan all tests again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for doctests in the package only: the tests have none."""
+    found = yield
+    return [collector for collector in found if not isinstance(collector, DoctestModule)]
 
 
 @pytest.fixture(scope="session")
