@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import fail, run
+from tests.extras import needs
 from variegate.evaluation.bootstrap import MEASURES
 
-pytest.importorskip("cornac", reason="cornac is not installed")
+pytestmark = needs("cornac")
 
 SHORT = ("--rounds", 6, "--k", 4, "--workers", 1)
 

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from tests.cli.running import fail, run
+from tests.extras import needs
 from variegate.evaluation.tuning import LearnerSettings, TuningResult, load_settings
 from variegate.model.catalogue import Catalogue
 from variegate.policies import parse_policy
 from variegate.prior import ItemPrior
 
-pytest.importorskip("cornac", reason="cornac is not installed")
+pytestmark = needs("cornac")
 
 SMALL = ("--d", 3, "--epochs", 5)
 

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from tests.cli.running import archive, fail, in_a_process, run
+from tests.extras import needs
 from variegate.cli.replay import DEFAULT_POLICIES
 from variegate.data.tables import load_table
 from variegate.evaluation import evaluate
 from variegate.evaluation.bootstrap import MEASURES
 from variegate.evaluation.replay import replay_task
 
-pytest.importorskip("cornac", reason="cornac is not installed")
+pytestmark = needs("cornac")
 
 #: Enough for every table, and quick.
 SHORT = ("--rounds", 3, "--k", 4, "--workers", 1)

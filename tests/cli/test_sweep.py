@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import fail, run
+from tests.extras import needs
 
-pytest.importorskip("cornac", reason="cornac is not installed")
+pytestmark = needs("cornac")
 
 SHORT = ("--rounds", 3, "--k", 4, "--workers", 1)
 

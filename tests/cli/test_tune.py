@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import fail, run
+from tests.extras import needs
 from variegate.evaluation.tuning import load_settings
 from variegate.policies import parse_policy
 
-pytest.importorskip("cornac", reason="cornac is not installed")
+pytestmark = needs("cornac")
 
 SHORT = ("--rounds", 2, "--k", 3, "--users", 4, "--workers", 1)
 

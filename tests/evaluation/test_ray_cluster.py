@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from tests.evaluation.replaying import drawn_task
+from tests.extras import needs
 from variegate.errors import InputError, VariegateError
 from variegate.evaluation import Evaluation, evaluate, ray_cluster
 from variegate.evaluation.parallel import parallel_map
 
-ray = pytest.importorskip("ray", reason="Ray is not installed")
-
 POLICIES = ["lmdh", "uniform", "lmdp:prior=fit"]
-#: Ray's own
 pytestmark = [
+    needs("ray"),
     pytest.mark.slow,
+    # Ray's own
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
@@ -50,6 +50,7 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
+    import ray
     from ray.cluster_utils import Cluster
 
     found: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})

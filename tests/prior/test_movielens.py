@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.extras import needs
 from tests.paths import SHARED
 from variegate import Catalogue
 from variegate.arrays import FloatArray, IndexArray
@@ -17,7 +18,7 @@ from variegate.data.splits import split_users
 from variegate.policies import LogRank
 from variegate.prior import ItemPrior, Observations, fit_prior
 
-pytest.importorskip("cornac", reason="cornac is not installed")
+pytestmark = needs("cornac")
 
 Fitted = tuple[Catalogue, ItemPrior, list[IndexArray]]
 

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.extras import needs
 from variegate.data.bpr import fit_bpr
 from variegate.data.dataset import Dataset
 from variegate.data.embeddings import Embeddings
 from variegate.errors import InputError, MissingExtraError, NotFoundError
 from variegate.model.distances import cosine
 
-pytest.importorskip("cornac", reason="cornac is not installed")
+pytestmark = needs("cornac")
 
 QUICK: dict[str, Any] = {"d": 6, "epochs": 40, "learning_rate": 0.05}
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.extras import needs
 from variegate.data.bpr import cache_folder, fit_bpr
 from variegate.data.dataset import Dataset
 from variegate.data.embeddings import Embeddings, make_embeddings
 from variegate.errors import DataError, MissingExtraError
 
-pytest.importorskip("cornac", reason="cornac is not installed")
+pytestmark = needs("cornac")
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.extras import needs
 from tests.paths import SHARED
 from variegate.data.bpr import fit_bpr
 from variegate.data.build import rated_catalogue
@@ -15,7 +16,7 @@ from variegate.data.movielens import load_movielens_100k
 from variegate.model.catalogue import Catalogue
 from variegate.policies import LogRank
 
-pytest.importorskip("cornac", reason="cornac is not installed")
+pytestmark = needs("cornac")
 
 
 @pytest.fixture(scope="module")
