@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -62,6 +63,8 @@ class Shell:
             "NO_PROXY": "127.0.0.1",
         }
         self._groups: list[int] = []
+        # All that blocks start inherits the end to write: the other ends when the last one does.
+        self._ended, self._running = os.pipe()
 
     def run(self, text: str) -> str:
         """Return what a block prints; if any of its commands fails, so does this."""
@@ -79,6 +82,7 @@ class Shell:
                 env=self._variables,
                 stdout=output,
                 stderr=errors,
+                pass_fds=[self._running],
                 start_new_session=True,
             )
             self._groups.append(process.pid)
@@ -89,23 +93,35 @@ class Shell:
         return out.read_text()
 
     def close(self) -> None:
-        """End what blocks have left running."""
+        """End what blocks have left running, and wait until it has ended."""
         for group in self._groups:
             try:
                 os.killpg(group, signal.SIGTERM)
             except ProcessLookupError:
                 continue
+        os.close(self._running)
+        ended, _, _ = select.select([self._ended], [], [], _SECONDS)
+        os.close(self._ended)
+        assert ended, "what a block has started does not end"
 
 
 @contextmanager
-def terminal() -> Iterator[Shell]:
-    """Give a shell beside a new service."""
-    with service() as (folder, address):
+def terminal(path: Path) -> Iterator[Shell]:
+    """Give a shell for the blocks of a document, beside a new service if they call one."""
+    is_called = any(WRITTEN in command.text for command, _ in commands(path))
+    with service() if is_called else _no_service() as (folder, address):
         shell = Shell(folder, address)
         try:
             yield shell
         finally:
             shell.close()
+
+
+@contextmanager
+def _no_service() -> Iterator[tuple[Path, str]]:
+    """Give a new folder and the address that documents have, where nothing listens."""
+    with tempfile.TemporaryDirectory(prefix="variegate-docs-") as name:
+        yield Path(name), WRITTEN
 
 
 def free_port() -> int:

@@ -35,7 +35,7 @@ def unlike(shown: str, language: str, real: str) -> list[str]:
 @pytest.mark.parametrize("path", [HTTP, RULES, RANKER, HISTORY, SHOP], ids=name_of)
 def test_commands_are_answered_as_shown(path: Path) -> None:
     wrong = []
-    with terminal() as shell:
+    with terminal(path) as shell:
         for command, answer in commands(path):
             real = shell.run(command.text)
             assert answer is not None, f"no answer is shown below {command.text}"
@@ -47,7 +47,7 @@ def test_commands_are_answered_as_shown(path: Path) -> None:
 @needs_curl
 @pytest.mark.slow
 def test_the_calls_of_the_readme_show_that_it_learns() -> None:
-    with terminal() as shell:
+    with terminal(README) as shell:
         ((command, _),) = commands(README)
         printed = shell.run(command.text)
         again = shell.run(f"curl -s -X POST http://{WRITTEN}/v1/users/ana/slates")
