@@ -3,7 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Tests start many processes, which would compile the source each time without byte code.
 unexport PYTHONDONTWRITEBYTECODE
-# More than the cores: many tests wait for the processes that they start.
+# More than the cores: many tests wait for the processes that they start. Each worker gets tests
+# that follow each other, so that few workers make the same fixtures.
 WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
 .PHONY: run test check browser attack fuzz load bench reproduce docs pictures clean
@@ -13,7 +14,7 @@ run: .venv/ready  ## the service and its demo page, in a browser
 	@$(BIN)/variegate serve --store sqlite:///out/variegate.db --log-level warning --open
 
 test: check browser  ## lint, types, import directions, then every test
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: .venv/ready  ## lint, types and import directions
 	$(BIN)/ruff format --check
