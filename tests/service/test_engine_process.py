@@ -14,7 +14,8 @@ import pytest
 import uvloop
 
 from tests.service.asking import Caller
-from tools.loadtest.server import family_of
+from tests.service.processes import engine_of, has_ended
+from tests.waiting import until
 from tools.soak.process import Process, started
 from tools.soak.run import Looking, settings_of
 from variegate.engine import Feedback, RecommendRequest, process
@@ -48,18 +49,6 @@ def run(settings: Settings, work: Work) -> list[tuple[str, float]]:
 
     asyncio.run(whole())
     return observed
-
-
-def engine_of(pid: int) -> int:
-    """Return the id of a service's engine process."""
-    (found,) = (
-        one for one in family_of(pid) if b"variegate.engine.process_main" in command_of(one)
-    )
-    return found
-
-
-def command_of(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 @contextmanager
@@ -202,8 +191,7 @@ def test_an_engine_ends_with_the_service_that_was_killed(
         engine = engine_of(service.pid)
         service.kill_front()
         service.wait()
-        while Path(f"/proc/{engine}").exists() and b"engine_main" in command_of(engine):
-            time.sleep(0.01)
+        until(lambda: has_ended(engine))
 
 
 def test_a_signal_to_all_processes_lets_the_service_end_in_order(

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -16,7 +15,8 @@ import pytest
 from tests.postgres import Postgres
 from tests.proxy import proxy_to
 from tests.service.asking import Answer, Caller
-from tools.loadtest.server import family_of
+from tests.service.processes import engine_of
+from tests.waiting import until
 from tools.soak.process import Process, started
 from tools.soak.run import Looking, settings_of
 from variegate.engine.settings import Settings
@@ -40,16 +40,6 @@ def serving(
         yield service, Caller(service.address), settings
 
 
-def engine_of(pid: int) -> int:
-    """Return the id of a service's engine process."""
-    (found,) = (one for one in family_of(pid) if b"process_main" in command_of(one))
-    return found
-
-
-def command_of(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
-
-
 def timed(work: Callable[[], Answer]) -> tuple[Answer, float]:
     start = time.monotonic()
     return work(), time.monotonic() - start
@@ -61,15 +51,6 @@ def at_once(*work: Callable[[], Answer]) -> list[Answer]:
         answers = list(threads.map(timed, work))
     assert max(seconds for _, seconds in answers) < LIMIT
     return [answer for answer, _ in answers]
-
-
-def until(found: Callable[[], Any], seconds: float = 30.0) -> Any:
-    """Return what is found, once it is."""
-    deadline = time.monotonic() + seconds
-    while not (value := found()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return value
 
 
 def errors_of(caller: Caller, kind: str) -> float:

@@ -12,8 +12,9 @@ import pytest
 from fastapi import FastAPI, Request, Response
 
 from tests.service.listening import ask, listening
-from tests.service.test_protocol import connected, counted, head, until
+from tests.service.test_protocol import connected, counted, head
 from tests.service.whole import service
+from tests.waiting import until
 from variegate.engine.settings import Settings
 from variegate.errors import NotFoundError, StateError
 from variegate.service.app import N_THREADS, create_app
