@@ -241,7 +241,7 @@ def test_a_mute_service_is_given_up_after_the_timeout(both: Asking, proxy: Stumb
 def test_a_mute_service_is_asked_again(both: Asking, proxy: Stumbling) -> None:
     proxy.script = ["mute"]
 
-    assert both.at(proxy.url, timeout=0.2)("catalogue").k == 10
+    assert both.at(proxy.url, timeout=1.0)("catalogue").k == 10
     assert proxy.asked == ["GET /v1/catalogue"] * 2
 
 

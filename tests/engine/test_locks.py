@@ -14,6 +14,13 @@ from variegate.store import Batch, Store
 ROUNDS = 15
 
 
+@pytest.fixture(autouse=True)
+def _long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    # SQLite gives its lock to whoever asks when it is free, so on a busy machine one of three can
+    # wait for longer than the usual seconds. A circle would not end; PostgreSQL finds one itself.
+    monkeypatch.setattr("variegate.store.database._MAX_WAIT", 60.0)
+
+
 def work(shop: Shop, seed: int) -> int:
     """Give lists to many users, some of them new, and learn from them; return how many learnt."""
     rng, learnt = np.random.default_rng(seed), 0

@@ -16,9 +16,9 @@ from variegate.errors import OutcomeUnknownError, StoreError
 from variegate.store import Batch, Store
 
 #: Seconds for a statement
-LIMIT = 1.0
+LIMIT = 2.0
 #: Seconds within which a failure comes even on a busy machine; without the limit it takes 30
-SOON = 10.0
+SOON = 20.0
 #: The message of a server that cannot be reached
 AWAY = r"^postgresql:///fresh_\d+: .+"
 
@@ -157,8 +157,8 @@ def test_database_that_does_not_answer_is_tried_by_one_transaction_at_a_time(
 
 
 def test_transaction_can_have_a_longer_timeout(proxied: Store) -> None:
-    slow = "SELECT pg_sleep(1.1)"
-    with proxied._database.reading(5.0) as transaction:
+    slow = f"SELECT pg_sleep({LIMIT + 0.1})"
+    with proxied._database.reading(10.0 * LIMIT) as transaction:
         transaction.rows(slow)
     timeout = pytest.raises(StoreError, match="statement timeout")
     with timeout, proxied._database.reading() as transaction:

@@ -26,7 +26,7 @@ _POLICIES: Final = {"lmdp": "lmdp", "c2ucb": "c2ucb"}
 _ITEMS: Final = 60
 #: Reports that are answered before the seconds of load begin, and seconds to wait for them.
 MIN_REPORTS: Final = 6
-MAX_WAIT: Final = 10.0
+MAX_WAIT: Final = 60.0
 
 
 class _Ending(NamedTuple):
