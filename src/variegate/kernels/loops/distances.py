@@ -12,7 +12,7 @@ FAST = {"contract", "reassoc", "arcp", "nsz"}
 COSINE, ANGULAR, LENGTH, HAMMING, JACCARD = 0, 1, 2, 3, 4
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def pair_distance(row, other, kind, size, other_size, scale):
     """Return h between two rows of data."""
     if kind == HAMMING:
@@ -37,7 +37,7 @@ def pair_distance(row, other, kind, size, other_size, scale):
     return (1.0 - dot / either if either > 0.0 else 0.0) / scale
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def item_distance(c, item, other, items):
     """Return distance c between two items."""
     s, e = items.starts[c], items.starts[c] + items.widths[c]
@@ -70,13 +70,12 @@ def fill_gains(items, chosen, factors, x):
 
 
 @njit(cache=True, nogil=True)
-def add_distances(picks, items, h, sizes, sums, first, stop):
-    """Add every distance to the rows `picks` to the sums of the blocks `first` up to `stop`.
+def add_distances(picks, items, h, sizes, sums, work):
+    """Add every distance to the rows `picks` to the sums of some blocks.
 
     `h` (blocks, w, BLOCK) and `sizes` (blocks, m, BLOCK) are the data of the blocks' items, and
-    `sums` (blocks, m, BLOCK) are theirs.
+    `sums` (blocks, m, BLOCK) are theirs; `work` has space for a block.
     """
-    work = np.empty(sums.shape[2], dtype=np.float32)
     for c in range(sums.shape[1]):
         s, e, scale = items.starts[c], items.starts[c] + items.widths[c], items.scales[c]
         if items.kinds[c] == COSINE:  # the sum of cosines is the product with the sum of rows
@@ -85,33 +84,31 @@ def add_distances(picks, items, h, sizes, sums, first, stop):
                 for i in range(e - s):
                     total[i] += items.h_rows[p, s + i]
             row, inverse = total.astype(np.float32), np.float32(1.0 / scale)
-            add_cosine_sums(h, s, row, len(picks), inverse, work, sums, c, first, stop)
+            add_cosine_sums(h, s, row, len(picks), inverse, work, sums, c)
             continue
         for p in picks:
             row, size = items.h_rows[p, s:e].astype(np.float32), np.float32(items.sizes[c, p])
-            for b in range(first, stop):
+            for b in range(len(sums)):
                 add_block_distances(
                     h[b, s:e], sizes[b, c], row, size, items.kinds[c], scale, work, sums[b, c]
                 )
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def add_cosine_sums(h, s, row, count, inverse, work, sums, c, first, stop):
+def add_cosine_sums(h, s, row, count, inverse, work, sums, c):
     """Add `count` minus the product with `row` to column c of the sums of some blocks."""
-    lanes, start, used = len(work), np.float32(count), np.flatnonzero(row)  # labels: mostly zeros
-    whole = len(used) // 4 * 4
-    for b in range(first, stop):
+    lanes, start, w = len(work), np.float32(count), len(row)
+    for b in range(len(sums)):
         work[:] = start
-        for n in range(0, whole, 4):
-            i, j, k, m = used[n], used[n + 1], used[n + 2], used[n + 3]
-            p, q, r, t = row[i], row[j], row[k], row[m]
-            i, j, k, m = s + i, s + j, s + k, s + m
+        for i in range(0, w, 4):
+            j, k, m = min(i + 1, w - 1), min(i + 2, w - 1), min(i + 3, w - 1)
+            p, q = row[i], row[j] * np.float32(j == i + 1)
+            r, t = row[k] * np.float32(k == i + 2), row[m] * np.float32(m == i + 3)
+            if p == 0 and q == 0 and r == 0 and t == 0:
+                continue  # labels are mostly zeros
+            f, g, n, o = s + i, s + j, s + k, s + m
             for a in range(lanes):
-                work[a] -= p * h[b, i, a] + q * h[b, j, a] + r * h[b, k, a] + t * h[b, m, a]
-        for i in used[whole:]:
-            p = row[i]
-            for a in range(lanes):
-                work[a] -= p * h[b, s + i, a]
+                work[a] -= p * h[b, f, a] + q * h[b, g, a] + r * h[b, n, a] + t * h[b, o, a]
         for a in range(lanes):
             sums[b, c, a] += work[a] * inverse
 

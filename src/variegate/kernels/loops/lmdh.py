@@ -1,4 +1,4 @@
-"""LMDH's list in compiled loops (Algorithm 2, lines 5 to 14).
+"""Scores of LMDH in compiled loops, and the choice of the best item (Algorithm 2, lines 5 to 14).
 
 z does not change while a list is built, so its share of lines 9 and 10 is computed once per list;
 each pick adds one row of distances. With Phi^-1 = G'G and G lower triangular the variance is a
@@ -6,7 +6,7 @@ sum of squares, |G zeta|^2, in which single precision cancels nothing. Single pr
 few items whose score may be the highest; double precision decides among those, so that the list
 is the one that the NumPy reference finds.
 
-A `belief` is (eta, G, alpha). A `table` holds items in blocks: z, the data of the distances, the
+A `belief` is (eta, G, alpha). A `table` holds items in blocks: the data of the distances, the
 sizes, the row of each place, then what z alone decides (theta . z, or -inf for a place that cannot
 be picked; the squares of the first d rows of G zeta; what z adds to each of the other rows), the
 sums of distances, the scores, and the highest score of each block.
@@ -17,8 +17,8 @@ from math import sqrt
 import numpy as np
 from numba import njit
 
-from variegate.kernels.loops.distances import add_distances, item_distance
-from variegate.kernels.loops.selection import add_products, add_squares, is_better
+from variegate.kernels.loops.distances import item_distance
+from variegate.kernels.loops.selection import add_products, add_two_products, is_better
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 #: Without nan, the maximum of two numbers is one instruction.
@@ -30,184 +30,174 @@ TINY = 1e-18
 #: Squares of larger numbers overflow single precision.
 LARGEST = 1e15
 #: Number of items whose exact values are kept: near the best score there are rarely more.
-MAX_EXACT = 512
+MAX_EXACT = 128
 NEVER = np.float32(-np.inf)
 
 
 @njit(cache=True, nogil=True)
-def fill_list(items, table, belief, single, factors, slack, answer):
-    """Fill `answer` (rows, scores, x) from a table of all items, without bounds.
+def fill_scores(table, single, factor, added):
+    """Fill the scores mu of a table, and the highest of each block.
 
-    Returns whether every position was filled.
+    `added` (m,) is added to every item's sums.
     """
-    chosen, m, blocks = answer[0], answer[2].shape[1], len(table[4])
-    memo, centre = new_memo(m), np.zeros(m, dtype=np.float32)
-    for n in range(len(factors)):
-        if n:
-            add_distances(chosen[n - 1 : n], items, table[1], table[2], table[7], 0, blocks)
-        fill_scores(table, single, np.float32(factors[n]), centre, 0, blocks)
-        best = best_score(table, 0, blocks)
-        if not pick(n, best - slack, blocks, items, table, belief, factors[n], memo, answer):
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def fill_scores(table, single, factor, centre, first, stop):
-    """Fill mu of the items of some blocks; `centre` (m,) is added to every item's sums."""
-    (eta, G, alpha), (mean, square, cross, sums, scores) = single, table[4:9]
-    if len(centre) == 1:
-        weight, g, added = eta[-1] * factor, G[-1, -1] * factor, centre[0]
-        scores_of_one(mean, square, cross, sums, added, weight, g, alpha, scores, first, stop)
+    (eta, G, alpha), (mean, square, cross, sums, scores) = single, table[3:8]
+    if len(added) == 1:
+        weight, g = eta[-1] * factor, G[-1, -1] * factor
+        scores_of_one(mean, square, cross, sums, added[0], weight, g, alpha, scores)
     else:
-        for b in range(first, stop):
-            scores_of_many(mean[b], square[b], cross[b], sums[b], centre, single, factor, scores[b])
+        for b in range(len(mean)):
+            scores_of_many(mean[b], square[b], cross[b], sums[b], added, single, factor, scores[b])
+    fill_tops(scores, table[8])
 
 
 @njit(cache=True, nogil=True)
-def best_score(table, first, stop):
-    """Fill the tops of the blocks from `first` up to `stop`, and return the highest."""
-    fill_tops(table[8], table[9], first, stop)
-    best = NEVER
-    for b in range(first, stop):
-        best = max(best, table[9][b])
-    return best
+def pick(n, slack, items, table, belief, factor, memo, answer):
+    """Put into position n the item with the highest exact score.
 
-
-@njit(cache=True, nogil=True)
-def pick(n, lowest, blocks, items, table, belief, factor, memo, answer):
-    """Put into position n the item with the highest exact score of those from `lowest` up.
-
-    It is one of the first `blocks`. Returns whether there is such an item: no candidate may be
-    left, or no score may be a number.
+    No exact score exceeds that of the table by more than `slack`. Returns whether there is such
+    an item: no candidate may be left, or no score may be a number.
     """
-    rows, mean, scores, tops = table[3], table[4], table[8], table[9]
-    chosen, values, x = answer
-    if not lowest > -np.inf:  # every place would reach it, even those without an item
+    scores, tops, lanes = table[7], table[8], table[7].shape[1]
+    answer[0][n], answer[1][n] = -1, -np.inf
+    first = np.argmax(tops)
+    if not tops[first] > -np.inf:
         return False
-    lanes, gains, place = scores.shape[1], np.empty(x.shape[1]), -1
-    values[n] = -np.inf
-    for b in range(blocks):
-        if tops[b] < lowest:
-            continue
-        for a in range(lanes):
-            if scores[b, a] >= lowest:
-                row = rows[b * lanes + a]
-                score = exact_score(row, chosen, n, items, belief, factor, memo, gains)
-                if is_better(score, row, values[n], chosen[n]) and score > -np.inf:
-                    place, chosen[n], values[n] = b * lanes + a, row, score
-                    x[n] = gains
+    place = first * lanes + np.argmax(scores[first])  # its score excludes most of the others
+    place = better_place(n, place, -1, items, table, belief, factor, memo, answer)
+    for b in range(len(tops)):
+        if tops[b] >= answer[1][n] - slack:
+            for a in range(lanes):
+                if scores[b, a] >= answer[1][n] - slack:
+                    at = b * lanes + a
+                    place = better_place(n, at, place, items, table, belief, factor, memo, answer)
     if place < 0:
         return False
-    mean[place // lanes, place % lanes] = -np.inf
+    table[3][place // lanes, place % lanes] = NEVER
     return True
+
+
+@njit(cache=True, nogil=True, inline="always")
+def better_place(n, place, best, items, table, belief, factor, memo, answer):
+    """Compare the item at a place with that of position n, at `best`; return the better place."""
+    (chosen, values, x), row, lanes = answer, table[2][place], table[3].shape[1]
+    own = exact_values(row, chosen[:n], items, belief, memo)
+    table[4][place // lanes, place % lanes] = own[1]  # it may have been a bound
+    m = x.shape[1]
+    score = exact_score(own, belief, factor, m)
+    if not (is_better(score, row, values[n], chosen[n]) and score > -np.inf):
+        return best
+    chosen[n], values[n] = row, score
+    for c in range(m):
+        x[n, c] = own[2 + m + c] * factor
+    return place
 
 
 @njit(cache=True, nogil=True)
 def new_memo(m):
-    """Return room for exact values: rows, the number of picks in the sums, values."""
+    """Return space for exact values: rows, the number of picks in the sums, values."""
     owners = np.full(MAX_EXACT, -1, dtype=np.int64)
     return owners, np.zeros(MAX_EXACT, dtype=np.int64), np.empty((MAX_EXACT, 2 + 2 * m))
 
 
-@njit(cache=True, nogil=True)
-def exact_score(item, above, n, items, belief, factor, memo, x):
-    """Return mu of one item after the first n of `above`, in double precision; fill x (m,).
+@njit(cache=True, nogil=True, inline="always")
+def exact_values(item, above, items, belief, memo):
+    """Return the values of one item below the items `above`, in double precision.
 
-    Similar items have scores that single precision cannot tell apart at any position, so their
-    exact values are kept. For each place `memo` holds its row (-1 at the start of a list), how
-    many of `above` are in its sums, and its values: theta . z, the squares of the first d rows
-    of G zeta, what z adds to each of the other rows, and the sums of distances.
+    They are theta . z, the squares of the first d rows of G zeta, what z adds to each of the other
+    rows, and the sums of distances. Similar items have scores that single precision cannot tell
+    apart at any position, so values are kept: for each place `memo` holds its row (-1 at the start
+    of a list), how many of `above` are in its sums, and its values.
     """
     owners, counts, numbers = memo
-    place, m = item % len(owners), len(x)
+    place, m = item % len(owners), items.sizes.shape[0]
     own = numbers[place]
     if owners[place] != item:
         owners[place], counts[place] = item, 0
         fill_relevance(items.z_rows[item], belief, m, own)
-    for p in above[counts[place] : n]:
+    for p in above[counts[place] :]:
         for c in range(m):
             own[2 + m + c] += item_distance(c, item, p, items)
-    counts[place] = n
+    counts[place] = len(above)
+    return own
+
+
+@njit(cache=True, nogil=True, inline="always")
+def exact_score(own, belief, factor, m):
+    """Return mu by exact values."""
     eta, G, alpha = belief
     d, mean, variance = len(eta) - m, own[0], own[1]
     for c in range(m):
-        x[c] = own[2 + m + c] * factor
-        mean += eta[d + c] * x[c]
+        mean += eta[d + c] * (own[2 + m + c] * factor)
     for c in range(m):
         part = own[2 + c]
         for e in range(c + 1):
-            part += G[d + c, d + e] * x[e]
+            part += G[d + c, d + e] * (own[2 + m + e] * factor)
         variance += part * part
     return mean + alpha * sqrt(variance)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def fill_relevance(z, belief, m, own):
     """Fill what z decides, and set the sums of distances to 0."""
     eta, G, _alpha = belief
     d = len(z)
-    own[:] = 0.0
+    mean, square = 0.0, 0.0
     for i in range(d):
-        own[0] += eta[i] * z[i]
+        mean += eta[i] * z[i]
         part = 0.0
         for j in range(i + 1):
             part += G[i, j] * z[j]
-        own[1] += part * part
+        square += part * part
+    own[0], own[1] = mean, square
     for c in range(m):
+        part = 0.0
         for j in range(d):
-            own[2 + c] += G[d + c, j] * z[j]
+            part += G[d + c, j] * z[j]
+        own[2 + c], own[2 + m + c] = part, 0.0
 
 
 @njit(cache=True, nogil=True)
-def fill_parts(table, single, first, stop):
-    """Fill what z decides of the blocks from `first` up to `stop`, and set their sums to 0."""
-    z, sums, (mean, square, cross) = table[0], table[7], table[4:7]
-    work = np.empty((2, z.shape[2]), dtype=np.float32)
-    for b in range(first, stop):
-        fill_linear_parts(z[b], single, mean[b], cross[b])
-        square[b] = 0.0
-        add_squares(z[b], single[1], work[0], work[1], square[b])
+def fill_parts(z, table, single):
+    """Fill what z decides but for the squares, and set the sums to 0."""
+    mean, cross, sums = table[3], table[5], table[6]
+    d, (eta, G, _alpha) = z.shape[1], single
+    for b in range(len(z)):
+        mean[b] = 0.0
+        cross[b] = 0.0
         sums[b] = 0.0
+        if cross.shape[1]:
+            add_two_products(z[b], eta[:d], G[d, :d], mean[b], cross[b, 0])
+        else:
+            add_products(z[b], eta[:d], mean[b])
+        for c in range(1, cross.shape[1]):
+            add_products(z[b], G[d + c, :d], cross[b, c])
 
 
 @njit(cache=True, nogil=True)
-def fill_linear_parts(z, single, mean, cross):
-    """Fill theta . z of one block, and what z adds to the rows of the distances."""
-    d, (eta, G, _alpha) = len(z), single
-    mean[:] = 0.0
-    add_products(z, eta[:d], mean)
-    for c in range(len(cross)):
-        cross[c, :] = 0.0
-        add_products(z, G[d + c, :d], cross[c])
-
-
-@njit(cache=True, nogil=True)
-def close_places(free, mean, b):
-    """Set `mean` (lanes,) of block b to -inf where no item is `free`."""
-    start = b * len(mean)
-    here = free[start : start + len(mean)]
-    for a in range(len(here)):
-        mean[a] = mean[a] if here[a] else NEVER
-    mean[len(here) :] = NEVER
+def close_places(free, mean):
+    """Set `mean` (blocks, lanes) to -inf where no item is `free`."""
+    flat = mean.reshape(mean.size)
+    for row in range(len(free)):
+        flat[row] = flat[row] if free[row] else NEVER
+    flat[len(free) :] = NEVER
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def scores_of_one(mean, square, cross, sums, centre, weight, g, alpha, scores, first, stop):
-    """Fill mu of the items of some blocks, for one distance."""
-    for b in range(first, stop):
+def scores_of_one(mean, square, cross, sums, added, weight, g, alpha, scores):
+    """Fill mu for one distance."""
+    for b in range(len(mean)):
         if alpha == 0.0:
             for a in range(mean.shape[1]):
-                scores[b, a] = mean[b, a] + weight * (sums[b, 0, a] + centre)
+                scores[b, a] = mean[b, a] + weight * (sums[b, 0, a] + added)
             continue
         for a in range(mean.shape[1]):
-            total = sums[b, 0, a] + centre
+            total = sums[b, 0, a] + added
             part = cross[b, 0, a] + g * total
             scores[b, a] = mean[b, a] + weight * total + alpha * sqrt(square[b, a] + part * part)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def scores_of_many(mean, square, cross, sums, centre, single, factor, scores):
+def scores_of_many(mean, square, cross, sums, added, single, factor, scores):
     """Fill mu of one block's items for any number of distances."""
     m, lanes = sums.shape
     eta, G, alpha = single
@@ -218,10 +208,10 @@ def scores_of_many(mean, square, cross, sums, centre, single, factor, scores):
     for c in range(m):
         weight, start = eta[d + c] * factor, np.float32(0.0)
         for e in range(c + 1):
-            start += G[d + c, d + e] * factor * centre[e]
-        added = weight * centre[c]
+            start += G[d + c, d + e] * factor * added[e]
+        constant = weight * added[c]
         for a in range(lanes):
-            scores[a] += weight * sums[c, a] + added
+            scores[a] += weight * sums[c, a] + constant
             part[a] = cross[c, a] + start
         add_products(sums, factor * G[d + c, d : d + c + 1], part)
         for a in range(lanes):
@@ -231,13 +221,13 @@ def scores_of_many(mean, square, cross, sums, centre, single, factor, scores):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_FINITE)
-def fill_tops(scores, tops, first, stop):
-    """Fill the highest score of some blocks.
+def fill_tops(scores, tops):
+    """Fill the highest score of each block.
 
     Blocks are folded in halves: the compiler does not vectorise the maximum of a plain loop.
     """
     work = np.empty(scores.shape[1], scores.dtype)
-    for b in range(first, stop):
+    for b in range(len(scores)):
         half = len(work) // 2
         for a in range(half):
             one, two = scores[b, a], scores[b, a + half]

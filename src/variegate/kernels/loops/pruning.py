@@ -1,15 +1,14 @@
-"""LMDH's list, in which most items are never scored in full: their scores have bounds.
+"""LMDH's list without scoring every item at every position.
 
-For every item the loops know theta . z, what z adds to the rows of the distances, and a bound of
-the squares of the first d rows of G zeta: |z|^2 times the largest eigenvalue of G_z'G_z. Its sums
-of distances are known up to some position; what the later items of the list add lies around a
-centre, within a radius. For cosines the radius is the length of the sum of the later unit vectors;
-any other distance lies between 0 and its largest value. The score changes at most by `spare`
-within the radius, so that the value at the centre plus `spare` is its upper bound.
+The first positions are filled from the scores of all items. What later picks can add to an item's
+sums of distances is bounded, so each item has a highest and a lowest score over the positions that
+are left. With r of them left, the r-th of the lowest scores is reached at every one: items that
+cannot reach it are dropped, and the rest of the list is selected from the others, in a small table.
+While too many would be left, one more position is filled from all items.
 
-Items whose bound reaches the best score are brought into a small table and scored in full. If that
-would be too many, the sums of all items are brought up to date, after which the radius is 0; and if
-it still is, the list is selected without bounds. Tables are those of `kernels.loops.lmdh`.
+The squares of G zeta cost most. They are replaced by a bound, |z|^2 times the largest eigenvalue of
+G_z'G_z, and computed only for items that may be picked, unless the bound is too loose. Tables are
+those of `kernels.loops.lmdh`.
 """
 
 from math import sqrt
@@ -18,12 +17,12 @@ import numpy as np
 from numba import njit
 
 from variegate.kernels.layout import ROOM
-from variegate.kernels.loops.distances import COSINE, add_distances
+from variegate.kernels.loops.distances import add_distances
 from variegate.kernels.loops.lmdh import (
-    best_score,
+    NEVER,
     close_places,
-    fill_linear_parts,
-    fill_list,
+    exact_score,
+    exact_values,
     fill_parts,
     fill_scores,
     new_memo,
@@ -31,20 +30,19 @@ from variegate.kernels.loops.lmdh import (
     slack_of,
     to_single,
 )
+from variegate.kernels.loops.selection import add_squares
 
-#: Fewer blocks are not worth bounds.
-MIN_BLOCKS = 8
-#: Blocks whose best items by their bounds are scored first.
-N_SEEDS = 16
-#: So many items are brought into the small table at once, or one in this many if these are more,
-#: before it takes less time to update the sums of all.
-N_BROUGHT, UPDATE = 32, 128
-#: Items per block of the small table.
-LANES = 64
+#: A bound of the squares pays if there are so many items per feature; but with few features and
+#: more items than the processor's cache can hold, it takes longer to copy those that reach it.
+PER_FEATURE, MAX_D, MAX_SIZE = 32, 24, 16_384
+#: A bound is too loose if one item in this many seems better than the best.
+MAX_LOOSE = 64
+#: Items per block of the small table, which is used for at most one item in `SHARE`.
+LANES, SHARE = 64, 4
+#: Items of a block among which the highest scores are compared.
+FOLD = 16
 #: Squarings of a matrix, to bound its largest eigenvalue.
-SQUARINGS = 3
-#: What may come of a search by bounds.
-WHOLE, INCOMPLETE, TOO_MANY = 0, 1, 2
+SQUARINGS = 2
 
 
 @njit(cache=True, nogil=True)
@@ -52,27 +50,83 @@ def select_list(items, rows, free, belief, factors, limits, space, answer):
     """Fill `answer` (rows, scores, x) greedily from the `free` items.
 
     Returns False if single precision cannot hold the numbers, or if a position has no item.
-    `rows` number all places, `limits` are those of `slack_of`, `space` has `space_size` numbers.
+    `rows` number all places, `limits` are those of `slack_of`, `space` is that of `list_space`.
     """
     slack = slack_of(belief, factors, limits, items.h.shape[1])
     if not slack >= 0.0:  # nan is not
         return False
-    single, blocks = to_single(belief), len(items.z)
-    parts, used = carved(space, 0, blocks, len(limits[1]), items.z.shape[2])
-    table = (items.z, items.h, items.sizes_blocks, rows, *parts)
-    # The bound of the eigenvalues takes the cube of the number of features.
-    if blocks >= max(MIN_BLOCKS, items.z.shape[1] // 4):
-        few = small_table(items, space[used:])
-        fill_bounds(items, table, free, belief, single)
-        found = select_by_bounds(
-            items, table, few, belief, single, factors, limits[1], slack, answer
-        )
-        if found != TOO_MANY:
-            return found == WHOLE
-    fill_parts(table, single, 0, blocks)
-    for b in range(blocks):
-        close_places(free, table[4][b], b)
-    return fill_list(items, table, belief, single, factors, slack, answer)
+    single, (blocks, d, lanes), m = to_single(belief), items.z.shape, len(limits[1])
+    parts, used = carved(space, 0, blocks, m, lanes)
+    table, memo = (items.h, items.sizes_blocks, rows, *parts), new_memo(m)
+    fill_parts(items.z, table, single)
+    close_places(free, table[3])
+    bound = np.float32(0.0)
+    size = len(items.z_rows)
+    if size >= PER_FEATURE * d and (d > MAX_D or size <= MAX_SIZE):
+        bound = np.float32(eigenvalue_bound(belief[1], d))
+    fill_squares(items, table, single, bound)
+    trial, nothing, work = 1, np.zeros(m, dtype=np.float32), np.empty(lanes, dtype=np.float32)
+    for n in range(len(factors)):
+        if n:
+            add_distances(answer[0][n - 1 : n], items, table[0], table[1], table[6], work)
+        if n == trial and n < len(factors) - 1:
+            trial = 2 * n
+            few = promising(
+                n,
+                items,
+                table,
+                belief,
+                single,
+                factors,
+                limits[1],
+                slack,
+                memo,
+                answer,
+                space[used:],
+            )
+            if len(few[2]):
+                return fill_rest(n, items, few, belief, single, factors, slack, memo, answer)
+        fill_scores(table, single, np.float32(factors[n]), nothing)
+        if n == 0 and bound > 0.0 and are_loose(table, slack, items, belief, memo):
+            fill_squares(items, table, single, np.float32(0.0))
+            fill_scores(table, single, np.float32(factors[n]), nothing)
+        if not pick(n, slack, items, table, belief, factors[n], memo, answer):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def are_loose(table, slack, items, belief, memo):
+    """Return whether too many items seem better at the first position than the best one is."""
+    scores, tops = table[7], table[8]
+    b = np.argmax(tops)
+    if not tops[b] > -np.inf:
+        return False
+    row = table[2][b * scores.shape[1] + np.argmax(scores[b])]
+    own = exact_values(row, table[2][:0], items, belief, memo)
+    best = exact_score(own, belief, 0.0, len(items.kinds))
+    return n_reaching(scores, tops, best - slack) > len(items.z_rows) // MAX_LOOSE
+
+
+@njit(cache=True, nogil=True)
+def fill_squares(items, table, single, bound):
+    """Fill the squares of all items, or `bound` times their squared lengths if it is not 0."""
+    square, z = table[4], items.z
+    if bound > 0.0:
+        for b in range(len(z)):
+            for a in range(z.shape[2]):
+                square[b, a] = bound * items.squares[b, a]
+        return
+    add_all_squares(z, single, square)
+
+
+@njit(cache=True, nogil=True)
+def add_all_squares(z, single, square):
+    """Fill the squares of the items with features z (blocks, d, lanes)."""
+    one, two = np.empty(z.shape[2], dtype=np.float32), np.empty(z.shape[2], dtype=np.float32)
+    for b in range(len(z)):
+        square[b] = 0.0
+        add_squares(z[b], single[1], one, two, square[b])
 
 
 @njit(cache=True, nogil=True)
@@ -88,83 +142,217 @@ def select_lists(items, rows, free, beliefs, factors, limits, space, answers, wh
 
 
 @njit(cache=True, nogil=True)
-def select_by_bounds(items, table, few, belief, single, factors, largest, slack, answer):
-    """Fill `answer` as `select_list` does; the result is one of those above.
-
-    No item outside of `few` had a score above `ceiling` when all were scored last, with the
-    centre and the factor `seen`, and with the first `known` picks in their sums.
-    """
-    chosen, _blocks, (room, lanes) = answer[0], len(items.z), few[4].shape
-    nothing, memo, slack = np.zeros(len(largest), np.float32), new_memo(len(largest)), 3 * slack
-    ceiling, known, seen = seed_score(table, single, nothing), 0, (nothing, factors[0])
-    size = bring_in(ceiling, 0, chosen[:0], items, table, few, single)
-    most = N_BROUGHT + len(items.z_rows) // UPDATE
-    for n in range(len(factors)):
-        if size > room * lanes:
-            return TOO_MANY
-        factor, used = np.float32(factors[n]), -(-size // lanes)
-        if n:
-            add_distances(chosen[n - 1 : n], items, few[1], few[2], few[7], 0, used)
-        fill_scores(few, single, factor, nothing, 0, used)
-        best = best_score(few, 0, used)
-        centre, spare, change = outlook(chosen, n, known, seen, items, belief, largest, factors[n])
-        if not ceiling + change <= best - slack:
-            if n == 1:  # one distance to all items narrows the bounds of most lists
-                known, centre, spare = update_sums(chosen, n, known, items, table)
-            ceiling, total = score_all(table, single, factor, centre, best - slack, spare, most)
-            if known < n and total > most:
-                known, centre, spare = update_sums(chosen, n, known, items, table)
-                ceiling, total = score_all(table, single, factor, centre, best - slack, spare, most)
-            if size + total > room * lanes:
-                return TOO_MANY
-            seen = centre, factors[n]
-            if total:
-                first = size // lanes
-                size = bring_in(ceiling, size, chosen[:n], items, table, few, single)
-                used = -(-size // lanes)
-                fill_scores(few, single, factor, nothing, first, used)
-                best = max(best, best_score(few, first, used))
-        if not pick(n, best - slack, used, items, few, belief, factors[n], memo, answer):
-            return INCOMPLETE
-    return WHOLE
+def fill_rest(first, items, few, belief, single, factors, slack, memo, answer):
+    """Fill `answer` from position `first` on, from the items of a table with the sums of it."""
+    nothing, work = np.zeros(answer[2].shape[1], np.float32), np.empty(LANES, np.float32)
+    for n in range(first, len(factors)):
+        if n > first:
+            add_distances(answer[0][n - 1 : n], items, few[0], few[1], few[6], work)
+        fill_scores(few, single, np.float32(factors[n]), nothing)
+        if not pick(n, slack, items, few, belief, factors[n], memo, answer):
+            return False
+    return True
 
 
 @njit(cache=True, nogil=True)
-def score_all(table, single, factor, centre, best, spare, most):
-    """Score all items at the centre; return a ceiling, and how many reach it.
+def promising(n, items, table, belief, single, factors, largest, slack, memo, answer, space):
+    """Return a table of the items that can be picked from position n on; empty if too many can.
 
-    It is lower than it has to be, so that it serves longer, unless more than `most` reach it.
+    The gain x of an item with the sum S of a distance D, at most, lies between low * S and
+    slope * S + start * D at all of these positions.
     """
-    blocks, ceiling = len(table[8]), best - 2 * spare
-    fill_scores(table, single, factor, centre, 0, blocks)
-    total = n_reaching(table[8], ceiling, 0, blocks)
-    if total > most:
-        ceiling = best - spare
-        total = n_reaching(table[8], ceiling, 0, blocks)
-    return ceiling, total
+    scores, tops, left = table[7], table[8], len(factors) - n
+    low, slope, start = reach(factors, n)
+    spare = fill_highest(table, single, largest, low, slope, start)
+    seeds = highest_places(scores, tops, left + 2)
+    if len(seeds) < left:
+        return small_table(items, space, 0)
+    lowest = np.empty(len(seeds))
+    for i in range(len(seeds)):
+        own = exact_values(table[2][seeds[i]], answer[0][:n], items, belief, memo)
+        lowest[i] = lowest_score(own, belief, largest, low, slope, start)
+    threshold = np.sort(lowest)[len(seeds) - left] - spare - slack
+    size = n_reaching(scores, tops, threshold)
+    if size > min(len(items.z_rows) // SHARE, room(items) * LANES):
+        return small_table(items, space, 0)
+    few = small_table(items, space, size)
+    z = copy_reaching(
+        threshold, items, table, few, space[len(space) - few[3].size * items.z.shape[1] :]
+    )
+    add_all_squares(z, single, few[4])
+    return few
 
 
 @njit(cache=True, nogil=True)
-def update_sums(chosen, n, known, items, table):
-    """Add the distances to the picks after the first `known` to all items' sums.
-
-    Returns how many are known then, the centre of what they lack, and the spare: nothing.
-    """
-    add_distances(chosen[known:n], items, table[1], table[2], table[7], 0, len(table[4]))
-    return n, np.zeros(table[7].shape[1], dtype=np.float32), np.float32(0.0)
+def reach(factors, n):
+    """Return the lines between which the gains from position n on lie; see `promising`."""
+    low, start, end = factors[n], 0.0, 0.0
+    for p in range(n, len(factors)):
+        low = min(low, factors[p])
+        start = max(start, factors[p] * (p - n))
+        end = max(end, factors[p] * p)
+    # The highest gain is convex in S, so the chord from 0 to n times the largest distance is above.
+    return low, (end - start) / n, start
 
 
 @njit(cache=True, nogil=True)
-def fill_bounds(items, table, free, belief, single):
-    """Fill the parts of all items, with the bound in place of the squares; set sums to 0."""
-    mean, square, cross, sums = table[4:8]
-    bound = np.float32(eigenvalue_bound(belief[1], items.z.shape[1]))
-    for b in range(len(mean)):
-        fill_linear_parts(items.z[b], single, mean[b], cross[b])
-        close_places(free, mean[b], b)
-        for a in range(mean.shape[1]):
-            square[b, a] = bound * items.squares[b, a]
-        sums[b] = 0.0
+def fill_highest(table, single, largest, low, slope, start):
+    """Fill the scores with the highest that items can have, but for a number that is returned.
+
+    What beta adds is at one end of the range of the gains. The deviation is taken at its middle,
+    and differs from it by at most its steepness times half of the range.
+    """
+    (eta, G, alpha), m = single, len(largest)
+    d, weights, added, spare = len(eta) - m, eta.copy(), np.empty(m, dtype=np.float32), 0.0
+    middle, half = 0.5 * (low + slope), 0.5 * (slope - low)
+    for c in range(m):
+        column = 0.0
+        for row in range(d + c, d + m):
+            column += G[row, d + c] ** 2
+        steepness, beta = alpha * sqrt(column), eta[d + c]
+        weight = beta * (slope if beta > 0.0 else low) + steepness * half
+        weights[d + c], added[c] = weight / middle, 0.5 * start * largest[c] / middle
+        spare += start * largest[c] * (max(beta, 0.0) + 0.5 * steepness) - weight * added[c]
+    fill_scores(table, (weights, G, alpha), np.float32(middle), added)
+    return spare
+
+
+@njit(cache=True, nogil=True)
+def lowest_score(own, belief, largest, low, slope, start):
+    """Return a lower bound of an item's scores by its exact values."""
+    (eta, _G, alpha), m = belief, len(largest)
+    score = own[0] + alpha * sqrt(own[1])
+    for c in range(m):
+        beta, total = eta[len(eta) - m + c], own[2 + m + c]
+        score += min(beta * low * total, beta * (slope * total + start * largest[c]))
+    return score
+
+
+@njit(cache=True, nogil=True)
+def highest_places(scores, tops, count):
+    """Return places with high scores, the highest first: at most one in `FOLD` of a block."""
+    places, values = np.full(count, -1), np.full(count, NEVER)
+    lanes, found, highest = scores.shape[1], 0, np.empty(FOLD, dtype=np.float32)
+    for b in range(len(tops)):
+        if not tops[b] > values[count - 1]:
+            continue
+        fold(scores[b], highest)
+        for start in range(FOLD):
+            if highest[start] > values[count - 1]:
+                place = start
+                while scores[b, place] != highest[start]:
+                    place += FOLD
+                at = min(found, count - 1)
+                while at > 0 and values[at - 1] < highest[start]:
+                    places[at], values[at] = places[at - 1], values[at - 1]
+                    at -= 1
+                places[at], values[at] = b * lanes + place, highest[start]
+                found = min(found + 1, count)
+    return places[:found]
+
+
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def fold(scores, highest):
+    """Fill the highest of each `FOLD`-th score of a block."""
+    for a in range(FOLD):
+        highest[a] = scores[a]
+    for start in range(FOLD, len(scores), FOLD):
+        for a in range(FOLD):
+            one = scores[start + a]
+            highest[a] = one if one > highest[a] else highest[a]
+
+
+@njit(cache=True, nogil=True)
+def n_reaching(scores, tops, lowest):
+    """Return how many scores reach `lowest`."""
+    total = 0
+    for b in range(len(tops)):
+        if tops[b] >= lowest:
+            count = np.int32(0)
+            for a in range(scores.shape[1]):
+                count += np.int32(scores[b, a] >= lowest)
+            total += int(count)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def copy_reaching(lowest, items, table, few, space):
+    """Copy the items whose scores reach `lowest` to `few`; return their features in blocks."""
+    rows, mean, cross, sums, scores, tops = (
+        table[2],
+        table[3],
+        table[5],
+        table[6],
+        table[7],
+        table[8],
+    )
+    h, sizes, few_rows, few_mean, few_cross, few_sums = (
+        few[0],
+        few[1],
+        few[2],
+        few[3],
+        few[5],
+        few[6],
+    )
+    z = space.reshape((len(few_mean), items.z.shape[1], LANES))
+    z_rows, h_rows, lanes, size = items.z_rows, items.h_rows, mean.shape[1], 0
+    for b in range(len(tops)):
+        if tops[b] >= lowest:
+            for a in range(lanes):
+                if scores[b, a] >= lowest:
+                    row, block, place = rows[b * lanes + a], size // LANES, size % LANES
+                    few_rows[size], few_mean[block, place] = row, mean[b, a]
+                    for c in range(cross.shape[1]):
+                        few_cross[block, c, place] = cross[b, c, a]
+                        few_sums[block, c, place] = sums[b, c, a]
+                        sizes[block, c, place] = items.sizes[c, row]
+                    for i in range(h.shape[1]):
+                        h[block, i, place] = h_rows[row, i]
+                    for i in range(z.shape[1]):
+                        z[block, i, place] = z_rows[row, i]
+                    size += 1
+    for place in range(size, few_mean.size):  # places without an item must hold numbers
+        block, at = place // LANES, place % LANES
+        h[block, :, at], sizes[block, :, at], z[block, :, at] = 0.0, 0.0, 0.0
+        few_rows[place], few_mean[block, at] = -1, NEVER
+        few_cross[block, :, at], few_sums[block, :, at] = 0.0, 0.0
+    return z
+
+
+@njit(cache=True, nogil=True)
+def room(items):
+    """Return the number of blocks that the small table can have."""
+    blocks, _d, lanes = items.z.shape
+    return (blocks // ROOM + 2) * (lanes // LANES)
+
+
+@njit(cache=True, nogil=True)
+def small_table(items, space, size):
+    """Return a table in `space` for some items, in small blocks."""
+    w, m, blocks = items.h.shape[1], len(items.kinds), -(-size // LANES)
+    parts, at = carved(space, 0, blocks, m, LANES)
+    h, at = blocks_of(space, at, blocks, w, LANES)
+    sizes, at = blocks_of(space, at, blocks, m, LANES)
+    return (h, sizes, np.empty(blocks * LANES, dtype=np.intp), *parts)
+
+
+@njit(cache=True, nogil=True)
+def carved(space, at, blocks, m, lanes):
+    """Return what z decides, sums, scores and tops of a table in `space`, and where they end."""
+    n = blocks * lanes
+    mean = space[at : at + n].reshape((blocks, lanes))
+    square = space[at + n : at + 2 * n].reshape((blocks, lanes))
+    scores = space[at + 2 * n : at + 3 * n].reshape((blocks, lanes))
+    cross, at = blocks_of(space, at + 3 * n, blocks, m, lanes)
+    sums, at = blocks_of(space, at, blocks, m, lanes)
+    return (mean, square, cross, sums, scores, space[at : at + blocks]), at + blocks
+
+
+@njit(cache=True, nogil=True)
+def blocks_of(space, at, blocks, depth, lanes):
+    """Return an array (blocks, depth, lanes) in `space`, and where it ends."""
+    end = at + blocks * depth * lanes
+    return space[at:end].reshape((blocks, depth, lanes)), end
 
 
 @njit(cache=True, nogil=True)
@@ -202,155 +390,3 @@ def normalised(A):
     if largest > 0.0:
         A /= largest
     return largest
-
-
-@njit(cache=True, nogil=True)
-def seed_score(table, single, nothing):
-    """Return a score that the bounds of a few items reach at the first position."""
-    blocks = len(table[9])
-    fill_scores(table, single, np.float32(1.0), nothing, 0, blocks)
-    best_score(table, 0, blocks)
-    tops = np.sort(table[9])
-    for top in tops[-N_SEEDS:]:
-        if top > -np.inf:
-            return top
-    return tops[-1]
-
-
-@njit(cache=True, nogil=True)
-def outlook(chosen, n, known, seen, items, belief, largest, factor):
-    """Return what scores outside can be at position n, after the first `known` picks.
-
-    The centre (m,) of what the other picks add to the sums, the most that a score changes
-    around it, and the most that it can exceed the score when all were scored last (`seen`).
-    """
-    (eta, G, alpha), (centre_before, factor_before) = belief, seen
-    m, lacking, spare, change = len(largest), n - known, 0.0, 0.0
-    d, centre = len(eta) - m, np.zeros(m, dtype=np.float32)
-    for c in range(m):
-        middle = radius = 0.5 * lacking * largest[c]
-        if items.kinds[c] == COSINE:
-            middle = lacking / items.scales[c]
-            radius = length_of_sum(chosen[known:n], items, c) / items.scales[c]
-        column = 0.0
-        for row in range(d + c, d + m):
-            column += G[row, d + c] ** 2
-        steepness, radius = alpha * sqrt(column), radius * abs(factor)
-        spare += radius * (abs(eta[d + c]) + steepness)
-        # The sums that are known lie between 0 and `known` times the largest distance.
-        start = factor * middle - factor_before * centre_before[c]
-        end = start + (factor - factor_before) * known * largest[c]
-        low, high = min(start, end) - radius, max(start, end) + radius
-        change += max(eta[d + c] * low, eta[d + c] * high) + steepness * max(abs(low), abs(high))
-        centre[c] = middle
-    return centre, np.float32(spare), np.float32(change)
-
-
-@njit(cache=True, nogil=True)
-def length_of_sum(picks, items, c):
-    """Return the length of the sum of the picks' data of distance c."""
-    square = 0.0
-    for i in range(items.starts[c], items.starts[c] + items.widths[c]):
-        total = 0.0
-        for p in picks:
-            total += items.h_rows[p, i]
-        square += total * total
-    return sqrt(square)
-
-
-@njit(cache=True, nogil=True)
-def n_reaching(scores, lowest, first, stop):
-    """Return how many scores of the blocks from `first` up to `stop` reach `lowest`."""
-    total = 0
-    for b in range(first, stop):
-        count = np.int32(0)
-        for a in range(scores.shape[1]):
-            count += np.int32(scores[b, a] >= lowest)
-        total += int(count)
-    return total
-
-
-@njit(cache=True, nogil=True)
-def bring_in(lowest, size, picks, items, table, few, single):
-    """Copy the items whose scores reach `lowest` behind the first `size` of `few`.
-
-    Returns how many there are then: more than there is room for if nothing was copied. An item
-    that was copied is not in `table` any longer.
-    """
-    scores, mean, first, room, lanes = table[8], table[4], size, few[4].size, few[4].shape[1]
-    chunks = scores.reshape((scores.size // lanes, lanes))
-    for chunk in range(len(chunks)):
-        if not n_reaching(chunks, lowest, chunk, chunk + 1):
-            continue
-        for row in range(chunk * lanes, (chunk + 1) * lanes):
-            b, a = row // scores.shape[1], row % scores.shape[1]
-            if scores[b, a] >= lowest:
-                if size == room:
-                    return room + 1
-                if size % lanes == 0:
-                    for data in few[:3]:
-                        data[size // lanes] = 0.0  # places without an item must hold numbers
-                few[3][size] = row
-                copy_item(row, size // lanes, size % lanes, items, few)
-                mean[b, a] = -np.inf
-                size += 1
-    start_blocks(first // lanes, size, picks, items, few, single)
-    return size
-
-
-@njit(cache=True, nogil=True)
-def copy_item(row, block, place, items, few):
-    """Copy the data of one item to a place of `few`."""
-    z, h, sizes = few[0][block], few[1][block], few[2][block]
-    for i in range(z.shape[0]):
-        z[i, place] = items.z_rows[row, i]
-    for i in range(h.shape[0]):
-        h[i, place] = items.h_rows[row, i]
-    for c in range(sizes.shape[0]):
-        sizes[c, place] = items.sizes[c, row]
-
-
-@njit(cache=True, nogil=True)
-def start_blocks(first, size, picks, items, few, single):
-    """Fill parts and sums of the blocks of `few` from `first` on, which hold `size` places."""
-    rows, mean = few[3], few[4]
-    lanes = mean.shape[1]
-    used = -(-size // lanes)
-    fill_parts(few, single, first, used)
-    add_distances(picks, items, few[1], few[2], few[7], first, used)
-    mean[used - 1, size - (used - 1) * lanes :] = -np.inf
-    for place in range(first * lanes, size):
-        for p in picks:
-            if rows[place] == p:
-                mean[place // lanes, place % lanes] = -np.inf
-
-
-@njit(cache=True, nogil=True)
-def small_table(items, space):
-    """Return a table in `space` with room for some of the items, in small blocks."""
-    (blocks, d, lanes), w, m = items.z.shape, items.h.shape[1], len(items.kinds)
-    room = (blocks // ROOM + 2) * (lanes // LANES)
-    parts, at = carved(space, 0, room, m, LANES)
-    z, at = blocks_of(space, at, room, d, LANES)
-    h, at = blocks_of(space, at, room, w, LANES)
-    sizes, at = blocks_of(space, at, room, m, LANES)
-    return (z, h, sizes, np.empty(room * LANES, dtype=np.intp), *parts)
-
-
-@njit(cache=True, nogil=True)
-def carved(space, at, blocks, m, lanes):
-    """Return what z decides, sums, scores and tops of a table in `space`, and where they end."""
-    n = blocks * lanes
-    mean = space[at : at + n].reshape((blocks, lanes))
-    square = space[at + n : at + 2 * n].reshape((blocks, lanes))
-    scores = space[at + 2 * n : at + 3 * n].reshape((blocks, lanes))
-    cross, at = blocks_of(space, at + 3 * n, blocks, m, lanes)
-    sums, at = blocks_of(space, at, blocks, m, lanes)
-    return (mean, square, cross, sums, scores, space[at : at + blocks]), at + blocks
-
-
-@njit(cache=True, nogil=True)
-def blocks_of(space, at, blocks, depth, lanes):
-    """Return an array (blocks, depth, lanes) in `space`, and where it ends."""
-    end = at + blocks * depth * lanes
-    return space[at:end].reshape((blocks, depth, lanes)), end

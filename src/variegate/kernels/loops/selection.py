@@ -48,6 +48,27 @@ def add_products(block, weights, sums):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
+def add_two_products(block, weights, others, sums, more):
+    """Add the products with two vectors of weights to `sums` and `more` (BLOCK,)."""
+    w, lanes = len(weights), len(sums)
+    whole = w // 4 * 4
+    for i in range(0, whole, 4):
+        p, q, r, s = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+        t, u, v, x = others[i], others[i + 1], others[i + 2], others[i + 3]
+        for a in range(lanes):
+            e, f, g, h = block[i, a], block[i + 1, a], block[i + 2, a], block[i + 3, a]
+            sums[a] += p * e + q * f + r * g + s * h
+            more[a] += t * e + u * f + v * g + x * h
+    for i in range(whole, w, 2):
+        after = min(i + 1, w - 1)
+        paired = np.float32(after > i)
+        p, q, t, u = weights[i], paired * weights[after], others[i], paired * others[after]
+        for a in range(lanes):
+            sums[a] += p * block[i, a] + q * block[after, a]
+            more[a] += t * block[i, a] + u * block[after, a]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
 def add_squares(block, G, one, two, squares):
     """Add |G z|^2 of each item of a block to `squares` (BLOCK,); G is lower triangular.
 

@@ -170,10 +170,10 @@ def select_from_all(parts, vectors, belief, factors, answer):
     for n in range(len(factors)):
         if n:
             b, a = chosen[n - 1] // LANES, chosen[n - 1] % LANES
-            add_cosine_sums(columns, 0, columns[b, :, a].copy(), 1, 1.0, work, sums, 0, 0, blocks)
+            add_cosine_sums(columns, 0, columns[b, :, a].copy(), 1, 1.0, work, sums, 0)
         weight, g = eta[-1] * factors[n], G[-1, -1] * factors[n]
-        scores_of_one(mean, square, cross, sums, 0.0, weight, g, alpha, scores, 0, blocks)
-        fill_tops(scores, tops, 0, blocks)
+        scores_of_one(mean, square, cross, sums, 0.0, weight, g, alpha, scores)
+        fill_tops(scores, tops)
         b = np.argmax(tops)
         a = np.argmax(scores[b])
         if not (np.isfinite(tops[b]) and b * LANES + a < len(vectors)):
