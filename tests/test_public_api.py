@@ -7,10 +7,11 @@ from types import MappingProxyType
 import pytest
 
 import variegate
-from variegate import data, errors, evaluation, kernels, policies
+from variegate import client, data, demo, errors, evaluation, kernels, policies
+from variegate.evaluation import offpolicy
 from variegate.model.distances import FORMULAS
 
-MODULES = [variegate, data, evaluation, errors, kernels, policies]
+MODULES = [variegate, client, data, demo, evaluation, offpolicy, errors, kernels, policies]
 #: Those whose names are written down in `__all__`
 LISTED = [errors, kernels, policies]
 
