@@ -185,3 +185,17 @@ def test_what_it_does_not_grow_by(more: Options, words: str) -> None:
 
     with pytest.raises(InputError, match=words):
         small.with_items(**(options | more))
+
+
+def test_long_vectors_serve_the_distances_only() -> None:
+    vectors = np.random.default_rng(0).normal(size=(3, 768))
+    with pytest.raises(InputError) as refused:
+        Catalogue(["a", "b", "c"], vectors, "cosine")
+    message = str(refused.value)
+    assert "`features` must have at most 512 columns, got 768" in message
+    assert "2.4 MB" in message
+    assert "pca:16" in message
+
+    made = Catalogue(["a", "b", "c"], vectors[:, :2], cosine(vectors))
+
+    assert (made.d, made.distances[0].rows.shape) == (2, (3, 768))

@@ -36,6 +36,29 @@ def test_same_key_gets_the_same_answer(page: TestClient) -> None:
     assert other.json()["slate_id"] != first.json()["slate_id"]
 
 
+def happened(page: TestClient, key: str, **body: Any) -> Any:
+    return page.post("/v1/users/ann/events", json=body, headers={"Idempotency-Key": key})
+
+
+def test_event_is_learnt_once_under_a_key(page: TestClient) -> None:
+    item, other = (one["id"] for one in asked(page, "a", k=2).json()["items"])
+    first = happened(page, "order 17", rewards={item: 1})
+    learnt = page.get("/v1/users/ann").json()["learnt"]
+
+    again = happened(page, "order 17", rewards={item: 1})
+    in_body = happened(page, "order 17", rewards={item: 1}, event="order 17")
+
+    assert first.status_code == 200
+    assert first.json() == again.json() == in_body.json()
+    assert page.get("/v1/users/ann").json()["learnt"] == learnt
+    assert happened(page, "order 17", rewards={other: 1}).status_code == 409
+    two_keys = happened(page, "order 17", rewards={item: 1}, event="order 18")
+    assert two_keys.status_code == 422
+    assert problem(two_keys)["message"] == (
+        "`Idempotency-Key` must be absent or the same as `event` 'order 18', got 'order 17'"
+    )
+
+
 def test_same_key_in_place_of_a_list_is_no_conflict(page: TestClient) -> None:
     first = asked(page, "a").json()["slate_id"]
 

@@ -9,6 +9,7 @@ from tools.journeys import history, rules, speed, users
 from tools.journeys.findings import PARTS, RESULTS, Finding, Part, load, page, save
 from variegate import Catalogue
 from variegate.data import load_movielens_100k
+from variegate.policies.beliefs import TotalDiversity
 
 
 def test_the_page_is_made_of_the_results() -> None:
@@ -49,7 +50,16 @@ def test_simulated_users_click_by_their_weights() -> None:
 
     assert chance[0] > chance[1] > 0.3
     assert varied[0] == 0.0 < varied[1]
-    assert len(users.measure(users=2, lists=3).findings) == 3
+    assert len(users.measure(users=2, lists=10).findings) == 4
+
+
+def test_a_sure_sentence_is_judged_by_the_true_weight() -> None:
+    less = TotalDiversity(0.2, 0.1, 0.3, positive=0.9, below_prior=0.99)
+    assert [users.is_wrong(less, beta) for beta in (0.2, 0.4)] == [False, True]
+    varied = TotalDiversity(0.2, 0.1, 0.3, positive=0.99, below_prior=0.3)
+    assert [users.is_wrong(varied, beta) for beta in (0.2, 0.0)] == [False, True]
+    likely = TotalDiversity(0.2, 0.1, 0.3, positive=0.5, below_prior=0.9)
+    assert not users.is_wrong(likely, 0.4)
 
 
 def test_every_condition_leaves_items() -> None:

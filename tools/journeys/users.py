@@ -13,8 +13,10 @@ import numpy as np
 
 from tools.journeys.findings import Finding, Part, more_than
 from variegate import LMDP, diversify, open_catalogue
-from variegate.arrays import FloatArray, IndexArray, unit_rows
+from variegate.arrays import FloatArray, IndexArray, MaskArray, unit_rows
 from variegate.model.scores import normalise_scores
+from variegate.policies.beliefs import Statement, TotalDiversity, learnt_total_diversity
+from variegate.prior.default import BETA as BETA_BEFORE
 
 CANDIDATES: Final = 200
 TOPICS: Final = 25
@@ -26,6 +28,9 @@ LISTS: Final = 300
 THETA: Final = (0.1, 0.6)
 BETA: Final = (0.0, 0.4)
 NEEDED_SHARE: Final = 0.9
+#: After so many lists the sentence about variety is read.
+READ: Final = (10, 30, 100, 300)
+ALLOWED_SHARE: Final = 0.05
 #: MSD's trade-offs, from the ranker alone to distances alone
 TRADE_OFFS: Final = (0.0, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 0.9)
 
@@ -42,6 +47,8 @@ class Played(NamedTuple):
 
     #: Whether theta and beta are inside their 95% intervals
     inside: tuple[bool, bool]
+    #: Whether the sentence about variety was sure and false, after each number of `READ`
+    wrong: list[bool]
     #: Expected clicks per list
     ours: float
     ranker: float
@@ -65,6 +72,7 @@ def measure(seed: int = 0, *, users: int = USERS, lists: int = LISTS) -> Part:
             f"{both} of {users} users (score {theta}, diversity {beta})",
             both >= NEEDED_SHARE * users,
         ),
+        _sentences(np.array([one.wrong for one in played])),
         _ahead("the ranker alone", ours, ranker),
         _ahead(
             "the ranker with the MSD trade-off that is best for all users together in hindsight, "
@@ -82,6 +90,32 @@ def measure(seed: int = 0, *, users: int = USERS, lists: int = LISTS) -> Part:
     return Part(how, findings)
 
 
+def _sentences(wrong: MaskArray) -> Finding:
+    counts, users = wrong.sum(axis=0), len(wrong)
+    read = READ[: wrong.shape[1]]
+    return Finding(
+        f"A sure sentence about variety is false for at most {ALLOWED_SHARE:.0%} of the users "
+        f"(less than most: less than the prior's {BETA_BEFORE:g})",
+        "; ".join(
+            f"{count} of {users} after {n} lists"
+            for n, count in zip(read, counts.tolist(), strict=True)
+        ),
+        bool((counts <= ALLOWED_SHARE * users).all()),
+    )
+
+
+def is_wrong(total: TotalDiversity, beta: float) -> bool:
+    """Return whether what is said of a user's wish for variety is sure, and false."""
+    is_false = {
+        None: False,
+        Statement.VARIED: beta <= 0.0,
+        Statement.SOME: not 0.0 < beta < BETA_BEFORE,
+        Statement.LESS: beta >= BETA_BEFORE,
+        Statement.SIMILAR: beta >= 0.0,
+    }
+    return total.is_sure and is_false[total.statement]
+
+
 def _ahead(rival: str, ours: FloatArray, theirs: FloatArray) -> Finding:
     return more_than(f"Lists earn more than those of {rival}", "clicks per list", ours, theirs)
 
@@ -91,13 +125,15 @@ def play(seed: int, user: int, lists: int) -> Played:
     rng = np.random.default_rng([seed, user])
     theta, beta = rng.uniform(*THETA), rng.uniform(*BETA)
     policy, ids = LMDP(open_catalogue()), [str(place) for place in range(CANDIDATES)]
-    earned = np.zeros(2 + len(TRADE_OFFS))
-    for _ in range(lists):
+    earned, wrong = np.zeros(2 + len(TRADE_OFFS)), []
+    for number in range(1, lists + 1):
         request, luck = draw_request(rng), rng.random(K)
         chance = click_model(request, theta, beta)
         slate = policy.recommend(K, ids, scores=request.scores, vectors=request.vectors)
         clicked = chance(slate.items)
         policy.update(slate, (luck < clicked).astype(np.float64))
+        if number in READ:
+            wrong.append(is_wrong(learnt_total_diversity(policy), beta))
         first = np.argsort(-request.scores, kind="stable")[:K]
         rivals = [
             chance(diversify(_from_0_to_1(request.scores), request.vectors, K, diversity=one))
@@ -108,7 +144,7 @@ def play(seed: int, user: int, lists: int) -> Played:
     (low, high), (least, most) = found.relevance_interval[:, 0], found.diversity_interval[:, 0]
     inside = bool(low <= theta <= high), bool(least <= beta <= most)
     earned /= lists
-    return Played(inside, float(earned[0]), float(earned[1]), earned[2:])
+    return Played(inside, wrong, float(earned[0]), float(earned[1]), earned[2:])
 
 
 def draw_request(rng: np.random.Generator) -> Request:

@@ -59,7 +59,8 @@ class Catalogue:
     ids
         One distinct id per item; they are converted to text.
     features
-        Relevance features z, one row per item, (L, d).
+        Relevance features z, one row per item, (L, d), at most 512: what a user learns grows with
+        the square of d. Long vectors serve the distances; see `vector_catalogue`.
     distances
         One distance or several (m of them), each by its name ("cosine", "angular",
         "euclidean": computed on `features`) or as a `Distance` with its own data.

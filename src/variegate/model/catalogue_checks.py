@@ -12,6 +12,8 @@ from variegate.model.distances import FORMULAS, Distance
 
 #: Squares of larger numbers, summed, overflow.
 LARGEST_FEATURE: Final = 1e100
+#: What a user learns grows with the square of their number: 1 MB with so many.
+MAX_FEATURES: Final = 512
 
 
 def check_features(features: ArrayLike, items: int) -> FloatArray:
@@ -21,6 +23,15 @@ def check_features(features: ArrayLike, items: int) -> FloatArray:
         raise InputError(
             f"`features` must have {items} rows (one for each id) and at least 1 column, "
             f"got shape {array.shape}"
+        )
+    width = array.shape[1]
+    if width > MAX_FEATURES:
+        raise InputError(
+            f"`features` must have at most {MAX_FEATURES} columns, got {width}: what each user "
+            f"learns would take {4e-6 * width * (width + 3):.1f} MB, and a list seconds. Long "
+            "vectors serve the distances: `vector_catalogue` (`variegate build vectors --features "
+            "pca:16`) makes a few features of them; or give features of your own, and "
+            "`distances=cosine(vectors)`"
         )
     largest = float(np.abs(array).max(initial=0.0))
     if largest > LARGEST_FEATURE:

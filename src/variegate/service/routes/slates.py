@@ -29,7 +29,7 @@ IdempotencyKey = Annotated[
         max_length=200,
         pattern=r"^[\x20-\x7e]+$",
         description="Identifies this request of this user: the same key again returns the same "
-        "slate.",
+        "answer.",
     ),
 ]
 

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from variegate.engine import Engine, Interaction
+from variegate.errors import InputError
 from variegate.schemas import (
     EventRequest,
     EventResult,
@@ -17,6 +18,7 @@ from variegate.schemas import (
     User,
 )
 from variegate.service.responses import json_response, returns
+from variegate.service.routes.slates import IdempotencyKey
 from variegate.service.routing import admin_router, client_router, request_context
 from variegate.service.uploads import spooled
 
@@ -60,12 +62,22 @@ def _client_routes(engine: Engine) -> APIRouter:
         return json_response(engine.history(user, limit, before))
 
     @router.post("/users/{user}/events", **returns(EventResult, "The result."))
-    async def event(user: Id, body: EventRequest) -> Response:
+    async def event(
+        user: Id, body: EventRequest, idempotency_key: IdempotencyKey = None
+    ) -> Response:
         """Learn what a user likes from what they did outside slates, such as a purchase.
 
-        The user need not exist yet. The same event again changes nothing.
+        The user need not exist yet. The same event again changes nothing; its id is `event` or the
+        header `Idempotency-Key`.
         """
-        one = Interaction(body.rewards, body.event, body.time, body.allow_repeats)
+        if body.event is not None and idempotency_key not in (None, body.event):
+            raise InputError(
+                f"`Idempotency-Key` must be absent or the same as `event` {body.event!r}, got "
+                f"{idempotency_key!r}"
+            )
+        one = Interaction(
+            body.rewards, body.event or idempotency_key, body.time, body.allow_repeats
+        )
         return json_response(await engine.learn(user, one))
 
     return router
