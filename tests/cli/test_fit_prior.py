@@ -143,7 +143,7 @@ def test_inspect_with_another_catalogue_is_one_line(here: Path) -> None:
 
     line = fail("inspect", "prior.npz", "--catalogue", "other.npz")
 
-    assert line.startswith("`prior` must be for the items of Catalogue(2 items")
+    assert line.startswith("`prior` must have the 2 items of Catalogue(2 items")
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_inspect_with_another_catalogue_is_one_line(here: Path) -> None:
         (("--likes", "LIKES"), "give DATA, or both --catalogue and --likes"),
         (("--catalogue", "shop.npz"), "give DATA, or both --catalogue and --likes"),
         (("--catalogue", "shop.npz", "--likes", "LIKES"), "no catalogue at shop.npz"),
-        (("LIKES", "--settings", "none.json"), "no tuned settings at none.json"),
+        (("LIKES", "--settings", "none.json"), "none.json: no such file"),
         (("LIKES", "--catalogue-out", "p.npz"), "it would overwrite its source"),
         (
             ("--catalogue", "s.npz", "--likes", "LIKES", "--catalogue-out", "c.npz"),

@@ -128,7 +128,7 @@ def test_fit_compares_a_new_item_with_similar_ones_that_were_shown(shop: Shop) -
     # Everybody who was shown it likes it; with half of the clicks it would be expected less.
     fewer = prior.shown.copy()
     fewer[1, 30] = 22
-    other = replace(prior, shown=fewer, later=None).for_catalogue(
+    other = replace(prior, shown=fewer, mixtures=None).for_catalogue(
         policy_of(shop, "user 1").catalogue
     )
-    assert prior.mean(31)[30] > other.mean(31)[30]
+    assert prior.mean[30] > other.mean[30]

@@ -12,6 +12,7 @@ import pytest
 from tests.cli.running import archive
 from tests.evaluation.replaying import drawn_task, made_dataset, taste_pairs
 from variegate import EASE, Catalogue
+from variegate.arrays import FloatArray
 from variegate.data.bpr import fit_bpr
 from variegate.data.dataset import Dataset
 from variegate.data.movielens import load_movielens_100k
@@ -20,17 +21,18 @@ from variegate.errors import DataError, InputError, VariegateError
 from variegate.evaluation.metrics import scores_of
 from variegate.evaluation.replay import Protocol, replay, replay_task
 from variegate.evaluation.tuning import (
+    BOUNDS,
     DEFAULTS,
     PENALTY,
     SPACE,
     Candidate,
-    Constraints,
     LearnerSettings,
-    Measures,
     TuningResult,
     fold_seed,
     load_settings,
+    measures_of,
     settings_to_try,
+    shortfalls,
     training_part,
     tune,
 )
@@ -130,7 +132,7 @@ def test_the_same_seed_chooses_alike_at_any_number_of_workers(
 def test_several_data_sets_have_one_set_of_settings(dataset: Dataset, cache: Path) -> None:
     both = {"made": dataset, "other": made_dataset(taste_pairs(loners=10), name="other")}
 
-    found = chosen(both, cache, folds=2, users=5, constraints=None)
+    found = chosen(both, cache, folds=2, users=5, constrained=False)
     (first, *_), relative = found.candidates, found.candidates[0].relative
 
     assert found.users == {"made": 10, "other": 10}
@@ -140,10 +142,13 @@ def test_several_data_sets_have_one_set_of_settings(dataset: Dataset, cache: Pat
     assert first.violations == ()
 
 
-def test_broken_promises_are_reported_and_take_off_the_score(dataset: Dataset, cache: Path) -> None:
-    asked = Constraints(recall={}, f1=10.0, f2=0.0)
+def test_broken_promises_are_reported_and_take_off_the_score(
+    dataset: Dataset, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {1: {"recall": 0.0, "F1": 10.0, "F2": 0.0}}
+    monkeypatch.setattr("variegate.evaluation.tuning.BOUNDS", asked)
 
-    (found,) = chosen({"made": dataset}, cache, space={}, constraints=asked).candidates
+    (found,) = chosen({"made": dataset}, cache, space={}).candidates
 
     assert [words.partition(" is ")[0] for words in found.violations] == ["made: F1 at 1"]
     short = 1.0 - float(found.violations[0].split()[5].removesuffix("%")) / 1000.0
@@ -154,17 +159,17 @@ def test_score_is_that_of_a_replay_with_the_fitted_prior(dataset: Dataset, cache
     two = Protocol(d=3, distances=("cosine", "euclidean"))
 
     found = chosen(
-        {"made": dataset}, cache, protocol=two, space={"noise": (0.7,)}, constraints=None
+        {"made": dataset}, cache, protocol=two, space={"noise": (0.7,)}, constrained=False
     )
     scores = {str(one.settings): one.score for one in found.candidates}
     task = replay_task(dataset, two, split=fold_seed(0, 0), cache=cache)
     prior = fit_prior(task.catalogue, task.training_likes, noise=0.7)
     ours, lmdh = (
-        Measures.mean([scores_of(replay(spec, task, rounds=4, k=3), task)])
+        measures_of([scores_of(replay(spec, task, rounds=4, k=3), task)])["F1"]
         for spec in (PolicySpec("lmdp", {"prior": prior}), PolicySpec("lmdh"))
     )
 
-    assert scores["diversity=0.9,noise=0.7"] == pytest.approx(ours.f1.mean() / lmdh.f1.mean())
+    assert scores["diversity=0.9,noise=0.7"] == pytest.approx(ours.mean() / lmdh.mean())
 
 
 def test_settings_of_ease_are_tuned_too(dataset: Dataset, cache: Path) -> None:
@@ -232,49 +237,56 @@ def test_on_movielens_the_choice_is_ahead_of_lmdh(cache: Path) -> None:
     assert found.users == {"ml-100k": 60}
 
 
-def flat(recall: float, f1: float, f2: float, *, rounds: int = 30) -> Measures:
-    return Measures(np.full(rounds, recall), np.full(rounds, f1), np.full(rounds, f2))
+def flat(recall: float, f1: float, f2: float, *, rounds: int = 30) -> dict[str, FloatArray]:
+    return {
+        name: np.full(rounds, value) for name, value in (("recall", recall), ("F1", f1), ("F2", f2))
+    }
 
 
 def test_measures_are_those_of_the_scores_with_the_mean_of_the_distances() -> None:
     task = drawn_task()
     scores = scores_of(replay(parse_policy("lmdh"), task, rounds=4, k=3), task)
 
-    found = Measures.mean([scores])
+    found = measures_of([scores])
 
-    np.testing.assert_array_equal(found.recall, scores.mean_recall)
+    np.testing.assert_array_equal(found["recall"], scores.mean_recall)
     assert len(scores.diversity) == 2
     diversity = scores.diversity.mean(axis=0).mean(axis=0)
-    np.testing.assert_allclose(found.f1, 2 / (1 / diversity + 1 / scores.mean_recall))
-    one = Measures.mean([replace(scores, diversity=scores.diversity[:1])])
-    np.testing.assert_allclose(one.f2, scores.f_score(2.0))
+    np.testing.assert_allclose(found["F1"], 2 / (1 / diversity + 1 / scores.mean_recall))
+    one = measures_of([replace(scores, diversity=scores.diversity[:1])])
+    np.testing.assert_allclose(one["F2"], scores.f_score(2.0))
 
 
 def test_promises_that_are_kept_cost_nothing() -> None:
-    short = Constraints().shortfalls(flat(0.5, 1.05, 1.0), flat(0.9, 1.0, 1.0), flat(0.5, 0.0, 0.0))
+    baselines = {"LMDH": flat(0.9, 1.0, 1.0), "LogRank": flat(0.5, 0.0, 0.0)}
 
-    assert list(short) == []
+    assert list(shortfalls(flat(0.5, 1.05, 1.0), baselines)) == []
 
 
 def test_each_promise_is_missed_by_its_share() -> None:
-    ours, lmdh, logrank = flat(0.35, 0.945, 0.5), flat(0.1, 1.0, 1.0), flat(0.5, 0.1, 0.1)
+    baselines = {"LMDH": flat(0.1, 1.0, 1.0), "LogRank": flat(0.5, 0.1, 0.1)}
 
-    found = dict(Constraints(recall={1: 0.7, 5: 1.0}).shortfalls(ours, lmdh, logrank))
+    found = dict(shortfalls(flat(0.35, 0.945, 0.5), baselines))
 
     assert found["recall at 5 is 70.0% of LogRank's, not 100%"] == pytest.approx(0.3)
     assert found["F1 at 1 is 94.5% of LMDH's, not 105%"] == pytest.approx(0.1)
     assert found["F2 at 30 is 50.0% of LMDH's, not 100%"] == pytest.approx(0.5)
-    assert len(found) == 1 + 4 + 4
+    assert len(found) == 3 + 4 + 4
 
 
 def test_rounds_that_were_not_played_promise_nothing() -> None:
-    ours, theirs = flat(0.0, 0.0, 0.0, rounds=5), flat(1.0, 1.0, 1.0, rounds=5)
+    theirs = flat(1.0, 1.0, 1.0, rounds=5)
 
-    found = [words for words, _ in Constraints().shortfalls(ours, theirs, theirs)]
+    missed = shortfalls(flat(0.0, 0.0, 0.0, rounds=5), {"LMDH": theirs, "LogRank": theirs})
 
-    assert {words.split(" is ")[0] for words in found} == {
+    assert {words.split(" is ")[0] for words, _ in missed} == {
         *("recall at 1", "recall at 5", "F1 at 1", "F1 at 5", "F2 at 1", "F2 at 5")
     }
+
+
+def test_bounds_are_those_of_the_help() -> None:
+    assert {t: bounds["recall"] for t, bounds in BOUNDS.items()} == {1: 0.7, 5: 1, 10: 1, 30: 1}
+    assert {(bounds["F1"], bounds["F2"]) for bounds in BOUNDS.values()} == {(1.05, 1.0)}
 
 
 @pytest.mark.parametrize("policy", ["lmdp", "ease"])
@@ -368,7 +380,7 @@ def test_settings_come_back_from_the_file(tmp_path: Path) -> None:
             '"settings": {"policy": "lmdp", "values": {"noise": -1}}}',
             "`noise` must be a number greater than 0",
         ),
-        (None, "no tuned settings at"),
+        (None, "no such file"),
     ],
 )
 def test_other_files_are_reported_to_be_none(

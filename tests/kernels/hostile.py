@@ -160,8 +160,8 @@ def call_posterior(draw: Any) -> None:
     # Rows 6 and 7 are new items.
     rows = np.array(draw(st.lists(st.integers(0, 7), min_size=n, max_size=n)), dtype=np.intp)
     seen = Observations(rows, draw(arrays(n)), draw(arrays(n, 1)), draw(arrays(n)))
-    assert prior.posterior(seen, 8).relevance.shape == (8,)
-    assert prior.posterior_deviations(seen, np.arange(3), 8).shape == (3,)
+    assert prior.posterior(seen).relevance.shape == (8,)
+    assert prior.posterior_deviations(seen, np.arange(3)).shape == (3,)
 
 
 def call_mmr(draw: Any) -> None:

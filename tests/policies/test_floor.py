@@ -35,7 +35,7 @@ def test_automatic_floor_depends_on_the_prior() -> None:
 
     assert LMDP(items()).floor == LMDP(items(), floor="auto").floor == DEFAULT_PRIOR_FLOOR
     assert isinstance(fitted.prior, ItemPrior)
-    best = np.sort(fitted.prior.mean(len(items())))[-10:].mean()
+    best = np.sort(fitted.prior.mean)[-10:].mean()
     assert fitted.diversity_floor == pytest.approx(0.6 * best)
     assert LMDP(items(), floor=None).floor is None
 

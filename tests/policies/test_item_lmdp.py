@@ -156,7 +156,7 @@ def test_half_attention_counts_half() -> None:
         policy.update(slate, [1, 0, 0, 0])
 
     assert unsure.observations.scales.tolist() == [0.5] * 4
-    before = sure.prior.mean(12)[slate.items[0]]
+    before = sure.prior.mean[slate.items[0]]
     assert before < unsure.posterior().relevance[slate.items[0]]
 
 
@@ -238,7 +238,7 @@ def test_ease_adds_the_weights_of_what_was_clicked() -> None:
     np.fill_diagonal(expected, 0.0)
 
     np.testing.assert_allclose(item_weights(prior, 10.0), expected, atol=1e-12)
-    scores = 0.3 * prior.mean(4) + expected[2]
+    scores = 0.3 * prior.mean + expected[2]
     np.testing.assert_allclose(policy.recommend(4).scores, np.sort(scores)[::-1], rtol=1e-9)
 
 

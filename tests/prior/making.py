@@ -7,19 +7,18 @@ import numpy as np
 from variegate import Catalogue
 from variegate.arrays import FloatArray, IndexArray
 from variegate.prior import Prior
-from variegate.prior.refit import Population
 
 
-def population(size: int, *, seed: int = 0) -> Population:
+def population(size: int, *, seed: int = 0) -> Prior:
     rng = np.random.default_rng(seed)
     root = rng.normal(scale=0.3, size=(size, size))
-    return Population(
-        rng.normal(scale=0.5, size=size), root @ root.T + 0.05 * np.eye(size), noise=0.1
-    )
+    mean = rng.normal(scale=0.5, size=size)
+    names = tuple(f"feature {i + 1}" for i in range(size - 1))
+    return Prior(mean, root @ root.T + 0.05 * np.eye(size), 0.1, names, ("cosine",))
 
 
 def drawn_users(
-    truth: Population, users: int, *, rewards: int = 20, seed: int = 1
+    truth: Prior, users: int, *, rewards: int = 20, seed: int = 1
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Give the sums of users whose rewards are as the model says."""
     rng = np.random.default_rng(seed)

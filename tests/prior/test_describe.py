@@ -27,7 +27,7 @@ def test_features_are_reported_by_their_names() -> None:
         "most users avoid: horror",
         "users differ most in: black and white, popularity, horror",
         "diversity: beta of cosine 0.35 ± 0.14",
-        "residual standard deviation 0.30",
+        "residual standard deviation: 0.30",
     )
 
 
@@ -63,7 +63,7 @@ def test_a_belief_without_a_direction_tells_none() -> None:
     assert plain_prior(1).describe(catalogue) == (
         "not fitted",
         "diversity: beta of cosine 0.00 ± 0.71",
-        "residual standard deviation 0.71",
+        "residual standard deviation: 0.71",
     )
 
 

@@ -61,10 +61,10 @@ def test_new_item_has_mean_and_covariance_of_similar_items() -> None:
     prior, catalogue = made_prior(), shop([1.0, 0.0], [0.0, 1.0])
 
     found = prior.for_catalogue(catalogue)
-    mean, everything = found.mean(26), found.covariance(np.arange(26), 26)
+    mean, everything = found.mean, found.covariance(np.arange(26))
 
     rows, weights = similar_items(KINDS, catalogue.features[24:])
-    shares = prior.mean(24)
+    shares = prior.mean
     predicted = np.sum(weights * shares[rows], axis=1)
     spread = np.sqrt(np.sum(weights * (shares[rows] - predicted[:, None]) ** 2, axis=1))
     scale = 1 + OPTIMISM * spread / predicted
@@ -74,7 +74,7 @@ def test_new_item_has_mean_and_covariance_of_similar_items() -> None:
     mixture[:24] = np.eye(24)
     for item in (0, 1):
         np.add.at(mixture[24 + item], rows[item], scale[item] * weights[item])
-    known = prior.covariance(np.arange(24), 24)
+    known = prior.covariance(np.arange(24))
     np.testing.assert_allclose(everything, mixture @ known @ mixture.T, rtol=1e-4, atol=1e-6)
 
 
@@ -97,7 +97,7 @@ def test_click_on_a_new_item_raises_what_is_like_it() -> None:
     after = policy.posterior().relevance
     assert after[24] > before[24]
     assert (after[12:24] - before[12:24]).sum() > 0
-    assert policy.prior.posterior_deviations(policy.observations, np.array([24]), 25)[0] > 0
+    assert policy.prior.posterior_deviations(policy.observations, np.array([24]))[0] > 0
 
 
 def test_later_versions_of_a_catalogue_compute_only_what_changed() -> None:
@@ -123,13 +123,13 @@ def test_clicks_of_users_replace_the_prediction() -> None:
 
     fitted = prior.with_likes(likes, catalogue.ids, np.full(26, 40)).for_catalogue(catalogue)
 
-    mean = fitted.mean(26)
+    mean = fitted.mean
     rate = np.full(26, 0.0)
     rate[[0, 24]], rate[12:24] = 40, np.bincount(np.arange(40) % 12)
     rate = (rate + OWN_CLICKS * rate.sum() / (26 * 40)) / (40 + OWN_CLICKS)
     rows, weights = similar_items(KINDS, catalogue.features[24:])
     expected = 40 * np.sum(weights * rate[rows], axis=1)
-    shares = fitted.mean(26)[:24]
+    shares = fitted.mean[:24]
     predicted = np.sum(weights * shares[rows], axis=1)
     spread = np.sqrt(np.sum(weights * (shares[rows] - predicted[:, None]) ** 2, axis=1))
     hope = OWN_CLICKS * (1 + OPTIMISM * spread / predicted)
@@ -139,9 +139,9 @@ def test_clicks_of_users_replace_the_prediction() -> None:
     )
     assert mean[24] > 4 * mean[25]
     kept = 40 / (40 + OWN_LIKES)
-    assert fitted.later is not None
+    assert fitted.mixtures is not None
     own_share = 40 / 100
-    assert fitted.later.mixtures[[0]].toarray()[0, 24] == pytest.approx(kept * mean[24] / own_share)
+    assert fitted.mixtures[[24]].toarray()[0, 24] == pytest.approx(kept * mean[24] / own_share)
 
 
 def test_file_keeps_what_was_shown(tmp_path: Path) -> None:
@@ -174,6 +174,6 @@ def test_posterior_includes_new_items_that_were_shown() -> None:
     found = made_prior().for_catalogue(shop([1.0, 0.0]))
     seen = Observations(np.array([24]), np.ones(1), np.zeros((1, 1)), np.zeros(1))
 
-    relevance = found.posterior(seen, 25).relevance
+    relevance = found.posterior(seen).relevance
 
-    assert (relevance[[0, 24]] < found.mean(25)[[0, 24]]).all()
+    assert (relevance[[0, 24]] < found.mean[[0, 24]]).all()

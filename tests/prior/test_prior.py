@@ -70,7 +70,7 @@ def test_a_prior_goes_to_other_processes(copied: Any) -> None:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"mean": [0.0]}, r"`mean` must have shape \(2,\), one for each .*, got \(1,\)"),
+        ({"mean": [0.0]}, r"`mean` must have shape \(2,\), got \(1,\)"),
         ({"mean": [0.0, np.nan]}, r"`mean` must be finite, got nan at \[1\]"),
         ({"covariance": np.eye(3)}, r"`covariance` must have shape \(2, 2\), got \(3, 3\)"),
         ({"covariance": np.diag([1.0, 0.0])}, r"variances from 1e-220 to 1e\+120, got 0\.0 at 1"),
@@ -122,9 +122,11 @@ def test_a_prior_of_other_names_does_not_fit() -> None:
     turned = Prior(prior.mean, prior.covariance, 1.0, ("b", "a"), prior.distances)
     elsewhere = Prior(prior.mean, prior.covariance, 1.0, ("a", "b"), ("cosine", "genres"))
 
-    with pytest.raises(InputError, match=r"features of .*, got 'b' in place of 'a' at 0"):
+    with pytest.raises(InputError, match=r"features of .*, with 'b' in place of 'a' at 0"):
         turned.check(catalogue)
-    with pytest.raises(InputError, match=r"distances of .*, got 'genres' in place of 'years' at 1"):
+    with pytest.raises(
+        InputError, match=r"distances of .*, with 'genres' in place of 'years' at 1"
+    ):
         elsewhere.check(catalogue)
 
 
@@ -152,9 +154,9 @@ def test_what_is_loaded_is_what_was_saved(tmp_path: Path, prior: Prior) -> None:
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"no prior at .*missing\.prior"):
+    with pytest.raises(DataError, match=r"missing\.prior: no such file"):
         Prior.load(tmp_path / "missing.prior")
-    with pytest.raises(DataError, match=r"cannot be read: Is a directory"):
+    with pytest.raises(DataError, match="expected a file, got a folder"):
         Prior.load(tmp_path)
     with pytest.raises(DataError, match=r"missing/a\.prior: cannot be written"):
         sample().save(tmp_path / "missing" / "a.prior")

@@ -80,7 +80,7 @@ def tune(
     from variegate.data.bpr import cache_folder
     from variegate.evaluation.parallel import parse_workers
     from variegate.evaluation.progress import show_progress
-    from variegate.evaluation.tuning import Constraints, tune
+    from variegate.evaluation.tuning import tune
 
     target, count = None if out is None else check_place(out, *datasets), parse_workers(workers)
     table = take_table(options)
@@ -92,7 +92,7 @@ def tune(
             found,
             protocol=_protocols(found, distances),
             split=splits,
-            constraints=None if no_constraints else Constraints(),
+            constrained=not no_constraints,
             workers=count,
             cache=cache_folder(),
             progress=show,

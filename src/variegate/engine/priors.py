@@ -240,10 +240,10 @@ def _weights(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the weights of features, or the items liked most; and the weights of distances."""
     if isinstance(prior, ItemPrior):
-        mean = prior.mean(len(catalogue))
+        mean = prior.mean
         top = np.argsort(-mean, kind="stable")[:MAX_ITEMS]
         ids, titles = ([names[row] for row in top] for names in (catalogue.ids, catalogue.titles))
-        variances = prior.covariance(top, len(catalogue))[np.arange(len(top)), top]
+        variances = prior.covariance(top)[np.arange(len(top)), top]
         beta = np.zeros(prior.m), np.sqrt(prior.beta_variance)
         return (
             _weight_views(ids, titles, mean[top], np.sqrt(np.maximum(variances, 0.0))),

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from variegate.evaluation.simulation import simulated_policies as simulated_policies
     from variegate.evaluation.tuning import SPACE as SPACE
     from variegate.evaluation.tuning import Candidate as Candidate
-    from variegate.evaluation.tuning import Constraints as Constraints
     from variegate.evaluation.tuning import LearnerSettings as LearnerSettings
     from variegate.evaluation.tuning import TuningResult as TuningResult
     from variegate.evaluation.tuning import tune as tune

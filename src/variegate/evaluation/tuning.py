@@ -7,7 +7,7 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -29,11 +29,10 @@ from variegate.evaluation.replay import (
     PROTOCOLS,
     FittedPolicy,
     Protocol,
-    ReplayTask,
     replay_task,
 )
 from variegate.evaluation.runner import evaluate
-from variegate.files import atomic_write
+from variegate.files import atomic_write, read_file
 from variegate.model.catalogue import Catalogue
 from variegate.policies import PolicySpec
 from variegate.policies.ease import DIVERSITY as EASE_DIVERSITY
@@ -61,8 +60,10 @@ SPACE: Final[Mapping[str, Mapping[str, tuple[float, ...]]]] = MappingProxyType(
 MIN_GAIN: Final = 0.001
 #: Penalty per relative shortfall: a constraint missed by 1% subtracts 0.05 from the score.
 PENALTY: Final = 5.0
-#: Rounds at which F1 and F2 are constrained.
-CONSTRAINED_ROUNDS: Final = (1, 5, 10, 30)
+#: By round, the minimum of recall as a share of LogRank's, and of F1 and F2 as shares of LMDH's.
+BOUNDS: Final[Mapping[int, Mapping[str, float]]] = MappingProxyType(
+    {t: {"recall": 0.7 if t == 1 else 1.0, "F1": 1.05, "F2": 1.0} for t in (1, 5, 10, 30)}
+)
 #: With fewer validation users, differences of scores are mostly noise.
 MIN_USERS: Final = 50
 
@@ -198,66 +199,43 @@ class TuningResult:
 
 def load_settings(path: str | Path) -> LearnerSettings:
     """Return the settings in a file that `TuningResult.save` wrote, or raise DataError."""
+    text, _ = read_file(path)
     try:
-        content = json.loads(Path(path).read_bytes())
+        content = json.loads(text)
         if content["format"] != FORMAT or content["version"] != VERSION:
             raise DataError(f"{path}: not a file of tuned settings of this version")
         return LearnerSettings(**content["settings"])
-    except FileNotFoundError:
-        raise DataError(f"no tuned settings at {path}") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
     except (AttributeError, InputError, LookupError, TypeError, ValueError) as error:
         raise DataError(f"{path}: not a complete file of tuned settings: {error}") from None
 
 
-class Measures(NamedTuple):
-    """Means over validation users, round by round, (rounds,)."""
+def measures_of(folds: Sequence[Scores]) -> dict[str, FloatArray]:
+    """Return recall, F1 and F2 of the means over users, (rounds,), mean of the folds.
 
-    recall: FloatArray
-    #: F1 and F2 of the mean recall and the mean diversity, mean of the distances
-    f1: FloatArray
-    f2: FloatArray
-
-    @classmethod
-    def mean(cls, folds: Sequence[Scores]) -> "Measures":
-        """Return the mean over folds."""
-        diversity = [fold.diversity.mean(axis=(0, 1)) for fold in folds]
-        both = [(fold.mean_recall, x) for fold, x in zip(folds, diversity, strict=True)]
-        f1, f2 = (np.mean([f_score(*one, beta) for one in both], axis=0) for beta in (1.0, 2.0))
-        return cls(np.mean([recall for recall, _ in both], axis=0), f1, f2)
+    Diversity is the mean of the distances.
+    """
+    both = [(fold.mean_recall, fold.diversity.mean(axis=(0, 1))) for fold in folds]
+    return {
+        "recall": np.mean([recall for recall, _ in both], axis=0),
+        "F1": np.mean([f_score(*one, 1.0) for one in both], axis=0),
+        "F2": np.mean([f_score(*one, 2.0) for one in both], axis=0),
+    }
 
 
-@dataclass(frozen=True)
-class Constraints:
-    """Lower bounds on recall, F1 and F2, relative to LogRank and LMDH."""
+def shortfalls(
+    ours: Mapping[str, FloatArray], baselines: Mapping[str, Mapping[str, FloatArray]]
+) -> Iterator[tuple[str, float]]:
+    """Yield each constraint that is not met as text, with the share of the bound that is missing.
 
-    #: By round, the minimum recall as a share of LogRank's
-    recall: Mapping[int, float] = field(default_factory=lambda: {1: 0.7, 5: 1.0, 10: 1.0, 30: 1.0})
-    #: The minimum F1 and F2 at rounds 1, 5, 10 and 30, as a share of LMDH's
-    f1: float = 1.05
-    f2: float = 1.0
-
-    def shortfalls(
-        self, ours: Measures, lmdh: Measures, logrank: Measures
-    ) -> Iterator[tuple[str, float]]:
-        """Yield each violation as text, with the share of the bound that is missing."""
-        bounds = [("recall", "LogRank", t, share) for t, share in self.recall.items()]
-        bounds += [("f1", "LMDH", t, self.f1) for t in CONSTRAINED_ROUNDS]
-        bounds += [("f2", "LMDH", t, self.f2) for t in CONSTRAINED_ROUNDS]
-        for name, baseline, t, share in bounds:
-            if t > len(ours.recall):
-                continue
-            other = getattr(logrank if baseline == "LogRank" else lmdh, name)[t - 1]
-            own = getattr(ours, name)[t - 1]
+    `baselines` are the measures of LogRank and LMDH.
+    """
+    for name, t in product(ours, BOUNDS):
+        if t <= len(ours[name]):
+            baseline, share = "LogRank" if name == "recall" else "LMDH", BOUNDS[t][name]
+            own, other = ours[name][t - 1], baselines[baseline][name][t - 1]
             if own < share * other:
-                what = "recall" if name == "recall" else name.upper()
-                text = f"{what} at {t} is {own / other:.1%} of {baseline}'s, not {share:.0%}"
+                text = f"{name} at {t} is {own / other:.1%} of {baseline}'s, not {share:.0%}"
                 yield text, 1.0 - own / (share * other)
-
-
-#: The constraints that apply by default.
-CONSTRAINTS: Final = Constraints()
 
 
 def tune(
@@ -273,7 +251,7 @@ def tune(
     k: int = 10,
     seed: int = 0,
     space: Mapping[str, Sequence[float]] | None = None,
-    constraints: Constraints | None = CONSTRAINTS,
+    constrained: bool = True,
     workers: Workers = 1,
     cache: str | Path | None = None,
     progress: bool | Progress = True,
@@ -284,7 +262,7 @@ def tune(
     the 80%, and the learner is replayed on the others with every combination of settings. The
     score is the mean over rounds of F1 (of mean recall and mean diversity, as in the paper),
     divided by that of the paper's LMDH for the same users; the mean over data sets; minus a
-    penalty for `constraints` that are not met.
+    penalty for each of `BOUNDS` that is not met.
 
     Parameters
     ----------
@@ -308,8 +286,8 @@ def tune(
     space
         Values to try by setting, in place of `SPACE`; settings that it does not name keep their
         defaults, which are always tried.
-    constraints
-        None maximises F1 alone.
+    constrained
+        False maximises F1 alone, without `BOUNDS`.
     workers, cache, progress
         As for `evaluate`; they do not change the result.
     """
@@ -319,39 +297,37 @@ def tune(
         raise InputError("`datasets` must have at least one data set, got none")
     tried = settings_to_try(policy, space)
     splits = () if split is None else (split,) if isinstance(split, int) else tuple(split)
-    seeds = range(fold_seed(seed, 0), fold_seed(seed, folds))
+    policies: dict[str, str | FittedPolicy] = {"LMDH": "lmdh", "LogRank": "logrank"}
+    policies |= {str(one): one.fitted_policy for one in tried}
+    measured, counts = {}, {}
     with show_progress(progress) as show:
-        learn = partial(_tasks, splits=splits, seeds=seeds, users=users, cache=cache, show=show)
-        tasks: dict[str, list[ReplayTask]] = {}
+        play = partial(evaluate, rounds=rounds, k=k, seed=seed, workers=workers, progress=show)
         for name, data in datasets.items():
             how = protocol.get(name) if isinstance(protocol, Mapping) else protocol
-            tasks[name] = learn(name, data, how, (catalogues or {}).get(name))
-        play = {"rounds": rounds, "k": k, "seed": seed, "workers": workers, "progress": show}
-        candidates = _candidates(tried, tasks, constraints, play)
-    counts = {name: sum(len(task.likes) for task in each) for name, each in tasks.items()}
+            learn = partial(
+                replay_task,
+                training_part(data, splits, protocol=how),
+                how,
+                users=users,
+                catalogue=(catalogues or {}).get(name),
+                cache=cache,
+                progress=partial(show, f"Learning {name}"),
+            )
+            tasks = [learn(split=fold_seed(seed, fold)) for fold in range(folds)]
+            if not tasks[0].catalogue.m:
+                raise InputError(
+                    f"`protocol` must have at least one distance, got none for {name!r}"
+                )
+            found = play(policies, tasks).scores
+            measured[name] = {one: measures_of(scores) for one, scores in found.items()}
+            counts[name] = sum(len(task.likes) for task in tasks)
+    candidates = _best_first([_candidate(one, measured, constrained) for one in tried])
     best = candidates[0].settings
     return TuningResult(best, tuple(candidates), counts, splits, folds, rounds, k, seed)
 
 
-def _candidates(
-    tried: Sequence[LearnerSettings],
-    tasks: Mapping[str, Sequence[ReplayTask]],
-    constraints: Constraints | None,
-    play: Mapping[str, Any],
-) -> list[Candidate]:
-    """Return the settings tried with their scores, the best first; the first are the defaults."""
-    found = evaluate(
-        {"lmdh": "lmdh", "logrank": "logrank"}
-        | {str(settings): settings.fitted_policy for settings in tried},
-        [task for each in tasks.values() for task in each],
-        **play,
-    )
-    measured, start = {}, 0
-    for name, each in tasks.items():
-        folds = slice(start, start + len(each))
-        measured[name] = {one: Measures.mean(scores[folds]) for one, scores in found.scores.items()}
-        start += len(each)
-    candidates = [_candidate(settings, measured, constraints) for settings in tried]
+def _best_first(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates by score; the first, the defaults, unless another gains enough."""
     best = max(candidates, key=lambda one: one.score)
     if best.score <= candidates[0].score + MIN_GAIN:
         best = candidates[0]
@@ -374,11 +350,14 @@ def settings_to_try(
     return [default, *(one for one in every if one != default)]
 
 
-def training_part(dataset: Dataset, splits: Sequence[int], *, train: float = 0.8) -> Dataset:
+def training_part(
+    dataset: Dataset, splits: Sequence[int], *, protocol: Protocol | None = None
+) -> Dataset:
     """Return the likes of the users who are training users in every one of the splits.
 
     A split is the seed of `split_users`. Without one, all users are training users.
     """
+    train = (protocol or PROTOCOLS.get(dataset.name, Protocol())).train
     is_training = np.ones(len(dataset.user_ids), dtype=bool)
     for split in splits:
         training = set(split_users(dataset, rng=split, train=train).train.user_ids)
@@ -396,51 +375,21 @@ def fold_seed(seed: int, number: int) -> int:
     return 1000 * (seed + 1) + number
 
 
-def _tasks(
-    name: str,
-    dataset: Dataset,
-    protocol: Protocol | None,
-    catalogue: Catalogue | None,
-    *,
-    splits: Sequence[int],
-    seeds: range,
-    users: int,
-    cache: str | Path | None,
-    show: Progress,
-) -> list[ReplayTask]:
-    """Return the splits of a data set's training users."""
-    train = (protocol or PROTOCOLS.get(dataset.name, Protocol())).train
-    learn = partial(
-        replay_task,
-        training_part(dataset, splits, train=train),
-        protocol,
-        users=users,
-        catalogue=catalogue,
-        cache=cache,
-        progress=partial(show, f"Learning {name}"),
-    )
-    found = [learn(split=seed) for seed in seeds]
-    if not found[0].catalogue.m:
-        raise InputError(f"`protocol` must have at least one distance, got none for {name!r}")
-    return found
-
-
 def _candidate(
     settings: LearnerSettings,
-    measured: Mapping[str, Mapping[str, Measures]],
-    constraints: Constraints | None,
+    measured: Mapping[str, Mapping[str, Mapping[str, FloatArray]]],
+    constrained: bool,
 ) -> Candidate:
     """Return settings with their score, from measures by data set and policy."""
     relative, missed = {}, []
     for name, by_policy in measured.items():
-        ours, lmdh = by_policy[str(settings)], by_policy["lmdh"]
-        if not lmdh.f1.mean() > 0.0:
+        ours, usual = by_policy[str(settings)], by_policy["LMDH"]["F1"].mean()
+        if not usual > 0.0:
             raise InputError(
                 f"`datasets` {name!r} must have users for whom LMDH's F1 is not 0 in all rounds"
             )
-        relative[name] = float(ours.f1.mean() / lmdh.f1.mean())
-        if constraints is not None:
-            short = constraints.shortfalls(ours, lmdh, by_policy["logrank"])
-            missed += [(f"{name}: {words}", share) for words, share in short]
+        relative[name] = float(ours["F1"].mean() / usual)
+        if constrained:
+            missed += [(f"{name}: {text}", share) for text, share in shortfalls(ours, by_policy)]
     penalty = PENALTY * sum(share for _, share in missed) / len(measured)
     return Candidate(settings, relative, tuple(words for words, _ in missed), penalty)

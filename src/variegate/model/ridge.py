@@ -288,11 +288,11 @@ def packed(symmetric: FloatArray) -> FloatArray:
 
 
 def unpacked(triangle: FloatArray, size: int) -> FloatArray:
-    """Return the symmetric matrix whose upper triangle is `triangle`."""
-    matrix = np.empty((size, size))
+    """Return the symmetric matrix whose upper triangle is `triangle`, or one for each row of it."""
+    matrix = np.empty((*triangle.shape[:-1], size, size))
     rows, columns = upper_indices(size)
-    matrix[rows, columns] = triangle
-    matrix[columns, rows] = triangle
+    matrix[..., rows, columns] = triangle
+    matrix[..., columns, rows] = triangle
     return matrix
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import scipy
 
 from variegate.arrays import FloatArray, IndexArray, MaskArray, check_not_negative, check_positive
-from variegate.errors import InputError
 from variegate.kernels.layout import Layout
 from variegate.kernels.lmdh import relevance_list
 from variegate.model.catalogue import Catalogue
@@ -17,7 +16,7 @@ from variegate.model.search import Scorer
 from variegate.model.slate import Slate, slate_with_gains
 from variegate.model.utility import UtilityScorer
 from variegate.policies.base import Explanation, Policy
-from variegate.policies.ridge_policy import PriorLike, read_prior
+from variegate.policies.ridge_policy import PriorLike, item_prior
 from variegate.policies.state import check_interval, check_item_rows
 from variegate.prior import ItemPrior
 
@@ -61,11 +60,7 @@ class EASE(Policy):
         super().__init__(catalogue, normaliser=normaliser)
         check_positive(l2=l2)
         check_not_negative(diversity=diversity)
-        found = None if prior is None else read_prior(prior)
-        if not isinstance(found, ItemPrior | None):
-            raise InputError(f"`prior` must be a prior of items, got {found}")
-        if found is not None:
-            found = found.for_catalogue(catalogue)
+        found = None if prior is None else item_prior(prior, catalogue)
         self.prior, self.l2, self.diversity = found, float(l2), float(diversity)
         scale = 1.0 if found is None else POPULARITY * found.best_share
         self._beta = np.full(catalogue.m, scale * self.diversity / max(catalogue.m, 1))
@@ -77,7 +72,7 @@ class EASE(Policy):
         if prior is None:
             return np.zeros(len(self.catalogue))
         known = len(prior.item_ids)
-        scores = POPULARITY * prior.mean(len(self.catalogue))
+        scores = POPULARITY * prior.mean
         rows = [row for row in self._clicked if row < known]
         rewards = np.array([self._clicked[row] for row in rows])
         scores[:known] += rewards @ item_weights(prior, self.l2)[rows]

@@ -1,32 +1,30 @@
 """LMDP with a prior of items: relevance is learnt per item, from what similar users like."""
 
 from collections.abc import Mapping
-from math import inf, isfinite, sqrt
+from math import inf
 from typing import Any, Final, Literal
 
 import numpy as np
 
-from variegate.arrays import (
-    FloatArray,
-    IndexArray,
-    MaskArray,
-    check_choice,
-    check_fraction,
-    check_positive,
-)
+from variegate.arrays import FloatArray, IndexArray, MaskArray
 from variegate.errors import InputError
 from variegate.kernels.layout import Layout
 from variegate.kernels.lmdh import relevance_list
 from variegate.model.catalogue import Catalogue
 from variegate.model.gains import Gains, Normaliser, normalising_factors
-from variegate.model.search import SEARCHES, Scorer
+from variegate.model.search import Scorer
 from variegate.model.slate import Slate
 from variegate.model.utility import Preferences, UtilityScorer
-from variegate.policies.attention import AttentionLike, checked_attention
+from variegate.policies.attention import AttentionLike
 from variegate.policies.base import Explanation, Policy
-from variegate.policies.lmdh import ROUNDING
 from variegate.policies.lmdp import LMDP
-from variegate.policies.ridge_policy import NORMAL_95, PriorLike, read_prior
+from variegate.policies.ridge_policy import (
+    NORMAL_95,
+    PriorLike,
+    item_prior,
+    likelihood_of_total,
+    normal_preferences,
+)
 from variegate.policies.state import check_interval, check_item_rows
 from variegate.prior import ItemPrior, Observations, Posterior
 
@@ -75,25 +73,20 @@ class ItemLMDP(LMDP):
     ) -> None:
         # Not LMDH's: there are no weights of features to learn.
         Policy.__init__(self, catalogue, normaliser=normaliser)
-        check_positive(forgetting=forgetting)
-        check_fraction(forgetting=forgetting)
+        self._set_options(search, forgetting, attention)
+        self._set_floor(None if floor == "auto" else floor, np.zeros(0))
         for name, value, only in (
             ("exploration", exploration, 0.0),
             ("shortlist", shortlist, None),
         ):
             if value != only:
                 raise InputError(f"`{name}` must be {only} with a prior of items, got {value!r}")
-        found = read_prior(prior)
-        if not isinstance(found, ItemPrior):
-            raise InputError(f"`prior` must be a prior of items, got {found}")
-        self.prior: ItemPrior = found.for_catalogue(catalogue)
-        self._relative_floor = found.diversity if floor == "auto" else None
-        self._set_floor(None if floor == "auto" else floor, np.zeros(0))
-        self.search = check_choice("search", search, SEARCHES)
-        self.attention = checked_attention(attention)
-        self.exploration, self.shortlist, self._dial = 0.0, None, None
+        self.exploration, self.shortlist = 0.0, None
+        self.prior: ItemPrior = item_prior(prior, catalogue)
+        self._relative_floor = self.prior.diversity if floor == "auto" else None
         self._keep = float(np.sqrt(forgetting))
-        self._seen = _no_observations(catalogue.m)
+        #: Row of the item, scale, gains and reward of each observation, (n, 3 + m)
+        self._log = np.zeros((0, 3 + catalogue.m))
         self._known: Posterior | None = None
 
     def drop_estimates(self) -> None:
@@ -110,49 +103,39 @@ class ItemLMDP(LMDP):
 
     @property
     def prior_preferences(self) -> Preferences:
-        nothing = _no_observations(self.catalogue.m)
-        return self._beta_preferences(self.prior.posterior(nothing, len(self.catalogue)))
+        return self._beta_preferences(self.prior.posterior(_observations(self._log[:0])))
 
     def total_diversity_likelihood(self) -> tuple[float, float]:
-        after, before = self.posterior(), self.prior
         if not self.catalogue.m:
             return 0.0, inf
+        after, variance = self.posterior(), self.prior.beta_variance.sum()
         precision = 1.0 / after.beta_covariance.sum()
-        added = precision - 1.0 / before.beta_variance.sum()
-        if not (isfinite(added) and added > ROUNDING * precision):
-            return 0.0, inf
-        return float(precision * after.beta.sum() / added), float(1.0 / sqrt(added))
+        return likelihood_of_total(after.beta.sum(), precision, 0.0, 1.0 / variance)
 
     def likely_items(self, n: int = 3) -> tuple[IndexArray, FloatArray, FloatArray]:
         """Return the items whose relevance rose most by what was learnt: rows, rise, deviation."""
-        rise = self.posterior().relevance - self.prior.mean(len(self.catalogue))
+        rise = self.posterior().relevance - self.prior.mean
         rows = np.argsort(-rise, kind="stable")[:n]
         rows = rows[rise[rows] > 0.0]
-        size = len(self.catalogue)
-        return rows, rise[rows], self.prior.posterior_deviations(self._seen, rows, size)
+        return rows, rise[rows], self.prior.posterior_deviations(self.observations, rows)
 
     @property
     def observations(self) -> Observations:
         """The latest items shown to the user, with their rewards."""
-        return self._seen
+        return _observations(self._log)
 
     def posterior(self) -> Posterior:
         """Return the relevance of every item, and beta, by what is known of the user."""
         if self._known is None:
-            self._known = self.prior.posterior(self._seen, len(self.catalogue))
+            self._known = self.prior.posterior(self.observations)
         return self._known
 
     def _beta_preferences(self, posterior: Posterior) -> Preferences:
-        theta, covariance = np.zeros(self.catalogue.d), posterior.beta_covariance
-        half = NORMAL_95 * np.sqrt(np.diag(covariance))
-        total_half = NORMAL_95 * np.sqrt(max(float(covariance.sum()), 0.0))
-        return Preferences(
-            theta,
-            posterior.beta,
-            np.stack([theta, theta]),
-            np.stack([posterior.beta - half, posterior.beta + half]),
-            posterior.beta.sum() + np.array([-total_half, total_half]),
-        )
+        covariance, theta = posterior.beta_covariance, np.zeros(self.catalogue.d)
+        mean = np.append(theta, posterior.beta)
+        deviations = np.append(theta, np.sqrt(np.diag(covariance)))
+        total_variance = float(covariance.sum())
+        return normal_preferences(len(theta), mean, deviations, total_variance, NORMAL_95)
 
     def width(self, k: int) -> float:  # noqa: ARG002
         """Return 0: it does not explore."""
@@ -180,23 +163,19 @@ class ItemLMDP(LMDP):
 
     def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:
         positions, scales = self.attention.examined(rewards, seen)
-        gains = scales[:, None] * slate.diversity[positions]
-        more = Observations(slate.items[positions], scales, gains, rewards[positions])
-        self._observe(more, self._keep)
+        self._observe(slate, positions, scales, rewards, self._keep)
 
     def _learn_alone(self, slate: Slate, rewards: FloatArray) -> None:
-        scales = np.ones(len(slate))
-        self._observe(Observations(slate.items, scales, slate.diversity, rewards), 1.0)
+        self._observe(slate, np.arange(len(slate)), np.ones(len(slate)), rewards, 1.0)
 
-    def _observe(self, more: Observations, keep: float) -> None:
+    def _observe(
+        self, slate: Slate, seen: IndexArray, scales: FloatArray, rewards: FloatArray, keep: float
+    ) -> None:
         """Add observations after those known, which are multiplied by `keep`."""
-        old = self._seen
-        if keep != 1.0:
-            old = Observations(old.items, *(keep * part for part in old[1:]))
-        joined = (
-            np.concatenate(parts)[-MAX_OBSERVATIONS:] for parts in zip(old, more, strict=True)
-        )
-        self._seen, self._known = Observations(*joined), None
+        gains = scales[:, None] * slate.diversity[seen]
+        more = np.column_stack([slate.items[seen], scales, gains, rewards[seen]])
+        old = self._log * np.append(1.0, np.full(self._log.shape[1] - 1, keep))
+        self._log, self._known = np.concatenate([old, more])[-MAX_OBSERVATIONS:], None
 
     def _explain(self, slate: Slate) -> Explanation:
         posterior = self.posterior()
@@ -208,29 +187,22 @@ class ItemLMDP(LMDP):
         )
 
     def _arrays(self) -> Mapping[str, FloatArray]:
-        return {"log": np.column_stack(self._seen).astype(np.float64)}
+        return {"log": self._log}
 
     def _shapes(self, arrays: Mapping[str, FloatArray]) -> dict[str, tuple[int, ...]]:
         log = arrays.get("log", np.zeros((0, 0)))
         return {"log": (min(len(log), MAX_OBSERVATIONS), 3 + self.catalogue.m)}
 
     def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
-        items, scales, gains, rewards = _columns(arrays["log"])
-        check_item_rows("log", items, len(self.catalogue))
-        check_interval("log", scales)
-        check_interval("log", rewards)
-        check_interval("log", gains, self.feature_norm(MAX_OBSERVATIONS) * (1 + 1e-9))
+        log = arrays["log"]
+        check_item_rows("log", log[:, 0], len(self.catalogue))
+        check_interval("log", log[:, [1, -1]])
+        check_interval("log", log[:, 2:-1], self.feature_norm(MAX_OBSERVATIONS) * (1 + 1e-9))
 
     def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
-        items, scales, gains, rewards = (np.array(part) for part in _columns(arrays["log"]))
-        self._seen = Observations(items.astype(np.intp), scales, gains, rewards)
-        self._known = None
+        self._log, self._known = np.array(arrays["log"], dtype=np.float64), None
 
 
-def _no_observations(m: int) -> Observations:
-    return Observations(np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros((0, m)), np.zeros(0))
-
-
-def _columns(log: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return items, scales, gains and rewards from the array of a state."""
-    return log[:, 0], log[:, 1], log[:, 2:-1], log[:, -1]
+def _observations(log: FloatArray) -> Observations:
+    items, scales, gains, rewards = log[:, 0], log[:, 1], log[:, 2:-1], log[:, -1]
+    return Observations(items.astype(np.intp), *map(np.ascontiguousarray, (scales, gains, rewards)))

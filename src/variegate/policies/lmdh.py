@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from copy import copy
-from math import inf, isfinite, sqrt
 from typing import Any, Final, Literal, Self, TypedDict
 
 import numpy as np
@@ -38,6 +37,7 @@ from variegate.policies.ridge_policy import (
     PriorLike,
     RidgePolicy,
     checked_prior,
+    likelihood_of_total,
 )
 from variegate.prior import PriorFile
 
@@ -48,8 +48,6 @@ N_ITEMS: Final = 2000
 SHRINKAGE: Final = 1e-3
 #: About the normalised score of an item that a ranker would show.
 TOP_SCORE: Final = 0.7
-#: A smaller share of the precision is rounding.
-ROUNDING: Final = 1e-9
 
 
 class ListOptions(TypedDict, total=False):
@@ -123,19 +121,31 @@ class LMDH(RidgePolicy):
         forgetting: float = 1.0,
         attention: AttentionLike = "all",
     ) -> None:
-        check_positive(ridge=ridge, forgetting=forgetting)
-        check_fraction(forgetting=forgetting)
+        check_positive(ridge=ridge)
         self.exploration = check_exploration(exploration)
         known = checked_prior(prior, catalogue, exploration)
         self.prior: PriorFile | None = known
         regression = Ridge(catalogue.d + catalogue.m, ridge, known, forgetting=forgetting)
         super().__init__(catalogue, regression, normaliser=normaliser)
+        self._set_options(search, forgetting, attention)
         self._set_floor(floor, np.zeros(0) if known is None else known.mean[known.d :])
-        self.attention = checked_attention(attention)
-        self.search = check_choice("search", search, SEARCHES)
         self.shortlist = check_shortlist(shortlist, catalogue)
         self._observations = 0.0
+
+    def _set_options(self, search: str, forgetting: float, attention: AttentionLike) -> None:
+        check_positive(forgetting=forgetting)
+        check_fraction(forgetting=forgetting)
+        self.search = check_choice("search", search, SEARCHES)
+        self.attention = checked_attention(attention)
         self._dial: Dial | None = None
+
+    def _set_floor(self, floor: float | None, beta: FloatArray) -> None:
+        """Divide a floor among the distances in proportion to `beta`, equally without any."""
+        if floor is not None:
+            check_not_negative(floor=floor)
+        shares = np.maximum(beta, 0.0) if (beta > 0.0).any() else np.ones(self.catalogue.m)
+        self.floor = floor
+        self._floors = set_read_only((floor or 0.0) * shares / (shares.sum() or 1.0))
 
     @property
     def label(self) -> str:
@@ -158,11 +168,9 @@ class LMDH(RidgePolicy):
             low, high = before.total_diversity_interval
             prior_precision = (2.0 * NORMAL_95 / (high - low)) ** 2
             precision = 1.0 / (noise * covariance[d:, d:].sum())
-            added = precision - prior_precision
-            total = precision * mean[d:].sum() - prior_precision * before.total_diversity
-        if not (isfinite(total) and added > ROUNDING * precision):
-            return 0.0, inf
-        return float(total / added), float(1.0 / sqrt(added))
+            return likelihood_of_total(
+                mean[d:].sum(), precision, before.total_diversity, prior_precision
+            )
 
     def width(self, k: int) -> float:
         """Return alpha for the next list of `k`: as set, or by Lemma 2."""
@@ -201,14 +209,6 @@ class LMDH(RidgePolicy):
         if self.floor is None and self._dial is None:
             return learnt
         return Estimate(self._adjusted(learnt.mean), learnt.inverse_root)
-
-    def _set_floor(self, floor: float | None, beta: FloatArray) -> None:
-        """Divide a floor among the distances in proportion to `beta`, equally without any."""
-        if floor is not None:
-            check_not_negative(floor=floor)
-        shares = np.maximum(beta, 0.0) if (beta > 0.0).any() else np.ones(self.catalogue.m)
-        self.floor = floor
-        self._floors = set_read_only((floor or 0.0) * shares / (shares.sum() or 1.0))
 
     def _min_beta(self) -> FloatArray | None:
         """Return the minimum of each weight of a distance, (m,); None without a floor."""

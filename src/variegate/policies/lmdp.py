@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Final, Literal, Self, Unpack
 
 from variegate.model.catalogue import Catalogue
 from variegate.policies.lmdh import LMDH, ListOptions
 from variegate.policies.ridge_policy import PriorLike, read_prior
-from variegate.prior import ItemPrior, Prior, PriorFile, default_prior
+from variegate.prior import ItemPrior, Prior, default_prior
 
 #: Chosen on training users only, by `variegate tune`; see docs/beyond.md.
 EXPLORATION: Final = 0.25
@@ -81,9 +80,7 @@ class LMDP(LMDH):
     @classmethod
     def _class_for(cls, options: Mapping[str, Any]) -> type[Self]:
         prior = options.get("prior")
-        if cls is not LMDP or not isinstance(prior, (PriorFile, str, Path)):
-            return cls
-        if isinstance(read_prior(prior), ItemPrior):
+        if cls is LMDP and prior is not None and isinstance(read_prior(prior), ItemPrior):
             from variegate.policies.item_lmdp import ItemLMDP  # it imports this module
 
             return ItemLMDP  # type: ignore[return-value]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from math import sqrt
+from math import inf, isfinite, sqrt
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -18,12 +18,14 @@ from variegate.model.slate import Slate
 from variegate.model.theory import Confidence
 from variegate.model.utility import Preferences
 from variegate.policies.base import Policy
-from variegate.prior import Prior, PriorFile
+from variegate.prior import ItemPrior, Prior, PriorFile
 
 #: Half the width of a 95% interval, in standard deviations.
 NORMAL_95: Final = 1.959964
 #: The largest standard deviation of a reward in [0, 1].
 LARGEST_DEVIATION: Final = 0.5
+#: A smaller share of the precision is rounding.
+ROUNDING: Final = 1e-9
 
 #: A prior, or the path of the file that holds one.
 PriorLike: TypeAlias = PriorFile | str | Path
@@ -60,16 +62,12 @@ class RidgePolicy(Policy):
     def _preferences_of(self, estimate: Estimate) -> Preferences:
         # The first d weights are theta, the next m beta; a policy without them has zeros.
         d, m = self.catalogue.d, self.catalogue.m
-        mean, half = np.zeros(d + m), np.zeros(d + m)
-        ridge = self._ridge
-        width = NORMAL_95 * (LARGEST_DEVIATION if ridge.prior is None else ridge.deviation)
+        mean, deviations = np.zeros(d + m), np.zeros(d + m)
         mean[: len(estimate.mean)] = estimate.mean
-        half[: len(estimate.mean)] = width * estimate.deviations
-        interval = np.stack([mean - half, mean + half])
-        # Var(1' beta) = 1' Cov(beta) 1: the errors of overlapping distances cancel.
-        total_half = width * sqrt(max(float(estimate.covariance[d:, d:].sum()), 0.0))
-        total = mean[d:].sum() + np.array([-total_half, total_half])
-        return Preferences(mean[:d], mean[d:], interval[:, :d], interval[:, d:], total)
+        deviations[: len(estimate.mean)] = estimate.deviations
+        total_variance = float(estimate.covariance[d:, d:].sum())
+        noise = LARGEST_DEVIATION if self._ridge.prior is None else self._ridge.deviation
+        return normal_preferences(d, mean, deviations, total_variance, NORMAL_95 * noise)
 
     def _regressors(self, slate: Slate) -> FloatArray:
         """Return the features that rewards are regressed on, one row per position, (K, p)."""
@@ -99,12 +97,37 @@ class RidgePolicy(Policy):
         self._ridge.set_sums(gram, np.array(arrays["response"], dtype=np.float64))
 
 
+def normal_preferences(
+    d: int, mean: FloatArray, deviations: FloatArray, total_variance: float, width: float
+) -> Preferences:
+    """Return normal estimates of theta and beta, with intervals of `width` deviations each way.
+
+    Parameters
+    ----------
+    total_variance
+        1' Cov(beta) 1, the variance of the sum of beta: errors of overlapping distances cancel.
+    """
+    half, total_half = width * deviations, width * sqrt(max(total_variance, 0.0))
+    interval = np.stack([mean - half, mean + half])
+    total = mean[d:].sum() + np.array([-total_half, total_half])
+    return Preferences(mean[:d], mean[d:], interval[:, :d], interval[:, d:], total)
+
+
+def likelihood_of_total(
+    mean: float, precision: float, prior_mean: float, prior_precision: float
+) -> tuple[float, float]:
+    """Return mean and deviation of a normal likelihood: the posterior without its prior."""
+    added = precision - prior_precision
+    total = precision * mean - prior_precision * prior_mean
+    if not (isfinite(total) and added > ROUNDING * precision):
+        return 0.0, inf
+    return float(total / added), float(1.0 / sqrt(added))
+
+
 def checked_prior(prior: Any, catalogue: Catalogue, exploration: object = 0.0) -> Prior | None:
     """Return the prior that an option gives, if it fits the catalogue."""
     if prior is None:
         return None
-    if not isinstance(prior, (PriorFile, str, Path)):
-        raise InputError(f"`prior` must be a Prior or the path of one, got {prior!r}")
     if exploration == "theory" or isinstance(exploration, Confidence):
         raise InputError(
             "`exploration` must be a number if there is a `prior`: the theory covers only users "
@@ -119,10 +142,20 @@ def checked_prior(prior: Any, catalogue: Catalogue, exploration: object = 0.0) -
     return found
 
 
-def read_prior(prior: PriorFile | str | Path) -> PriorFile:
+def item_prior(prior: PriorLike, catalogue: Catalogue) -> ItemPrior:
+    """Return the prior of items that an option gives, for this catalogue."""
+    found = read_prior(prior)
+    if not isinstance(found, ItemPrior):
+        raise InputError(f"`prior` must be a prior of items, got {found}")
+    return found.for_catalogue(catalogue)
+
+
+def read_prior(prior: PriorLike) -> PriorFile:
     """Return a prior that is given itself or by the path of its file."""
     if isinstance(prior, PriorFile):
         return prior
+    if not isinstance(prior, (str, Path)):
+        raise InputError(f"`prior` must be a Prior or the path of one, got {prior!r}")
     path = Path(prior)
     try:
         modified = path.stat().st_mtime_ns

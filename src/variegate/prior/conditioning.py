@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from variegate.arrays import FloatArray, IndexArray
 from variegate.errors import StateError
 from variegate.kernels.rows import add_posterior, extend_factor, n_common, whiten
+from variegate.prior.covariance import LikesCovariance
 
 #: Users whose factors are kept, the latest ones. Each takes 4 n^2 bytes.
 MAX_FACTORS: Final = 32
@@ -30,103 +31,86 @@ class Observations(NamedTuple):
     rewards: FloatArray
 
 
-class Rewards(NamedTuple):
-    """What is assumed of the rewards of a user before they are observed."""
-
-    #: Mean relevance of each item, (L,)
-    mean: FloatArray
-    #: Rows of the covariance of the items, and where that of each observed item is, -1 for zeros
-    matrix: NDArray[np.float32]
-    places: IndexArray
-    #: Variance of the weight of each distance, (m,), and of a reward
-    beta_variance: FloatArray
-    noise: float
-
-
-class Factor:
+class Factor(NamedTuple):
     """The Cholesky factor L of the covariance of a user's rewards, one row per observation.
 
     With C the covariance of the items shown, scaled, and X their gains, the rewards have the
     covariance C + X diag(beta_variance) X' + noise I before they are observed.
     """
 
-    def __init__(self, m: int) -> None:
-        self._seen: Observations | None = None
-        self._rows, self._whitened = np.empty(0), np.empty((1 + m, 0))
+    seen: Observations
+    #: Rows of the covariance of the items, and where that of each observed item is
+    matrix: NDArray[np.float32]
+    places: IndexArray
+    #: Packed rows of L
+    rows: FloatArray
+    #: L^-1 times the rewards minus their means, and times their covariances with beta, (1 + m, n)
+    whitened: FloatArray
 
-    def condition(self, seen: Observations, before: Rewards) -> None:
-        """Make it the factor of these observations; rows that it has already are kept."""
-        n, start = len(seen.items), 0 if self._seen is None else n_common(self._seen, seen)
-        start -= start % GROUP
-        if n > self._whitened.shape[1] - GROUP:
-            self._grow(n + n // 2 + GROUP, start)
-        self._seen = None  # until all rows are those of `seen`
-        is_positive = extend_factor(
-            before.matrix,
-            before.places,
-            seen,
-            before.mean,
-            before.beta_variance,
-            before.noise,
-            self._rows,
-            self._whitened,
-            start,
-        )
-        if not is_positive:
-            raise StateError("the rewards of a user must have a positive covariance, but have not")
-        self._seen = seen
-
-    def _grow(self, size: int, kept: int) -> None:
-        rows, whitened = np.empty(_packed(size)), np.empty((len(self._whitened), size))
-        rows[: _packed(kept)] = self._rows[: _packed(kept)]
-        whitened[:, :kept] = self._whitened[:, :kept]
-        self._rows, self._whitened = rows, whitened
-
-    def add_posterior(self, seen: Observations, before: Rewards, total: FloatArray) -> None:
+    def add_posterior(self, total: FloatArray) -> None:
         """Add what the observations add to the mean relevance of each item."""
-        add_posterior(before.matrix, before.places, seen.scales, self._rows, self._whitened, total)
+        add_posterior(self.matrix, self.places, self.seen.scales, self.rows, self.whitened, total)
 
-    def beta(self, n: int) -> tuple[FloatArray, FloatArray]:
-        """Return the mean of beta after n observations, (m,), and what its covariance loses."""
-        surprise, cross = self._whitened[0, :n], self._whitened[1:, :n]
+    def beta(self) -> tuple[FloatArray, FloatArray]:
+        """Return the mean of beta after the observations, (m,), and what its covariance loses."""
+        n = len(self.seen.items)
+        surprise, cross = self.whitened[0, :n], self.whitened[1:, :n]
         return cross @ surprise, cross @ cross.T
 
     def explained(self, covariances: FloatArray) -> FloatArray:
         """Return the variance that n observations explain, by covariances with them, (c, n)."""
         whitened = np.array(covariances, dtype=np.float64)
-        whiten(self._rows, whitened)
+        whiten(self.rows, whitened)
         found: FloatArray = np.sum(whitened**2, axis=1)
         return found
 
 
-class Factors:
-    """The factors of the latest users: with new observations, only new rows are computed.
+class Conditioning:
+    """Conditions a prior of items on observations.
 
-    Threads can share it: each has a factor to itself between `take` and `put`.
+    The factors of the latest users are kept: with new observations, only new rows are computed.
+    Threads can share it.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        covariance: LikesCovariance,
+        mean: FloatArray,
+        beta_variance: FloatArray,
+        noise: float,
+    ) -> None:
+        self._covariance, self._mean = covariance, mean
+        self._beta_variance, self._noise = beta_variance, noise
         self._kept: dict[bytes, Factor] = {}
         self._lock = Lock()
 
-    def take(self, seen: Observations) -> Factor:
-        """Return the factor whose first observations are these, or a new one."""
-        with self._lock:
-            found = self._kept.pop(_key(seen), None)
-        return Factor(seen.gains.shape[1]) if found is None else found
-
-    def put(self, seen: Observations, factor: Factor) -> None:
-        """Keep a factor for the next list of the same user."""
+    def factor(self, seen: Observations) -> Factor:
+        """Return the factor of a user's observations, and keep it for their next list."""
         if len(seen.items) < N_FIRST:
-            return
+            return self._extended(seen, None)
+        key = seen.items[:N_FIRST].tobytes() + seen.rewards[:N_FIRST].tobytes()
         with self._lock:
-            self._kept[_key(seen)] = factor
+            known = self._kept.pop(key, None)
+        factor = self._extended(seen, known)
+        with self._lock:
+            self._kept[key] = factor
             while len(self._kept) > MAX_FACTORS:
                 del self._kept[next(iter(self._kept))]
+        return factor
 
-
-def _key(seen: Observations) -> bytes:
-    return seen.items[:N_FIRST].tobytes() + seen.rewards[:N_FIRST].tobytes()
+    def _extended(self, seen: Observations, known: Factor | None) -> Factor:
+        """Return the factor of observations; the rows that `known` has already are copied."""
+        size, start = len(seen.items) + GROUP, 0
+        rows, whitened = np.empty(_packed(size)), np.empty((1 + seen.gains.shape[1], size))
+        if known is not None:
+            start = n_common(known.seen, seen) // GROUP * GROUP
+            rows[: _packed(start)] = known.rows[: _packed(start)]
+            whitened[:, :start] = known.whitened[:, :start]
+        matrix, places = self._covariance.rows(seen.items)
+        before = self._mean, self._beta_variance, self._noise
+        if not extend_factor(matrix, places, seen, *before, rows, whitened, start):
+            raise StateError("the rewards of a user must have a positive covariance, but have not")
+        return Factor(seen, matrix, places, rows, whitened)
 
 
 def _packed(n: int) -> int:

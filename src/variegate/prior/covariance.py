@@ -8,8 +8,8 @@ import scipy
 from numpy.typing import NDArray
 
 from variegate.arrays import FloatArray, IndexArray
+from variegate.errors import StateError
 from variegate.kernels.rows import dense_product
-from variegate.prior.new_items import LaterItems
 
 #: Bytes of rows that are kept, at most.
 CACHE_BYTES: Final = 2**28
@@ -50,75 +50,60 @@ class Moments(NamedTuple):
         )
 
 
+class _Rows(NamedTuple):
+    #: Where the row of each item is in the matrix, -1 if it is not there, (L,)
+    places: IndexArray
+    #: Its memory is taken as rows are filled
+    matrix: NDArray[np.float32]
+    filled: int
+
+
 class LikesCovariance:
     """Rows of the covariance of the likes, and of the items that were added later.
 
     Threads can share it: what a reader holds stays as it is when rows are added.
     """
 
-    def __init__(self, moments: Moments, later: LaterItems | None) -> None:
-        self._moments, self._later = moments, later
-        self._size = len(moments.shares) if later is None else later.size
-        self._kept = _no_rows(self._size)
+    def __init__(self, moments: Moments, mixtures: "scipy.sparse.csr_array | None") -> None:
+        self._moments, self._mixtures = moments, mixtures
+        self._size = len(moments.shares) if mixtures is None else mixtures.shape[0]
+        self._kept = self._no_rows(0)
         self._lock = Lock()
 
     def rows(self, items: IndexArray) -> tuple[NDArray[np.float32], IndexArray]:
-        """Return a matrix of rows, and the place of each item's row in it, (n,).
-
-        The place is -1 for an item that is not in the prior.
-        """
-        is_known = items < self._size
-        known = items if is_known.all() else items[is_known]
+        """Return a matrix of rows, and the place of each item's row in it, (n,)."""
+        if items.max(initial=0) >= self._size:
+            raise StateError(f"item {items.max()} must be one of the {self._size} of the prior")
         kept = self._kept
-        found = kept.places[known]
-        if found.min(initial=0) < 0:
-            kept = self._with_rows(known)
-            found = kept.places[known]
-        if known is items:
-            return kept.matrix, found
-        places = np.full(len(items), -1)
-        places[is_known] = found
-        return kept.matrix, places
+        if kept.places[items].min(initial=0) < 0:
+            kept = self._with_rows(np.unique(items))
+        return kept.matrix, kept.places[items]
 
-    def _with_rows(self, wanted: IndexArray) -> "_Rows":
+    def _with_rows(self, wanted: IndexArray) -> _Rows:
         """Return the cached rows with those that are wanted, and keep them."""
         with self._lock:
             kept = self._kept
-            missing = np.unique(wanted[kept.places[wanted] < 0])
-            if 4 * self._size * (kept.filled + len(missing)) > CACHE_BYTES:
-                kept, missing = _no_rows(self._size), np.unique(wanted)
-            self._kept = kept = kept.with_rows(missing, self._computed(missing))
-        return kept
+            missing = wanted[kept.places[wanted] < 0]
+            if kept.filled + len(missing) > len(kept.matrix):
+                most = min(self._size, CACHE_BYTES // (4 * self._size))
+                kept, missing = self._no_rows(max(most, len(wanted))), wanted
+            places, end = kept.places.copy(), kept.filled + len(missing)
+            places[missing] = np.arange(kept.filled, end)
+            kept.matrix[kept.filled : end] = self._computed(missing)
+            self._kept = _Rows(places, kept.matrix, end)
+            return self._kept
+
+    def _no_rows(self, room: int) -> _Rows:
+        matrix = np.empty((room, self._size), dtype=np.float32)
+        return _Rows(np.full(self._size, -1), matrix, 0)
 
     def _computed(self, rows: IndexArray) -> FloatArray:
-        """Return rows of the covariance; those of later items follow linearly from the others."""
-        moments, later = self._moments, self._later
-        likes, sums = moments.by_item, moments.weighted
-        if later is None:
+        """Return rows of the covariance; those of mixtures follow linearly from the others."""
+        likes, sums, mixtures = self._moments.by_item, self._moments.weighted, self._mixtures
+        if mixtures is None:
             likes, weights = likes[rows], sums[rows]
         else:
-            likes, weights = later.mixed(rows, likes, sums)
-        found = dense_product(likes, moments.weighted_likes)
-        found -= np.outer(weights, sums / moments.total)
-        return np.asarray(found if later is None else later.with_columns(found))
-
-
-class _Rows(NamedTuple):
-    #: Where the row of each item is in the matrix, -1 if it is not there, (L,)
-    places: IndexArray
-    matrix: NDArray[np.float32]
-    filled: int
-
-    def with_rows(self, rows: IndexArray, values: FloatArray) -> "_Rows":
-        places, matrix, count = self.places.copy(), self.matrix, self.filled + len(rows)
-        places[rows] = np.arange(self.filled, count)
-        if count > len(matrix):
-            size = min(max(count, 2 * len(matrix)), len(places))
-            matrix = np.empty((size, len(places)), dtype=np.float32)
-            matrix[: self.filled] = self.matrix[: self.filled]
-        matrix[self.filled : count] = values
-        return _Rows(places, matrix, count)
-
-
-def _no_rows(size: int) -> _Rows:
-    return _Rows(np.full(size, -1), np.zeros((0, size), dtype=np.float32), 0)
+            likes, weights = scipy.sparse.csr_array(mixtures[rows] @ likes), mixtures[rows] @ sums
+        found = dense_product(likes, self._moments.weighted_likes)
+        found -= np.outer(weights, sums / self._moments.total)
+        return np.asarray(found if mixtures is None else (mixtures @ found.T).T)

@@ -63,9 +63,7 @@ def default_prior(
     if catalogue.score_column is not None:
         mean[catalogue.score_column] = SCORE_WEIGHT
     betas = per_distance("beta", BETA / max(m, 1) if beta is None else beta, m)
-    beta_variances = per_distance("beta_variance", beta_variance, m)
-    for number in beta_variances:
-        check_positive(beta_variance=float(number))
+    beta_variances = per_distance("beta_variance", beta_variance, m, positive=True)
     return Prior(
         np.append(mean, betas),
         np.diag(np.append(np.full(d, variance), beta_variances)),

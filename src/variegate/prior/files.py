@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from variegate.errors import DataError, InputError
-from variegate.files import FileFormat, atomic_write
+from variegate.files import FileFormat, atomic_write, read_file
 from variegate.model.catalogue import Catalogue
 
 FORMAT: Final = FileFormat("prior", 2, "fit it again or use the variegate that wrote it")
@@ -41,8 +41,17 @@ class PriorFile(ABC):
         """Raise InputError unless the prior is for this catalogue."""
 
     @abstractmethod
+    def _facts(self, catalogue: Catalogue | None) -> Iterator[tuple[str, str]]:
+        """Yield what is said of relevance and of beta, each with its heading."""
+
     def describe(self, catalogue: Catalogue | None = None) -> tuple[str, ...]:
-        """Return a description in text, one line per fact."""
+        """Return a description in text, one line per fact, with the titles of `catalogue`."""
+        if catalogue is not None:
+            self.check(catalogue)
+        return (
+            f"fitted to {self.users} users" if self.users else "not fitted",
+            *(f"{heading}: {text}" for heading, text in self._facts(catalogue) if text),
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the prior to `path`, atomically."""
@@ -53,13 +62,7 @@ class PriorFile(ABC):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a prior that `save` wrote, or raise DataError."""
-        try:
-            data = Path(path).read_bytes()
-        except FileNotFoundError:
-            raise DataError(f"no prior at {path}") from None
-        except OSError as error:
-            raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-        return cls.from_bytes(data, where=path)
+        return cls.from_bytes(read_file(path)[0], where=path)
 
     def to_bytes(self) -> bytes:
         """Return the contents of the prior's file."""

@@ -1,30 +1,31 @@
 """The prior of the items' relevance, from the likes of training users, and its posterior."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import isnan
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from variegate.arrays import (
     FloatArray,
     IndexArray,
     check_not_negative,
-    check_positive,
     check_range,
+    set_read_only,
 )
 from variegate.errors import InputError
 from variegate.kernels.rows import best_mean
 from variegate.model.catalogue import Catalogue
 from variegate.model.catalogue_checks import check_rows
-from variegate.prior.conditioning import Factors, Observations, Rewards
+from variegate.prior.conditioning import Conditioning, Observations
 from variegate.prior.covariance import LikesCovariance, Moments
 from variegate.prior.files import PriorFile
-from variegate.prior.new_items import LaterItems, Neighbours, find_neighbours
-from variegate.prior.prior import check_names, per_distance
+from variegate.prior.new_items import Neighbours, find_neighbours, mixtures
+from variegate.prior.prior import beta_facts, check_names, examples, per_distance
 
 #: Chosen on training users only, by `variegate tune`; see docs/beyond.md.
 NOISE: Final = 0.2
@@ -68,7 +69,7 @@ class ItemPrior(PriorFile):
     >>> prior = fit_prior(shop, [[0, 1], [0, 1], [2], [0, 1]])
     >>> prior
     ItemPrior(3 items, 1 distances, fitted to 4 users)
-    >>> prior.mean(3).tolist()
+    >>> prior.mean.tolist()
     [0.75, 0.75, 0.25]
     """
 
@@ -92,41 +93,34 @@ class ItemPrior(PriorFile):
     shown: IndexArray = field(default_factory=lambda: EMPTY)
     #: Number of first items that every user could like; the others were added later. -1: all
     originals: int = -1
-    #: Predictions for the items after the originals; see `for_catalogue`
-    later: LaterItems | None = field(default=None, metadata={"in_file": False})
+    #: Each item of a catalogue that has grown, as a mixture of these; see `for_catalogue`
+    mixtures: "scipy.sparse.csr_array | None" = field(default=None, metadata={"in_file": False})
 
     def __post_init__(self) -> None:
         check_range("noise", self.noise, MIN_NOISE, MAX_NOISE)
         check_range("activity_weight", self.activity_weight, 0.0, 1.0)
-        put = object.__setattr__
-        put(self, "item_ids", tuple(map(str, self.item_ids)))
-        put(self, "distances", tuple(map(str, self.distances)))
-        put(self, "noise", float(self.noise))
-        put(self, "liked", _checked_integers("liked", self.liked, 0, len(self.item_ids) - 1))
-        put(self, "ends", _checked_integers("ends", self.ends, 1, len(self.liked)))
-        if not len(self.ends) or self.ends[-1] != len(self.liked) or (np.diff(self.ends) < 1).any():
-            raise InputError("`ends` must rise to the number of `liked`, one end per user")
-        self._check_shown()
         check_not_negative(diversity=self.diversity)
-        put(self, "diversity", float(self.diversity))
-        variances = per_distance("beta_variance", self.beta_variance, len(self.distances))
-        put(self, "beta_variance", variances)
-        for variance in self.beta_variance:
-            check_positive(beta_variance=float(variance))
-
-    def _check_shown(self) -> None:
-        put, size = object.__setattr__, len(self.item_ids)
+        size, distances = len(self.item_ids), tuple(map(str, self.distances))
         originals = size if self.originals == -1 else self.originals
         if not 1 <= originals <= size:
             raise InputError(f"`originals` must be from 1 to {size}, got {originals!r}")
-        put(self, "originals", int(originals))
-        shown = np.asarray(self.shown if np.size(self.shown) else np.zeros((2, size), np.intp))
-        if shown.shape != (2, size):
-            raise InputError(f"`shown` must have shape (2, {size}), got {shown.shape}")
-        counts = _checked_integers("shown", shown.ravel(), 0, 2**31).reshape(2, size)
-        if (counts[1] > counts[0]).any():
-            raise InputError("`shown` must have no more likes of an item than users shown it")
-        put(self, "shown", counts)
+        checked = {
+            "item_ids": tuple(map(str, self.item_ids)),
+            "liked": _checked_integers("liked", self.liked, 0, size - 1),
+            "ends": _checked_integers("ends", self.ends, 1, len(self.liked)),
+            "noise": float(self.noise),
+            "distances": distances,
+            "beta_variance": per_distance(
+                "beta_variance", self.beta_variance, len(distances), positive=True
+            ),
+            "diversity": float(self.diversity),
+            "shown": _checked_shown(self.shown, size),
+            "originals": int(originals),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        if not len(self.ends) or self.ends[-1] != len(self.liked) or (np.diff(self.ends) < 1).any():
+            raise InputError("`ends` must rise to the number of `liked`, one end per user")
 
     def __repr__(self) -> str:
         return (
@@ -155,17 +149,10 @@ class ItemPrior(PriorFile):
 
     def check(self, catalogue: Catalogue) -> None:
         """Raise InputError unless it is for this catalogue, or for its first items."""
-        known, ids = self.item_ids, catalogue.ids
-        if ids[: len(known)] != known:
-            pairs = enumerate(zip(known, ids, strict=False))
-            row = next((row for row, (ours, other) in pairs if ours != other), len(ids))
-            there = repr(ids[row]) if row < len(ids) else "no item"
-            raise InputError(
-                f"`prior` must be for the items of {catalogue}, got one with {known[row]!r} in "
-                f"row {row}, which is {there}"
-            )
-        names = [h.name for h in catalogue.distances]
-        check_names("distances", self.distances, catalogue, names)
+        known = self.item_ids
+        if catalogue.ids[: len(known)] != known:  # in C: it can be a million ids
+            check_names("items", known, catalogue, catalogue.ids)
+        check_names("distances", self.distances, catalogue, [h.name for h in catalogue.distances])
 
     def for_catalogue(self, catalogue: Catalogue) -> "ItemPrior":
         """Return the prior with predictions for the items that were added later.
@@ -173,13 +160,13 @@ class ItemPrior(PriorFile):
         They are mixtures of the items with similar features; see `variegate.prior.new_items`.
         """
         self.check(catalogue)
-        if self.later is not None or len(catalogue) == self.originals:
+        if len(catalogue) == (self.originals if self.mixtures is None else len(self.mean)):
             return self
         known, extended = self._extended
         if known is not catalogue:
             neighbours = find_neighbours(catalogue, self.originals, self._neighbours)
-            later = LaterItems.of(neighbours, self._moments.shares, self.shown, self.originals)
-            extended = replace(self, later=later)
+            mixed = mixtures(neighbours, self._moments.shares, self.shown, self.originals)
+            extended = replace(self, mixtures=mixed)
             extended.__dict__.update(_moments=self._moments)
             self.__dict__.update(_neighbours=neighbours, _extended=(catalogue, extended))
         return extended
@@ -189,63 +176,40 @@ class ItemPrior(PriorFile):
         """Mean share of users who like the ten items that most users like."""
         return _best_mean(self._moments.shares[: self.originals], np.zeros(0, dtype=np.intp))
 
-    def mean(self, size: int) -> FloatArray:
-        """Return the prior mean of the first `size` rows.
+    @cached_property
+    def mean(self) -> FloatArray:
+        """The prior mean of each item, (L,)."""
+        shares = self._moments.shares
+        return set_read_only(shares if self.mixtures is None else self.mixtures @ shares)
 
-        Without `for_catalogue`, an item that is not in the prior has that of a mean item.
-        """
-        mean = self._mean
-        if self.later is None and size != len(mean):
-            return np.append(mean, np.full(size - len(mean), mean.mean()))
-        return mean.copy()
-
-    def deviations(self) -> FloatArray:
-        """Return the prior standard deviation of each item's relevance."""
-        # Likes are 0 or 1, so their second moment is the first.
-        second, total = self._moments.weighted, self._moments.total
-        return np.sqrt(np.maximum(second - second**2 / total, 0.0))
-
-    def covariance(self, rows: IndexArray, size: int) -> NDArray[np.float32]:
-        """Return rows of the covariance of the first `size` items, (n, size).
-
-        Without `for_catalogue`, an item that is not in the prior has a covariance of 0.
-        """
+    def covariance(self, rows: IndexArray) -> NDArray[np.float32]:
+        """Return rows of the covariance of the items, (n, L)."""
         matrix, places = self._covariance.rows(rows)
-        found = np.zeros((len(rows), size), dtype=np.float32)
-        found[places >= 0, : matrix.shape[1]] = matrix[places[places >= 0]]
-        return found
+        return matrix[places]
 
-    def posterior(self, seen: Observations, size: int) -> Posterior:
-        """Return what is known of a user with these observations, for the first `size` items.
+    def posterior(self, seen: Observations) -> Posterior:
+        """Return what is known of a user with these observations.
 
         The mean of beta is 0 before: a positive one would take from the relevance the credit for
         clicks.
         """
-        relevance, spread = self.mean(size), np.diag(self.beta_variance)
+        relevance, spread = self.mean.copy(), np.diag(self.beta_variance)
         if not len(seen.items):
             return Posterior(relevance, self.best_share, np.zeros(self.m), spread)
-        before, factor = self._rewards(seen, relevance), self._factors.take(seen)
-        factor.condition(seen, before)
-        beta, loss = factor.beta(len(seen.items))
-        factor.add_posterior(seen, before, relevance[: before.matrix.shape[1]])
-        self._factors.put(seen, factor)
+        factor = self._conditioning.factor(seen)
+        factor.add_posterior(relevance)
+        beta, loss = factor.beta()
         best = _best_mean(relevance[: self.originals], seen.items)
         return Posterior(relevance, best, beta, spread - loss)
 
-    def posterior_deviations(self, seen: Observations, items: IndexArray, size: int) -> FloatArray:
+    def posterior_deviations(self, seen: Observations, items: IndexArray) -> FloatArray:
         """Return the standard deviation of the relevance of some items after observations."""
-        own = self.covariance(items, size)
+        own = self.covariance(items)
         variances = own[np.arange(len(items)), items].astype(np.float64)
         if len(seen.items):
-            factor = self._factors.take(seen)
-            factor.condition(seen, self._rewards(seen, self.mean(size)))
+            factor = self._conditioning.factor(seen)
             variances -= factor.explained(own[:, seen.items] * seen.scales)
-            self._factors.put(seen, factor)
         return np.sqrt(np.maximum(variances, 0.0))
-
-    def _rewards(self, seen: Observations, mean: FloatArray) -> Rewards:
-        matrix, places = self._covariance.rows(seen.items)
-        return Rewards(mean, matrix, places, self.beta_variance, self.noise)
 
     def with_likes(
         self,
@@ -276,42 +240,30 @@ class ItemPrior(PriorFile):
             liked=np.concatenate(rows),
             ends=np.cumsum([len(r) for r in rows]),
             shown=counts,
-            later=None,
+            mixtures=None,
         )
 
-    def describe(self, catalogue: Catalogue | None = None) -> tuple[str, ...]:
-        """Return a description in text, one line per fact; titles are those of `catalogue`."""
-        if catalogue is not None:
-            self.check(catalogue)
+    def _facts(self, catalogue: Catalogue | None) -> Iterator[tuple[str, str]]:
         titles = self.item_ids if catalogue is None else catalogue.titles
-        shares, deviations = self._moments.shares, self.deviations()
-        lines = [
-            f"fitted to {self.users} users",
-            f"most users like: {_examples(shares, titles)}",
-            f"users differ most in: {_examples(deviations, titles)}",
-        ]
-        lines.append(f"diversity: {self.diversity:g} times the relevance of the best items")
-        for name, variance in zip(self.distances, self.beta_variance, strict=True):
-            lines.append(f"diversity: beta of {name} 0.00 ± {np.sqrt(variance):.2f}")
-        lines.append(f"residual standard deviation {np.sqrt(self.noise):.2f}")
-        return tuple(lines)
+        shares, second, total = self._moments.shares, self._moments.weighted, self._moments.total
+        yield "most users like", examples(shares, titles)
+        # Likes are 0 or 1, so their second moment is the first.
+        yield "users differ most in", examples(second - second**2 / total, titles)
+        yield "diversity", f"{self.diversity:g} times the relevance of the best items"
+        deviations = np.sqrt(self.beta_variance)
+        yield from beta_facts(self.distances, np.zeros(self.m), deviations, self.noise)
 
     @cached_property
     def _moments(self) -> Moments:
         return Moments.of(self.liked, self.ends, len(self.item_ids), self.activity_weight)
 
     @cached_property
-    def _mean(self) -> FloatArray:
-        shares = self._moments.shares
-        return shares if self.later is None else self.later.mean(shares)
-
-    @cached_property
     def _covariance(self) -> LikesCovariance:
-        return LikesCovariance(self._moments, self.later)
+        return LikesCovariance(self._moments, self.mixtures)
 
     @cached_property
-    def _factors(self) -> Factors:
-        return Factors()
+    def _conditioning(self) -> Conditioning:
+        return Conditioning(self._covariance, self.mean, self.beta_variance, self.noise)
 
     @cached_property
     def _extended(self) -> "tuple[Catalogue | None, ItemPrior]":
@@ -358,7 +310,7 @@ def fit_prior(
     >>> shop = Catalogue(["tea", "mate", "rum"], np.eye(3), "cosine")
     >>> prior = fit_prior(shop, [[0, 1], [0, 1], [2], [0, 1]])
     >>> seen = Observations(np.array([0]), np.ones(1), np.zeros((1, 1)), np.ones(1))
-    >>> prior.posterior(seen, 3).relevance.round(2).tolist()
+    >>> prior.posterior(seen).relevance.round(2).tolist()
     [0.88, 0.88, 0.12]
     """
     rows = liked_rows(likes, len(catalogue))
@@ -397,11 +349,6 @@ def _best_mean(relevance: FloatArray, observed: IndexArray) -> float:
     return max(best, 0.0)
 
 
-def _examples(scores: FloatArray, titles: Sequence[str]) -> str:
-    order = np.argsort(-scores, kind="stable")[:3]
-    return ", ".join(" ".join(titles[row].split()) for row in order)
-
-
 def _checked_integers(name: str, values: Any, low: int, high: int) -> IndexArray:
     array = np.asarray(values)
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
@@ -413,3 +360,13 @@ def _checked_integers(name: str, values: Any, low: int, high: int) -> IndexArray
     found = array.astype(np.intp)
     found.flags.writeable = False
     return found
+
+
+def _checked_shown(shown: Any, size: int) -> IndexArray:
+    counts = np.asarray(shown if np.size(shown) else np.zeros((2, size), dtype=np.intp))
+    if counts.shape != (2, size):
+        raise InputError(f"`shown` must have shape (2, {size}), got {counts.shape}")
+    counts = _checked_integers("shown", counts.ravel(), 0, 2**31).reshape(2, size)
+    if (counts[1] > counts[0]).any():
+        raise InputError("`shown` must have no more likes of an item than users shown it")
+    return counts

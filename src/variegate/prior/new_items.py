@@ -8,8 +8,6 @@ be at the top of a list, and nothing would be learnt about it. Once users of the
 it, s moves to its clicks per expected click, and the likes of its own replace the mixture.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -61,73 +59,39 @@ def find_neighbours(
     return Neighbours(references, features, rows, weights)
 
 
-@dataclass(frozen=True, eq=False)
-class LaterItems:
-    """The items after the first `known` of a prior's, as mixtures of the prior's items."""
+def mixtures(
+    neighbours: Neighbours, shares: FloatArray, shown: IndexArray, known: int
+) -> "scipy.sparse.csr_array":
+    """Return each item as a mixture of the prior's items: itself, for the first `known`, (n, L).
 
-    known: int
-    #: One row per later item, (new, items of the prior)
-    mixtures: "scipy.sparse.csr_array"
-
-    @classmethod
-    def of(
-        cls, neighbours: Neighbours, shares: FloatArray, shown: IndexArray, known: int
-    ) -> "LaterItems":
-        """Return the predictions for later items, some of which may be in the prior.
-
-        Parameters
-        ----------
-        shares
-            Share of the prior's users who like each of its items, (L,).
-        shown
-            How many users of a service were shown each of its items, and how many of them liked
-            it, (2, L).
-        """
-        rows, weights = neighbours.rows, neighbours.weights
-        new, size = len(rows), len(shares)
-        own = np.zeros((3, new))
-        own[:, : size - known] = np.vstack([shares, shown])[:, known:]
-        own_shares, own_shows, own_clicks = own
-        predicted = np.sum(weights * shares[rows], axis=1)
-        spread = np.sqrt(np.sum(weights * (shares[rows] - predicted[:, None]) ** 2, axis=1))
-        hope = 1.0 + OPTIMISM * spread / np.where(predicted > 0.0, predicted, 1.0)
-        expected = own_shows * np.sum(weights * _click_rates(*shown)[rows], axis=1)
-        scale = (OWN_CLICKS * hope + own_clicks) / (OWN_CLICKS + expected)
-        # Its own likes, scaled to the same mean: they are only of users who were shown it.
-        kept = np.where(own_shares > 0.0, own_clicks / (own_clicks + OWN_LIKES), 0.0)
-        own_scale = kept * scale * predicted / np.where(own_shares > 0.0, own_shares, 1.0)
-        ends = np.arange(0, rows.size + 1, rows.shape[1])
-        mixed = ((1.0 - kept) * scale)[:, None] * weights
-        similar = scipy.sparse.csr_array((mixed.ravel(), rows.ravel(), ends), (new, size))
-        places = np.arange(size - known)
-        itself = scipy.sparse.csr_array((own_scale[places], (places, known + places)), (new, size))
-        return cls(known, scipy.sparse.csr_array(similar + itself))
-
-    def mean(self, shares: FloatArray) -> FloatArray:
-        """Return the mean of all items from that of the prior's items."""
-        return np.append(shares[: self.known], self.mixtures @ shares)
-
-    @property
-    def size(self) -> int:
-        """The number of all items."""
-        return self.known + self.mixtures.shape[0]
-
-    def mixed(
-        self, rows: IndexArray, by_item: "scipy.sparse.csr_array", sums: FloatArray
-    ) -> tuple["scipy.sparse.csr_array", FloatArray]:
-        """Return rows of a table and of sums by item of the prior, as mixtures for later items."""
-        mixing = self._all_mixtures[rows]
-        return scipy.sparse.csr_array(mixing @ by_item), np.asarray(mixing @ sums)
-
-    @cached_property
-    def _all_mixtures(self) -> "scipy.sparse.csr_array":
-        itself = scipy.sparse.eye_array(self.known, self.mixtures.shape[1], format="csr")
-        return scipy.sparse.csr_array(scipy.sparse.vstack([itself, self.mixtures]))
-
-    def with_columns(self, covariance: FloatArray) -> FloatArray:
-        """Return covariances with the prior's items, (n, L), as those with all items."""
-        later = (self.mixtures @ covariance.T).T
-        return np.hstack([covariance[:, : self.known], later])
+    Parameters
+    ----------
+    shares
+        Share of the prior's users who like each of its items, (L,).
+    shown
+        How many users of a service were shown each of its items, and how many of them liked
+        it, (2, L).
+    """
+    rows, weights = neighbours.rows, neighbours.weights
+    new, size = len(rows), len(shares)
+    own = np.zeros((3, new))
+    own[:, : size - known] = np.vstack([shares, shown])[:, known:]
+    own_shares, own_shows, own_clicks = own
+    predicted = np.sum(weights * shares[rows], axis=1)
+    spread = np.sqrt(np.sum(weights * (shares[rows] - predicted[:, None]) ** 2, axis=1))
+    hope = 1.0 + OPTIMISM * spread / np.where(predicted > 0.0, predicted, 1.0)
+    expected = own_shows * np.sum(weights * _click_rates(*shown)[rows], axis=1)
+    scale = (OWN_CLICKS * hope + own_clicks) / (OWN_CLICKS + expected)
+    # Its own likes, scaled to the same mean: they are only of users who were shown it.
+    kept = np.where(own_shares > 0.0, own_clicks / (own_clicks + OWN_LIKES), 0.0)
+    own_scale = kept * scale * predicted / np.where(own_shares > 0.0, own_shares, 1.0)
+    ends = np.arange(0, rows.size + 1, rows.shape[1])
+    mixed = ((1.0 - kept) * scale)[:, None] * weights
+    similar = scipy.sparse.csr_array((mixed.ravel(), rows.ravel(), ends), (new, size))
+    places = np.arange(size - known)
+    itself = scipy.sparse.csr_array((own_scale[places], (places, known + places)), (new, size))
+    originals = scipy.sparse.eye_array(known, size, format="csr")
+    return scipy.sparse.csr_array(scipy.sparse.vstack([originals, similar + itself]))
 
 
 def _click_rates(shows: IndexArray, clicks: IndexArray) -> FloatArray:

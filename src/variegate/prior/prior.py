@@ -1,8 +1,9 @@
 """The prior of features' weights: their distribution over users, and its checks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from typing import Final
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import ArrayLike
 
 from variegate.arrays import (
     FloatArray,
+    MaskArray,
     check_numbers,
+    check_positive,
     check_range,
     read_only_copy,
     set_read_only,
@@ -107,45 +110,48 @@ class Prior(PriorFile):
         check_names("features", self.feature_names, catalogue, catalogue.feature_names)
         check_names("distances", self.distances, catalogue, names)
 
-    def describe(self, catalogue: Catalogue | None = None) -> tuple[str, ...]:
-        """Return a description in text, one line per fact.
-
-        Features without names are described by examples from `catalogue`, if given.
-        """
-        mean, deviations = self.mean, np.sqrt(np.diag(self.covariance))
-        labels, spread = self.feature_names, np.ones(self.d)
+    def _facts(self, catalogue: Catalogue | None) -> Iterator[tuple[str, str]]:
+        theta, deviations = self.mean[: self.d], np.sqrt(np.diag(self.covariance))
+        wide, labels, spread = deviations[: self.d], self.feature_names, np.ones(self.d)
         if catalogue is not None:
-            self.check(catalogue)
             # A feature's effect on scores is its weight times its spread over the items.
             labels, spread = catalogue.feature_labels, catalogue.features.std(axis=0)
 
         def largest(strengths: FloatArray, threshold: float = 0.0) -> str:
-            order = np.argsort(-strengths * spread, kind="stable")[:MAX_NAMES]
-            rows = [row for row in order if strengths[row] > threshold * deviations[row]]
-            return ", ".join(" ".join(labels[row].split()) for row in rows)
+            return examples(strengths * spread, labels, strengths > threshold * wide)
 
-        theta, wide = mean[: self.d], deviations[: self.d]
-        lines = {
-            "most users like": largest(theta, THREE_IN_FOUR),
-            "most users avoid": largest(-theta, THREE_IN_FOUR),
-            "users differ most in": largest(wide) if self.d > 1 else "",
-        }
-        betas = zip(self.distances, mean[self.d :], deviations[self.d :], strict=True)
-        return (
-            f"fitted to {self.users} users" if self.users else "not fitted",
-            *(f"{words}: {names}" for words, names in lines.items() if names),
-            *(f"diversity: beta of {name} {beta:.2f} ± {wide:.2f}" for name, beta, wide in betas),
-            f"residual standard deviation {np.sqrt(self.noise):.2f}",
-        )
+        yield "most users like", largest(theta, THREE_IN_FOUR)
+        yield "most users avoid", largest(-theta, THREE_IN_FOUR)
+        yield "users differ most in", largest(wide) if self.d > 1 else ""
+        yield from beta_facts(self.distances, self.mean[self.d :], deviations[self.d :], self.noise)
+
+
+def examples(strengths: FloatArray, names: Sequence[str], shown: MaskArray | None = None) -> str:
+    """Return the names of the strongest as text; those that are not `shown` are left out."""
+    order = np.argsort(-strengths, kind="stable")[:MAX_NAMES]
+    rows = order if shown is None else order[shown[order]]
+    return ", ".join(" ".join(names[row].split()) for row in rows)
+
+
+def beta_facts(
+    distances: Sequence[str], beta: FloatArray, deviations: FloatArray, noise: float
+) -> Iterator[tuple[str, str]]:
+    """Yield lines of a description about the weights of the distances and the noise."""
+    for name, weight, deviation in zip(distances, beta, deviations, strict=True):
+        yield "diversity", f"beta of {name} {weight:.2f} ± {deviation:.2f}"
+    yield "residual standard deviation", f"{np.sqrt(noise):.2f}"
+
+
+def check_shape(name: str, values: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    """Return `values` as an array of finite numbers with this shape, or raise InputError."""
+    array = check_numbers(name, values, ndim=len(shape))
+    if array.shape != shape:
+        raise InputError(f"`{name}` must have shape {shape}, got {array.shape}")
+    return array
 
 
 def _checked_mean(mean: ArrayLike, size: int) -> FloatArray:
-    array = check_numbers("mean", mean, ndim=1)
-    if array.shape != (size,):
-        raise InputError(
-            f"`mean` must have shape ({size},), one for each feature and distance, "
-            f"got {array.shape}"
-        )
+    array = check_shape("mean", mean, (size,))
     if not (np.abs(array) <= MAX_MEAN).all():
         raise InputError(
             f"`mean` must be at most {MAX_MEAN:g} in size, got {np.abs(array).max():g}"
@@ -154,9 +160,7 @@ def _checked_mean(mean: ArrayLike, size: int) -> FloatArray:
 
 
 def _checked_covariance(covariance: ArrayLike, size: int) -> FloatArray:
-    array = check_numbers("covariance", covariance, ndim=2)
-    if array.shape != (size, size):
-        raise InputError(f"`covariance` must have shape ({size}, {size}), got {array.shape}")
+    array = check_shape("covariance", covariance, (size, size))
     variances = np.diag(array)
     in_range = (variances >= MIN_VARIANCE) & (variances <= MAX_VARIANCE)
     if not in_range.all():
@@ -179,30 +183,25 @@ def _checked_covariance(covariance: ArrayLike, size: int) -> FloatArray:
     return read_only_copy((array + array.T) / 2)
 
 
-def per_distance(name: str, values: ArrayLike, m: int) -> FloatArray:
+def per_distance(name: str, values: ArrayLike, m: int, *, positive: bool = False) -> FloatArray:
     """Return one number for each of `m` distances, from so many or from one for all."""
-    array = np.asarray(values)
-    if array.ndim == 0:
-        return np.full(m, check_numbers(name, values, ndim=0))
-    array = check_numbers(name, values, ndim=1)
-    if array.shape != (m,):
+    array = check_numbers(name, values, ndim=min(np.ndim(values), 1))
+    if array.shape not in ((), (m,)):
         raise InputError(
             f"`{name}` must be a number, or one for each of {m} distances, got shape {array.shape}"
         )
-    return array
+    for number in array.ravel() if positive else ():
+        check_positive(**{name: float(number)})
+    return np.full(m, array)
 
 
 def check_names(
     what: str, fitted: Sequence[str], catalogue: Catalogue, expected: Sequence[str]
 ) -> None:
-    """Raise InputError unless a prior's features or distances are those of a catalogue."""
-    if len(fitted) != len(expected):
-        raise InputError(
-            f"`prior` must have the {len(expected)} {what} of {catalogue}, got one of {len(fitted)}"
-        )
-    for place, (ours, other) in enumerate(zip(fitted, expected, strict=True)):
+    """Raise InputError unless a prior's features, distances or items are those of a catalogue."""
+    for place, (ours, other) in enumerate(zip_longest(fitted, expected)):
         if ours != other:
             raise InputError(
-                f"`prior` must have the {what} of {catalogue}, got {ours!r} in place of "
-                f"{other!r} at {place}"
+                f"`prior` must have the {len(expected)} {what} of {catalogue}, got one of "
+                f"{len(fitted)}, with {ours!r} in place of {other!r} at {place}"
             )

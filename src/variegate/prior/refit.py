@@ -1,17 +1,16 @@
 """A prior of features' weights, fitted by EM to what the policies of a service have learnt."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from variegate.arrays import FloatArray, check_count, check_numbers, check_positive, set_read_only
+from variegate.arrays import FloatArray, check_count, check_positive
 from variegate.errors import InputError
-from variegate.model.ridge import upper_indices
-from variegate.prior.prior import Prior
+from variegate.model.ridge import packed, unpacked
+from variegate.prior.prior import Prior, check_shape
 
 #: EM ends when a step moves no mean by more than this share of its deviation.
 TOLERANCE: Final = 1e-4
@@ -20,32 +19,6 @@ MIN_USERS: Final = 50
 #: Maximum number of users whose full matrices are in memory at once, and of their entries.
 BATCH_USERS: Final = 1024
 BATCH_NUMBERS: Final = 2**21
-
-
-class Population(NamedTuple):
-    """Users' weights ~ N(mean, covariance), and the variance of a reward around the model."""
-
-    mean: FloatArray
-    covariance: FloatArray
-    noise: float
-
-
-class Batch(NamedTuple):
-    """The sums of some users."""
-
-    #: Upper triangles of the Gram matrices: half their size, (n, p (p + 1) / 2)
-    triangles: FloatArray
-    #: (n, p)
-    responses: FloatArray
-
-    def grams(self) -> FloatArray:
-        """Return the Gram matrices, (n, p, p)."""
-        size = self.responses.shape[1]
-        rows, columns = upper_indices(size)
-        grams = np.empty((len(self.responses), size, size))
-        grams[:, rows, columns] = self.triangles
-        grams[:, columns, rows] = self.triangles
-        return grams
 
 
 def fit_prior_from_sums(
@@ -78,55 +51,49 @@ def fit_prior_from_sums(
     check_positive(shrinkage=shrinkage)
     check_count(min_users, 10**9, name="min_users", of="users")
     check_count(max_iterations, 10**6, name="max_iterations", of="steps")
-    batches = tuple(batches_of(len(prior.mean), iter(sums)))
-    users = sum(len(batch.responses) for batch in batches)
-    if users < min_users:
+    taught = [_checked(number, one, len(prior.mean)) for number, one in enumerate(sums)]
+    taught = [one for one in taught if one[0].any()]
+    if len(taught) < min_users:
         raise InputError(
             f"`sums` must be of at least {min_users} users with a reward, so that no individual "
-            f"can be inferred, got {users}"
+            f"can be inferred, got {len(taught)}"
         )
-    target = now = Population(prior.mean, prior.covariance, prior.noise)
+    now = prior
     for _ in range(max_iterations):
-        before, now = now, em_step(batches, now, target, shrinkage)
+        before, now = now, em_step(taught, now, prior, shrinkage)
         if (np.abs(now.mean - before.mean) < TOLERANCE * np.sqrt(np.diag(now.covariance))).all():
             break
-    mean, covariance = set_read_only(now.mean), set_read_only(now.covariance)
-    return replace(prior, mean=mean, covariance=covariance, users=users)
+    return replace(now, users=len(taught))
 
 
 def em_step(
-    batches: Sequence[Batch], now: Population, target: Population, pseudo_users: float
-) -> Population:
-    """Return the population after one step of EM; it is pulled to `target` by pseudo-users."""
-    moments = [_moments(batch, now) for batch in batches]
-    first, second = (sum(part) for part in zip(*moments, strict=True))
-    n, apart = sum(len(batch.responses) for batch in batches), target.mean - now.mean
+    users: Sequence[tuple[FloatArray, FloatArray]], now: Prior, target: Prior, pseudo_users: float
+) -> Prior:
+    """Return the prior after one step of EM; it is pulled to `target` by pseudo-users.
+
+    `users` are triangles of Gram matrices, as those take half the memory, and responses.
+    """
+    first, second = np.zeros_like(now.mean), np.zeros_like(now.covariance)
+    length = max(1, min(BATCH_USERS, BATCH_NUMBERS // now.covariance.size))
+    for start in range(0, len(users), length):
+        triangles, responses = map(np.array, zip(*users[start : start + length], strict=True))
+        some_first, some_second = _moments(unpacked(triangles, len(now.mean)), responses, now)
+        first, second = first + some_first, second + some_second
+    n, apart = len(users), target.mean - now.mean
     shift = (first + pseudo_users * apart) / (n + pseudo_users)
     cross = np.outer(first, shift)
     scatter = second - cross - cross.T + n * np.outer(shift, shift)
     pulled = target.covariance + np.outer(apart - shift, apart - shift)
     covariance = (scatter + pseudo_users * pulled) / (n + pseudo_users)
-    return Population(now.mean + shift, (covariance + covariance.T) / 2, now.noise)
+    return replace(now, mean=now.mean + shift, covariance=(covariance + covariance.T) / 2)
 
 
-def _moments(batch: Batch, now: Population) -> tuple[FloatArray, FloatArray]:
+def _moments(grams: FloatArray, responses: FloatArray, now: Prior) -> tuple[FloatArray, FloatArray]:
     """Return expected sums over users: of their weights minus the mean, and of the squares."""
-    grams = batch.grams()
-    errors = batch.responses - grams @ now.mean
+    errors = responses - grams @ now.mean
     posteriors = np.linalg.inv(grams / now.noise + np.linalg.inv(now.covariance))
     apart = (posteriors @ errors[:, :, None])[:, :, 0] / now.noise
     return apart.sum(axis=0), apart.T @ apart + posteriors.sum(axis=0)
-
-
-def batches_of(size: int, users: Iterator[Any]) -> Iterator[Batch]:
-    """Yield the sums of users with an observation, or raise InputError."""
-    start, length = 0, max(1, min(BATCH_USERS, BATCH_NUMBERS // size**2))
-    while some := list(islice(users, length)):
-        checked = [_checked(start + number, one, size) for number, one in enumerate(some)]
-        start += len(some)
-        taught = [one for one in checked if one[0].any()]
-        if taught:
-            yield Batch(*(np.array(column) for column in zip(*taught, strict=True)))
 
 
 def _checked(number: int, one: Any, size: int) -> tuple[FloatArray, FloatArray]:
@@ -136,11 +103,5 @@ def _checked(number: int, one: Any, size: int) -> tuple[FloatArray, FloatArray]:
             "`sums` must hold (gram, response) of each user, got "
             f"{type(one).__name__} for user {number}"
         )
-    gram = check_numbers(f"sums[{number}].gram", one[0], ndim=2)
-    response = check_numbers(f"sums[{number}].response", one[1], ndim=1)
-    if gram.shape != (size, size) or response.shape != (size,):
-        raise InputError(
-            f"`sums` must be of {size} weights, as the prior is, got a gram of shape {gram.shape} "
-            f"and a response of shape {response.shape} for user {number}"
-        )
-    return gram[upper_indices(size)], response
+    gram = check_shape(f"sums[{number}].gram", one[0], (size, size))
+    return packed(gram), check_shape(f"sums[{number}].response", one[1], (size,))
