@@ -11,6 +11,8 @@ from benchmarks.plain_kernel import plain_list
 from benchmarks.results import Part, Shape
 from benchmarks.timing import alternated, compared
 from benchmarks.workloads import Sides, catalogue, one_pass, taught
+from variegate.kernels import lmdh_list
+from variegate.model.gains import normalising_factors
 
 PAPER: Final = "the paper's lines in NumPy"
 EXPERT: Final = "the paper's lines by a NumPy expert"
@@ -28,6 +30,10 @@ SHAPES: Final = (
 )
 QUICK_SHAPES: Final = (Shape(500), Shape(2_000, 16))
 
+#: Smaller catalogues have the time of a list divided into its parts.
+SMALL: Final = 5_000
+#: What a part of the list's time is compared with, the whole.
+SHARE: Final = "share"
 #: The largest shape under other circumstances, with how the sides are made there.
 LARGEST: Final = Shape(1_000_000, 64)
 
@@ -40,6 +46,8 @@ def measure(quick: bool) -> Part:
     for shape in shapes:
         sides = taught(catalogue(shape))
         compare(part, sides, shape, 0.2 if quick else 3.0)
+        if shape.items < SMALL:
+            _divide(part, sides, shape, 0.2 if quick else 1.0)
         same += _agree(sides, shape.k)
     part.facts["shapes where the list is the paper's, item by item"] = same
     part.facts["shapes"] = len(shapes)
@@ -64,6 +72,28 @@ def compare(
     for other in calls:
         job = "no list: the limit" if other == LIMIT else "the same list"
         part.comparisons.append(compared(other, job, shape, times[other], times["ours"]))
+
+
+def _divide(part: Part, sides: Sides, shape: Shape, budget: float) -> None:
+    """Measure which share of a list is the compiled call, and which its first position."""
+    policy, layout = sides.policy, sides.catalogue.layout
+    if layout is None:
+        return
+    estimate, factors = policy._estimate(), normalising_factors(policy.normaliser, shape.k)
+    free = np.ones(shape.items, dtype=np.bool_)
+    belief = estimate.mean, estimate.inverse_root, policy.width(shape.k)
+    calls: dict[str, Callable[[], object]] = {
+        "the whole call of `recommend`": partial(policy.recommend, shape.k),
+        "of it, the compiled call": partial(lmdh_list, layout, free, *belief, factors),
+        "of that, up to the first position": partial(
+            lmdh_list, layout, free, *belief, factors[:1].copy()
+        ),
+        "of that, up to the second": partial(lmdh_list, layout, free, *belief, factors[:2].copy()),
+    }
+    times = alternated(calls, budget=budget)
+    whole = times["the whole call of `recommend`"]
+    for name in calls:
+        part.comparisons.append(compared(SHARE, name, shape, whole, times[name], task=SHARE))
 
 
 def _agree(sides: Sides, k: int) -> bool:
@@ -105,6 +135,7 @@ def section(part: Part) -> list[str]:
         "",
         *lists_table(part),
         *_circumstances_table(part),
+        *_shares_table(part),
     ]
 
 
@@ -150,3 +181,19 @@ def _circumstances_table(part: Part) -> list[str]:
         return []
     header = ["circumstance", "items", "d", "variegate", "passes"]
     return ["The same list when something else than the size differs:", "", *table(header, rows)]
+
+
+def _shares_table(part: Part) -> list[str]:
+    rows = [
+        [f"{row.shape.items:,}", row.job, duration(row.ours), f"{100.0 / row.ratio:.0f}%"]
+        for row in part.of(SHARE, SHARE)
+    ]
+    if not rows:
+        return []
+    lines = [
+        "Where the time goes for small catalogues. Before the first position, θ · z and the cross",
+        "term of every item are computed; after the second, most items are dropped. A call has a",
+        "cost whatever it does: checks, the mask of candidates, the slate with its features in",
+        "Python, and the arguments of the compiled call.",
+    ]
+    return ["", *lines, "", *table(["items", "part", "takes", "share"], rows)]
