@@ -192,7 +192,7 @@ def _shares_table(part: Part) -> list[str]:
         return []
     lines = [
         "Where the time goes for small catalogues. Before the first position, θ · z and the cross",
-        "term of every item are computed; after the second, most items are dropped. A call has a",
+        "term of every item are computed; after it, most items are dropped. A call has a",
         "cost whatever it does: checks, the mask of candidates, the slate with its features in",
         "Python, and the arguments of the compiled call.",
     ]
