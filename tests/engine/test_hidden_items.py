@@ -174,6 +174,33 @@ def test_failed_preparation_is_told_to_the_import(
     assert "n1" not in shop.ids(k=4)
 
 
+def test_other_replica_tries_once_and_goes_on(
+    any_store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    one, two = replica(any_store), replica(any_store)
+    write(one, item("n1"))
+    one.do(AnnounceItems())
+    monkeypatch.setattr(hidden_items, "FOLLOW", 0.01)
+    tries = []
+
+    async def fail(*_: object) -> None:
+        tries.append(1)
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(hidden_items, "prepare_items", fail)
+
+    async def follow() -> None:
+        following = asyncio.create_task(follower(two).run())
+        await asyncio.sleep(0.5)
+        assert not following.done()
+        following.cancel()
+
+    asyncio.run(follow())
+
+    assert tries == [1]
+    assert "could not be prepared" in caplog.text
+
+
 def test_nothing_is_announced_without_hidden_items(any_store: Store) -> None:
     shop = Shop(any_store)
     shop.snapshot(item("n1"))

@@ -194,7 +194,7 @@ class Follower:
 
     def __init__(self, store: Store, live: LiveCatalogue, execute: Execute) -> None:
         self._store, self._live, self._execute = store, live, execute
-        self._prepared: tuple[str, str] | None = None
+        self._tried: tuple[str, str] | None = None
         #: The latest revision if it was hidden at the last look, or else ""
         self.hidden = ""
         self._since = 0.0
@@ -207,15 +207,17 @@ class Follower:
                 await self.follow()
             except VariegateError as error:
                 _log.warning("the items of an import could not be prepared: %s", error)
+            except Exception:  # a bug: the next import must be prepared all the same
+                _log.exception("the items of an import could not be prepared")
 
     async def follow(self) -> None:
         """Do what there is to do now."""
         found, hidden = await asyncio.to_thread(self._look)
         if hidden != self.hidden:
             self.hidden, self._since = hidden, monotonic()
-        if found is not None and found[:2] != self._prepared:
+        if found is not None and found[:2] != self._tried:
+            self._tried = found[:2]  # once: what fails would fail again every second
             await prepare_items(self._store, self._live, self._execute)
-            self._prepared = found[:2]
         elif found is None and hidden and monotonic() - self._since > ABANDONED:
             await show_hidden_items(self._store, self._live, self._execute)
 
