@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.paths import ROOT
 
 SOURCE = ROOT / "src" / "variegate"
@@ -69,12 +71,15 @@ def test_no_module_has_an_empty_name() -> None:
     assert names(path for path in FILES if EMPTY_NAMES & {path.stem, path.parent.name}) == []
 
 
-def test_importing_the_package_loads_nothing_heavy() -> None:
-    code = "import sys, variegate; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+@pytest.mark.parametrize(("module", "needed"), [("variegate", set()), ("variegate.cli", {"click"})])
+def test_importing_the_package_or_its_commands_loads_nothing_heavy(
+    module: str, needed: set[str]
+) -> None:
+    code = f"import sys, {module}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
 
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
 
     assert "variegate" in loaded
-    assert HEAVY & set(loaded) == set()
+    assert HEAVY & set(loaded) == needed

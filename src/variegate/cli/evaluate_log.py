@@ -9,18 +9,12 @@ import click
 from variegate.cli.open_store import of_a_service, served, settings_of
 from variegate.cli.output import plain_console, print_json, print_rows, progress_bar, say
 from variegate.errors import InputError
+from variegate.evaluation import offpolicy
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from variegate.engine.settings import Settings
-    from variegate.evaluation.offpolicy import (
-        Estimate,
-        LogEvaluation,
-        LoggedSlate,
-        LogSource,
-        UserLog,
-    )
 
 
 @click.command("evaluate-log")
@@ -85,12 +79,13 @@ def evaluate_log(
 
 
 @contextmanager
-def _source(settings: "Settings", file: str | None, k: int | None) -> "Iterator[LogSource]":
+def _source(
+    settings: "Settings", file: str | None, k: int | None
+) -> "Iterator[offpolicy.LogSource]":
     """Yield the log of the file, or of the store of the service."""
     from variegate.engine.factory import load_catalogue
     from variegate.engine.log_reader import log_source
     from variegate.engine.settings import mask_password
-    from variegate.evaluation.offpolicy import LogSource, read_log, user_logs
     from variegate.policies import parse_policy
 
     if file is None:
@@ -98,32 +93,33 @@ def _source(settings: "Settings", file: str | None, k: int | None) -> "Iterator[
             yield log_source(executor, mask_password(settings.store))
         return
     items = load_catalogue(settings)
-    logs = user_logs(read_log(file, items, k=k), items)
+    logs = offpolicy.user_logs(offpolicy.read_log(file, items, k=k), items)
     logging = {name: parse_policy(line) for name, line in settings.policies.items()}
-    yield LogSource(file, lambda: iter(logs), logging)
+    yield offpolicy.LogSource(file, lambda: iter(logs), logging)
 
 
-def _evaluate(source: "LogSource", out: str | None, **how: Any) -> "LogEvaluation":
+def _evaluate(
+    source: "offpolicy.LogSource", out: str | None, **how: Any
+) -> "offpolicy.LogEvaluation":
     """Evaluate the log, and write it to `out` as JSON lines, atomically."""
-    from variegate.evaluation.offpolicy import RelevanceUpdate, evaluate_log, slate_line
     from variegate.files import atomic_write
 
     if out is None:
-        return evaluate_log(source, **how)
+        return offpolicy.evaluate_log(source, **how)
     with atomic_write(out) as lines:
 
-        def write(log: "UserLog", logged: "LoggedSlate") -> None:
-            if any(isinstance(step, RelevanceUpdate) for step in log.steps):
+        def write(log: "offpolicy.UserLog", logged: "offpolicy.LoggedSlate") -> None:
+            if any(isinstance(step, offpolicy.RelevanceUpdate) for step in log.steps):
                 raise InputError(
                     f"`out`: a log file has lists only, and user {log.user!r} was taught by "
                     "interactions outside lists too: evaluate the store itself, without --out"
                 )
-            lines.write(slate_line(logged, log.user).encode() + b"\n")
+            lines.write(offpolicy.slate_line(logged, log.user).encode() + b"\n")
 
-        return evaluate_log(source, on_slate=write, **how)
+        return offpolicy.evaluate_log(source, on_slate=write, **how)
 
 
-def _print(console: "Console", found: "LogEvaluation") -> None:
+def _print(console: "Console", found: "offpolicy.LogEvaluation") -> None:
     mixes = f", mix {' and '.join(map(str, found.mixes))}" if found.mixes else ""
     say(console, f"{found.lists} lists of {found.k} items for {found.users} users{mixes}")
     columns = ["reward per list", "95% interval", "effective sample size"]
@@ -137,7 +133,7 @@ def _print(console: "Console", found: "LogEvaluation") -> None:
         say(console, note)
 
 
-def _cells(estimate: "Estimate | None", size: float | None) -> list[str]:
+def _cells(estimate: "offpolicy.Estimate | None", size: float | None) -> list[str]:
     if estimate is None:
         return ["?", "", ""]
     low, high = estimate.interval

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from variegate import evaluation
 from variegate.cli.output import progress_bar
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from variegate.evaluation import Simulation
     from variegate.evaluation.parallel import Workers
 
 BAR = 34
@@ -48,7 +48,6 @@ def simulate(rounds: int, runs: int, k: int, seed: int, workers: str, out: str |
     from rich.live import Live
 
     from variegate.arrays import check_count
-    from variegate.evaluation import Simulation
     from variegate.evaluation.parallel import parse_workers
 
     engine = parse_workers(workers)
@@ -59,7 +58,7 @@ def simulate(rounds: int, runs: int, k: int, seed: int, workers: str, out: str |
         f"{runs} simulated users, {rounds} lists of {k} out of 20 items each. Regret: value of the "
         "best list minus value of the list shown."
     )
-    simulation = Simulation(rounds=rounds, runs=runs, k=k, seed=seed)
+    simulation = evaluation.Simulation(rounds=rounds, runs=runs, k=k, seed=seed)
     if engine != 1:
         _play_on(engine, simulation, seed)
         console.print(_table(simulation, rounds))
@@ -80,14 +79,12 @@ def simulate(rounds: int, runs: int, k: int, seed: int, workers: str, out: str |
         console.print(f"Plot: {out}")
 
 
-def _play_on(workers: "Workers", simulation: "Simulation", seed: int) -> None:
+def _play_on(workers: "Workers", simulation: "evaluation.Simulation", seed: int) -> None:
     """Play all runs in several processes, with a progress bar."""
-    from variegate.evaluation.simulation import simulate_all
-
     size = {"rounds": simulation.rounds, "k": simulation.k, "seed": seed}
     with progress_bar("Simulated users") as (update, _):
         done = itertools.count(1)
-        simulation.regret[:] = simulate_all(
+        simulation.regret[:] = evaluation.simulate_all(
             runs=simulation.runs,
             workers=workers,
             progress=lambda _runs: update(next(done), simulation.runs),
@@ -95,7 +92,7 @@ def _play_on(workers: "Workers", simulation: "Simulation", seed: int) -> None:
         )
 
 
-def _table(simulation: "Simulation", played: int) -> "Table":
+def _table(simulation: "evaluation.Simulation", played: int) -> "Table":
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -114,7 +111,7 @@ def _table(simulation: "Simulation", played: int) -> "Table":
     return table
 
 
-def _verdict(simulation: "Simulation") -> str:
+def _verdict(simulation: "evaluation.Simulation") -> str:
     totals = simulation.regret.sum(axis=2).mean(axis=1)
     regret = dict(zip(simulation.names, totals, strict=True))
     rivals = {name: regret[name] for name in ("c2ucb", "lsb", "dc2b")}
@@ -145,22 +142,21 @@ def ratios(users: int, seed: int) -> None:
     from rich.table import Table
 
     from variegate.arrays import check_count
-    from variegate.evaluation import PAPER_RATIOS, approximation_ratios
 
     check_count(users, 10_000_000, name="users", of="the most that make sense")
     console, searches = Console(highlight=False), ("greedy", "non-oblivious", "local")
     found = []
     with progress_bar("Searching all lists") as (update, _):
-        for ratios_of_user in approximation_ratios(searches, users=users, seed=seed):
+        for ratios_of_user in evaluation.approximation_ratios(searches, users=users, seed=seed):
             found.append(ratios_of_user)
             update(len(found), users)
     measured = np.array(found)
     errors = measured.std(axis=0, ddof=1) / users**0.5 if users > 1 else 0 * measured[0]
     table = Table(box=None, pad_edge=False, title=f"F(found) / F(best), mean of {users} users")
     table.add_column("search")
-    for k in PAPER_RATIOS:
+    for k in evaluation.PAPER_RATIOS:
         table.add_column(f"K = {k}", justify="right")
-    table.add_row("paper's greedy", *(f"{ratio:.4f}" for ratio in PAPER_RATIOS.values()))
+    table.add_row("paper's greedy", *(f"{ratio:.4f}" for ratio in evaluation.PAPER_RATIOS.values()))
     for name, means, spread in zip(searches, measured.mean(axis=0), errors, strict=True):
         table.add_row(
             name, *(f"{mean:.4f} ±{e:.4f}" for mean, e in zip(means, spread, strict=True))

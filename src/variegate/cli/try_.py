@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from variegate import demo
 from variegate.cli.output import one_line, plain_console, plain_table, say, shortened
 from variegate.errors import InputError
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from variegate.demo import Session, WeightEstimate
     from variegate.model.catalogue import Catalogue
     from variegate.policies import Policy
 
@@ -67,7 +67,6 @@ def try_(
         printf '1 4\\n2\\n\\n' | variegate try --policy c2ucb
     """
     from variegate.data.films import film_catalogue
-    from variegate.demo import Session
     from variegate.model.catalogue import Catalogue
 
     console = plain_console()
@@ -75,7 +74,7 @@ def try_(
     options = {name: value for name, value in given.items() if value is not None}
     with console.status("Opening the catalogue"):
         items = film_catalogue() if catalogue is None else Catalogue.load(catalogue)
-        session = Session(_policy(policy, items, options), k=k, rng=seed)
+        session = demo.Session(_policy(policy, items, options), k=k, rng=seed)
         session.slate()  # compiles the kernels
     # A pipe may contain any bytes: invalid ones are an invalid answer, not the end.
     with suppress(AttributeError):
@@ -97,7 +96,7 @@ def _policy(text: str, items: "Catalogue", given: dict[str, float]) -> "Policy":
 class Conversation:
     """A session in a terminal or over a pipe."""
 
-    def __init__(self, console: "Console", session: "Session") -> None:
+    def __init__(self, console: "Console", session: "demo.Session") -> None:
 
         self.session = session
         self.screen = Screen(console, session)
@@ -118,20 +117,18 @@ class Conversation:
 
     def _ask(self) -> tuple[int, ...] | None:
         """Show the list and return the picks, or None at the end."""
-        from variegate.demo import Command, parse_answer
-
         self.screen.show_slate()
         while (line := self._line()) is not None:
             try:
-                answer = parse_answer(line, len(self.session.slate()))
+                answer = demo.parse_answer(line, len(self.session.slate()))
             except InputError as error:
                 self.screen.note(str(error))
                 continue
-            if answer.command is Command.PICK:
+            if answer.command is demo.Command.PICK:
                 return answer.picks
-            if answer.command is Command.QUIT:
+            if answer.command is demo.Command.QUIT:
                 return None
-            if answer.command is Command.WHY:
+            if answer.command is demo.Command.WHY:
                 self.screen.show_why()
             else:
                 self.screen.note(HELP)
@@ -163,12 +160,11 @@ MAX_TITLES: Final = 12
 class Screen:
     """Prints a session: lists, explanations, what was learnt."""
 
-    def __init__(self, console: "Console", session: "Session") -> None:
-        from variegate.demo import shown_attributes, typical_distances
+    def __init__(self, console: "Console", session: "demo.Session") -> None:
 
         self.console, self.session = console, session
-        self._attributes = shown_attributes(session.catalogue)
-        self._typical = typical_distances(session.catalogue)
+        self._attributes = demo.shown_attributes(session.catalogue)
+        self._typical = demo.typical_distances(session.catalogue)
         self._is_wide = console.width >= WIDE
 
     def greet(self, help_text: str) -> None:
@@ -189,8 +185,6 @@ class Screen:
         """Print the current list."""
         from rich.table import Table
 
-        from variegate.demo import distinguishing_distances
-
         catalogue, slate = self.session.catalogue, self.session.slate()
         table = Table(box=None, pad_edge=False, header_style="dim")
         table.add_column("", justify="right", style="bold", no_wrap=True)
@@ -198,7 +192,7 @@ class Screen:
             table.add_column(shortened(name, MAX_NAME))
         table.add_column("new in", style="dim")
         columns = [self._cells(name) for name in self._attributes]
-        new = distinguishing_distances(
+        new = demo.distinguishing_distances(
             catalogue, slate.items, self._typical, max_names=1 + self._is_wide
         )
         for place, row in enumerate(slate.items):
@@ -267,9 +261,8 @@ class Screen:
         self.console.print(f"By list: {' '.join(map(str, self.session.hits))}", style="dim")
 
     def _show_taste(self) -> None:
-        from variegate.demo import learnt_taste
 
-        taste = learnt_taste(self.session.policy)
+        taste = demo.learnt_taste(self.session.policy)
         groups = (
             ("you like", taste.likes),
             ("you skip", taste.avoids),
@@ -282,18 +275,12 @@ class Screen:
             self._row("likes", "nothing learnt yet")
 
     def _show_variety(self) -> None:
-        from variegate.demo import (
-            describe_diversity_weight,
-            describe_total_diversity,
-            diversity_evidence,
-            learnt_total_diversity,
-        )
 
-        found = diversity_evidence(self.session)
+        found = demo.diversity_evidence(self.session)
         if not found:
             return
-        total = learnt_total_diversity(self.session.policy)
-        self._row("variety", describe_total_diversity(total))
+        total = demo.learnt_total_diversity(self.session.policy)
+        self._row("variety", demo.describe_total_diversity(total))
         numbers = () if self.console.width < NARROW else ("picked", "skipped")
         headings = ("your picks", "learnt diversity", *(["weight"] if numbers else []))
         table = plain_table("diversity of", *numbers, *headings, right=numbers)
@@ -303,7 +290,7 @@ class Screen:
             )
         for variety in found:
             belief = variety.weight
-            learnt = describe_diversity_weight(belief)
+            learnt = demo.describe_diversity_weight(belief)
             cells = [shortened(variety.name, MAX_NAME), variety.contrast.value, learnt]
             if numbers:
                 cells[1:1] = [_number(variety.picked), _number(variety.passed)]
@@ -329,12 +316,11 @@ class Screen:
         """Return an attribute's values down the list; labels seen above are dim."""
         from rich.text import Text
 
-        from variegate.demo import short_values
-
         values, above, cells = self.session.catalogue.attributes[name], set[str](), []
         for row in self.session.slate().items:
             labels = [
-                one_line(label) for label in short_values(values[row], max_values=2 + self._is_wide)
+                one_line(label)
+                for label in demo.short_values(values[row], max_values=2 + self._is_wide)
             ]
             styled = [Text(label, style="dim" if label in above else "") for label in labels]
             cells.append(Text(", ").join(styled))
@@ -342,7 +328,7 @@ class Screen:
         return cells
 
 
-def _weights_in_words(beliefs: "tuple[WeightEstimate, ...]") -> str:
+def _weights_in_words(beliefs: "tuple[demo.WeightEstimate, ...]") -> str:
     from variegate.model.utility import format_weights
 
     return one_line(format_weights((belief.name, belief.weight) for belief in beliefs))
