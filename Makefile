@@ -7,13 +7,13 @@ unexport PYTHONDONTWRITEBYTECODE
 # that follow each other, so that few workers make the same fixtures.
 WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
-.PHONY: run test check browser attack fuzz load bench reproduce docs pictures clean
+.PHONY: run test check programs attack fuzz load bench reproduce docs pictures clean
 
 run: .venv/ready  ## the service and its demo page, in a browser
 	@mkdir -p out
 	@$(BIN)/variegate serve --store sqlite:///out/variegate.db --log-level warning --open
 
-test: check browser  ## lint, types, import directions, then every test
+test: check programs  ## lint, types, import directions, then every test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: .venv/ready  ## lint, types and import directions
@@ -22,10 +22,12 @@ check: .venv/ready  ## lint, types and import directions
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-browser:  ## install the browser for the tests of the page, where possible
-	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
-	  { echo "Installing chromium"; apt-get update -qq >/dev/null 2>&1; apt-get install -y -qq chromium >/dev/null 2>&1; } || \
-	  echo "chromium could not be installed: the tests of the page will be skipped"
+programs:  ## install the browser and the load balancer of the tests, where possible
+	@for program in chromium haproxy; do \
+	  command -v $$program >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	  { echo "Installing $$program"; apt-get update -qq >/dev/null 2>&1; apt-get install -y -qq $$program >/dev/null 2>&1; } || \
+	  echo "$$program could not be installed: its tests will be skipped"; \
+	done
 
 attack: .venv/ready  ## kill and stop three replicas and PostgreSQL for ten minutes, and check every fact
 	$(BIN)/python -m tools.attack --minutes 10

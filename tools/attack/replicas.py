@@ -32,7 +32,7 @@ class Replica:
 
     def __init__(self, number: int, folder: Path) -> None:
         self.number = number
-        self.port = _free_port()
+        self.port = free_port()
         #: How often it was killed, stopped or restarted: answers meanwhile may be late
         self.disturbances = 0
         #: Whether it was started and is not ready yet: its port takes connections already
@@ -185,7 +185,8 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nothing listens on."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]
