@@ -29,6 +29,7 @@ from variegate.evaluation.replay import (
     PROTOCOLS,
     FittedPolicy,
     Protocol,
+    ReplayTask,
     replay_task,
 )
 from variegate.evaluation.runner import evaluate
@@ -291,39 +292,49 @@ def tune(
     workers, cache, progress
         As for `evaluate`; they do not change the result.
     """
-    for name, number in (("folds", folds), ("users", users)):
-        check_count(number, 10**6, name=name, of="the most that make sense")
-    if not datasets:
-        raise InputError("`datasets` must have at least one data set, got none")
+    _check_sizes(datasets, folds=folds, users=users)
     tried = settings_to_try(policy, space)
     splits = () if split is None else (split,) if isinstance(split, int) else tuple(split)
-    policies: dict[str, str | FittedPolicy] = {"LMDH": "lmdh", "LogRank": "logrank"}
-    policies |= {str(one): one.fitted_policy for one in tried}
+    policies = _policies(tried)
     measured, counts = {}, {}
     with show_progress(progress) as show:
         play = partial(evaluate, rounds=rounds, k=k, seed=seed, workers=workers, progress=show)
         for name, data in datasets.items():
-            how = protocol.get(name) if isinstance(protocol, Mapping) else protocol
             learn = partial(
                 replay_task,
-                training_part(data, splits, protocol=how),
-                how,
                 users=users,
                 catalogue=(catalogues or {}).get(name),
                 cache=cache,
                 progress=partial(show, f"Learning {name}"),
             )
-            tasks = [learn(split=fold_seed(seed, fold)) for fold in range(folds)]
-            if not tasks[0].catalogue.m:
-                raise InputError(
-                    f"`protocol` must have at least one distance, got none for {name!r}"
-                )
+            how = protocol.get(name) if isinstance(protocol, Mapping) else protocol
+            training = training_part(data, splits, protocol=how)
+            tasks = [learn(training, how, split=fold_seed(seed, fold)) for fold in range(folds)]
+            _check_distances(name, tasks[0])
             found = play(policies, tasks).scores
             measured[name] = {one: measures_of(scores) for one, scores in found.items()}
             counts[name] = sum(len(task.likes) for task in tasks)
     candidates = _best_first([_candidate(one, measured, constrained) for one in tried])
     best = candidates[0].settings
     return TuningResult(best, tuple(candidates), counts, splits, folds, rounds, k, seed)
+
+
+def _policies(tried: Sequence[LearnerSettings]) -> dict[str, str | FittedPolicy]:
+    """Return what is replayed: the paper's policies for comparison, and the learner."""
+    learners = {str(one): one.fitted_policy for one in tried}
+    return {"LMDH": "lmdh", "LogRank": "logrank", **learners}
+
+
+def _check_sizes(datasets: Mapping[str, Dataset], **numbers: int) -> None:
+    for name, number in numbers.items():
+        check_count(number, 10**6, name=name, of="the most that make sense")
+    if not datasets:
+        raise InputError("`datasets` must have at least one data set, got none")
+
+
+def _check_distances(name: str, task: ReplayTask) -> None:
+    if not task.catalogue.m:
+        raise InputError(f"`protocol` must have at least one distance, got none for {name!r}")
 
 
 def _best_first(candidates: Sequence[Candidate]) -> list[Candidate]:

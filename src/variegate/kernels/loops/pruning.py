@@ -55,15 +55,12 @@ def select_list(items, rows, free, belief, factors, limits, space, answer):
     slack = slack_of(belief, factors, limits, items.h.shape[1])
     if not slack >= 0.0:  # nan is not
         return False
-    single, (blocks, d, lanes), m = to_single(belief), items.z.shape, len(limits[1])
+    single, (blocks, _d, lanes), m = to_single(belief), items.z.shape, len(limits[1])
     parts, used = carved(space, 0, blocks, m, lanes)
     table, memo = (items.h, items.sizes_blocks, rows, *parts), new_memo(m)
     fill_parts(items.z, table, single)
     close_places(free, table[3])
-    bound = np.float32(0.0)
-    size = len(items.z_rows)
-    if size >= PER_FEATURE * d and (d > MAX_D or size <= MAX_SIZE):
-        bound = np.float32(eigenvalue_bound(belief[1], d))
+    bound = squares_bound(items, belief)
     fill_squares(items, table, single, bound)
     trial, nothing, work = 1, np.zeros(m, dtype=np.float32), np.empty(lanes, dtype=np.float32)
     for n in range(len(factors)):
@@ -93,6 +90,15 @@ def select_list(items, rows, free, belief, factors, limits, space, answer):
         if not pick(n, slack, items, table, belief, factors[n], memo, answer):
             return False
     return True
+
+
+@njit(cache=True, nogil=True)
+def squares_bound(items, belief):
+    """Return a bound of the squares of items with features of length 1; 0 if it does not pay."""
+    size, d = items.z_rows.shape
+    if size < PER_FEATURE * d or (d <= MAX_D and size > MAX_SIZE):
+        return np.float32(0.0)
+    return np.float32(eigenvalue_bound(belief[1], d))
 
 
 @njit(cache=True, nogil=True)
