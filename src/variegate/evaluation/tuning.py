@@ -300,16 +300,14 @@ def tune(
     with show_progress(progress) as show:
         play = partial(evaluate, rounds=rounds, k=k, seed=seed, workers=workers, progress=show)
         for name, data in datasets.items():
-            learn = partial(
-                replay_task,
-                users=users,
-                catalogue=(catalogues or {}).get(name),
-                cache=cache,
-                progress=partial(show, f"Learning {name}"),
-            )
             how = protocol.get(name) if isinstance(protocol, Mapping) else protocol
-            training = training_part(data, splits, protocol=how)
-            tasks = [learn(training, how, split=fold_seed(seed, fold)) for fold in range(folds)]
+            training, items = (
+                training_part(data, splits, protocol=how),
+                (catalogues or {}).get(name),
+            )
+            learn = partial(replay_task, training, how, users=users, catalogue=items, cache=cache)
+            learnt = partial(show, f"Learning {name}")
+            tasks = [learn(split=fold_seed(seed, n), progress=learnt) for n in range(folds)]
             _check_distances(name, tasks[0])
             found = play(policies, tasks).scores
             measured[name] = {one: measures_of(scores) for one, scores in found.items()}
