@@ -301,10 +301,8 @@ def tune(
         play = partial(evaluate, rounds=rounds, k=k, seed=seed, workers=workers, progress=show)
         for name, data in datasets.items():
             how = protocol.get(name) if isinstance(protocol, Mapping) else protocol
-            training, items = (
-                training_part(data, splits, protocol=how),
-                (catalogues or {}).get(name),
-            )
+            training = training_part(data, splits, protocol=how)
+            items = (catalogues or {}).get(name)
             learn = partial(replay_task, training, how, users=users, catalogue=items, cache=cache)
             learnt = partial(show, f"Learning {name}")
             tasks = [learn(split=fold_seed(seed, n), progress=learnt) for n in range(folds)]
