@@ -1,6 +1,7 @@
 """The parts of an engine that settings describe: catalogue, policies, rules, replica, store."""
 
-from typing import Final
+import sys
+from typing import Any, Final, cast
 
 from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.codecs import check_id
@@ -67,6 +68,23 @@ def create_executor(
 
 def warm_policies(settings: Settings, catalogue: Catalogue) -> None:
     """Let every policy make a list, so that no user waits for the compiler."""
+    _import_numba()
     experiment = create_experiment(settings)
     for name in experiment.names:
         warm_policy(experiment.new_policy(name, catalogue))
+
+
+def _import_numba() -> None:
+    """Import numba without SciPy's linear algebra.
+
+    numba looks there for functions that no loop uses. The import would take 11 MB in each process
+    that computes lists; what needs it later can still import it.
+    """
+    name = "scipy.linalg"
+    if name in sys.modules:
+        return
+    cast(dict[str, Any], sys.modules)[name] = None  # makes its import fail
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        del sys.modules[name]
