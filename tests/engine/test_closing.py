@@ -19,6 +19,8 @@ def test_a_list_that_cannot_be_learnt_from_is_closed_all_the_same(store: Store) 
     slates = [shop.give(k=1)["slate_id"] for _ in range(3)]
     with store.batch() as batch:
         batch._transaction.change("UPDATE slates SET features = ? WHERE id = ?", b"?", slates[1])
+    # One that has not cached the lists.
+    shop = Shop(store, clock=shop.clock, wait_seconds=60.0, default_reward=0.5)
     shop.close(61.0)
     assert [shop.slate(slate).closed for slate in slates] == [True] * 3
     assert [shop.slate(slate).taught for slate in slates] == [[True], [False], [True]]

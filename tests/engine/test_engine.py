@@ -13,7 +13,7 @@ from tests.engine.shop import LMDH, Clock, catalogue, new_item
 from variegate.engine import Engine, Experiment, Feedback, LiveCatalogue, RecommendRequest, Rules
 from variegate.engine import queue as batch_loop
 from variegate.engine.executor import Executor
-from variegate.engine.experiment import PolicyCache
+from variegate.engine.user_cache import UserCache
 from variegate.errors import ConflictError, InputError, NotFoundError, StoreError
 from variegate.store import Batch, Store
 
@@ -176,8 +176,8 @@ def test_a_fault_of_ours_after_the_commit_does_nothing_twice(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr(PolicyCache, "put", fail)
-    monkeypatch.setattr(PolicyCache, "drop", fail)
+    monkeypatch.setattr(UserCache, "put", fail)
+    monkeypatch.setattr(UserCache, "drop", fail)
 
     async def work(engine: Engine) -> None:
         given = await asyncio.gather(

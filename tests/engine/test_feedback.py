@@ -88,7 +88,7 @@ def test_what_is_known_already_is_stated_so(shop: Shop) -> None:
         "status": "duplicate",
         "learnt": [],
     }
-    assert shop.user() == before
+    assert shop.user()._replace(version=before.version) == before
 
 
 class TestEvents:
@@ -266,7 +266,7 @@ class TestSilence:
         shop.close(61.0)
         before = shop.user()
         assert shop.tell(slate, {a: 1.0})["status"] == "late"
-        assert shop.user() == before
+        assert shop.user()._replace(version=before.version) == before
         assert shop.slate(slate).rewards == [0.0] * 4
 
     def test_closing_twice_changes_nothing(self, store: Store) -> None:

@@ -201,8 +201,8 @@ def test_a_conflict_in_the_store_rolls_all_back(
     before = everything(shop.store)
     lock = Batch.lock_users
 
-    def with_an_old_version(batch: Batch, ids: Any) -> dict[str, UserRow]:
-        return {name: row._replace(version=0) for name, row in lock(batch, ids).items()}
+    def with_an_old_version(batch: Batch, *wanted: Any) -> dict[str, UserRow]:
+        return {name: row._replace(version=0) for name, row in lock(batch, *wanted).items()}
 
     monkeypatch.setattr(Batch, "lock_users", with_an_old_version)
     with pytest.raises(ConflictError, match="changed since they were read"):

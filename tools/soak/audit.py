@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from variegate.engine import Experiment, LiveCatalogue
 from variegate.engine.replay import check_states, iter_events, iter_slates, iter_users
-from variegate.store import EventRow, SlateRow, Store, UserRow
+from variegate.store import MAX_CHANGES, EventRow, SlateRow, Store, UserRow
 
 # What the clients of a service received: the store must agree with it.
 
@@ -221,8 +221,9 @@ def _about_users(
         if user.slates != lists[user.id]:
             yield f"user {user.id!r} counts {user.slates} lists, and has {lists[user.id]}"
         # Each list and each report changes the user once, or once together with others.
-        if not 1 <= user.version <= lists[user.id] + reports[user.id]:
-            yield f"user {user.id!r} cannot have changed {user.version} times"
+        changes = user.version % MAX_CHANGES
+        if not 1 <= changes <= lists[user.id] + reports[user.id]:
+            yield f"user {user.id!r} cannot have changed {changes} times"
 
 
 def _answer(event: EventRow, row: SlateRow) -> dict[str, object]:

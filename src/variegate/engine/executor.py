@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, ClassVar, Final
 
 from variegate.engine.catalogue import LiveCatalogue
-from variegate.engine.experiment import Experiment, PolicyCache
+from variegate.engine.experiment import Experiment
 from variegate.engine.feedback import CloseSlate, Feedback
 from variegate.engine.hidden_items import Preparation
 from variegate.engine.interactions import LearnInteractions
@@ -17,6 +17,7 @@ from variegate.engine.recommend import RecommendRequest
 from variegate.engine.replicas import Replica
 from variegate.engine.terms import Rules
 from variegate.engine.unit_of_work import Clock, UnitOfWork
+from variegate.engine.user_cache import UserCache
 from variegate.errors import ConflictError, DataError, InputError, NotFoundError, StateError
 from variegate.store import Batch, Head, Reader, Store
 
@@ -55,7 +56,7 @@ class Executor:
     ) -> None:
         self.store, self.live, self.experiment, self.rules = store, live, experiment, rules
         self.clock, self.observe, self.replica = clock, observe, replica
-        self.policy_cache: Final = PolicyCache()
+        self.user_cache: Final = UserCache()
         self.preparation: Final = Preparation()
         self._minutes_dropped = 0.0
 
@@ -79,7 +80,7 @@ class Executor:
                 live=self.live,
                 experiment=self.experiment,
                 rules=self.rules,
-                policy_cache=self.policy_cache,
+                cache=self.user_cache,
                 clock=self.clock,
                 check=self._check,
                 interactions=_requests_by_user(learning),
@@ -152,7 +153,7 @@ class ForgetUser:
         if not batch.forget_user(self.user):
             raise NotFoundError(f"no user {self.user!r}")
         answer = {"user": self.user, "forgotten": True}
-        return CommandResult(answer, partial(executor.policy_cache.drop, self.user))
+        return CommandResult(answer, partial(executor.user_cache.drop, self.user))
 
 
 def _slate_of(command: Any) -> str | None:

@@ -1,11 +1,10 @@
-"""The A/B experiment: which policies are served, who gets which, and a cache of users' policies."""
+"""The A/B experiment: which policies are served, and who gets which."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from copy import copy
 from functools import partial
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Final
 
 from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.errors import NotFoundError, VariegateError
@@ -23,11 +22,6 @@ Maker = Callable[..., Policy]
 #: Specs of policies that are named without options, where the service has other defaults than the
 #: library. With features of norm 1, the paper's ridge of 50 would hide dozens of lists' feedback.
 DEFAULT_SPECS: Final[Mapping[str, str]] = {"lmdh": "lmdh:ridge=1,exploration=0.3"}
-
-#: Approximate bytes of the cached policies, at most.
-MAX_CACHE_BYTES: Final = 36_000_000
-#: A policy holds a matrix, of which the state has one half, and some more.
-_BYTES_PER_STATE_BYTE, _MIN_BYTES = 2, 4_000
 
 
 class Experiment:
@@ -107,62 +101,6 @@ class Experiment:
                 floor = {"floor": policy.floor} if isinstance(policy, LMDH) else {}
                 other._makers[name] = partial(make, prior=snapshot.priors[name], **floor)
         return other
-
-
-class _CachedPolicy(NamedTuple):
-    name: str
-    #: Of the state, in 64 bits: the state itself would take a third of the memory
-    digest: int
-    size: int
-    policy: Policy
-
-
-class PolicyCache:
-    """The policies of the latest users, valid while the store has the state they were cached for.
-
-    `take` removes a policy: it may learn what is rolled back. `put` returns it after the commit.
-    """
-
-    def __init__(self) -> None:
-        self._bytes, self._revision = 0, ""
-        self._policies: OrderedDict[str, _CachedPolicy] = OrderedDict()
-
-    def take(self, user: UserRow, revision: str) -> Policy | None:
-        """Remove and return the policy for a user's row and a revision of the items, if cached."""
-        self._clear_other_than(revision)
-        cached = self._remove(user.id)
-        # Not by the version: it starts again for a user who was forgotten and came back.
-        if cached is None or (cached.name, cached.digest) != (user.policy, hash(user.state)):
-            return None
-        return cached.policy
-
-    def put(self, user: UserRow, revision: str, policy: Policy) -> None:
-        """Cache the policy for a user's row as committed, and evict the least recent ones."""
-        self._clear_other_than(revision)
-        self._remove(user.id)
-        policy.drop_estimates()  # a list is mostly followed by feedback, which changes them
-        size = _MIN_BYTES + _BYTES_PER_STATE_BYTE * len(user.state or b"")
-        self._policies[user.id] = _CachedPolicy(user.policy, hash(user.state), size, policy)
-        self._bytes += size
-        while self._bytes > MAX_CACHE_BYTES:
-            self._remove(next(iter(self._policies)))
-
-    def drop(self, user: str) -> None:
-        """Remove a user's policy."""
-        self._remove(user)
-
-    def _remove(self, user: str) -> _CachedPolicy | None:
-        cached = self._policies.pop(user, None)
-        if cached is not None:
-            self._bytes -= cached.size
-        return cached
-
-    def _clear_other_than(self, revision: str) -> None:
-        if revision != self._revision:
-            # Each policy holds the whole catalogue that it was made over.
-            self._policies.clear()
-            self._bytes = 0
-            self._revision = revision
 
 
 def full_prior(policy: Policy) -> Prior | ItemPrior | None:

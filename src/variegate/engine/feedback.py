@@ -8,7 +8,7 @@ from typing import Any, Final
 from variegate.arrays import IndexArray
 from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.engine.codecs import SeenItems
-from variegate.engine.terms import terms_of
+from variegate.engine.terms import term_of, terms_of
 from variegate.engine.unit_of_work import UnitOfWork
 from variegate.errors import ConflictError, InputError, NotFoundError
 from variegate.model.catalogue import Catalogue
@@ -97,7 +97,7 @@ class CloseSlate:
         row = uow.slate(self.slate)
         if row.closed or row.due is None or uow.now < row.due:
             return {"closed": False}
-        default = terms_of(row).default_reward
+        default = term_of(row, "default_reward")
         rewards = [default if reward is None else reward for reward in row.rewards]
         learnt = {
             place: reward
@@ -126,11 +126,10 @@ def _outcome(
     uow: UnitOfWork, row: SlateRow, rewards: Mapping[int, float], seen: frozenset[int]
 ) -> tuple[SlateRow, dict[int, float], str]:
     """Return the slate with the report in it, the rewards to learn now, and the status."""
-    terms = terms_of(row)
     is_late = row.closed or (row.deadline is not None and uow.now > row.deadline)
-    if is_late and terms.late == "drop":
+    if is_late and term_of(row, "late") == "drop":
         return row, {}, "late"
-    if terms.aggregation == "sum" and not row.closed:
+    if term_of(row, "aggregation") == "sum" and not row.closed:
         return _with_rewards(row, _summed(row, rewards, seen), row.taught), {}, "pending"
     if not row.closed:  # a default reward does not contradict a reward that comes later
         _check_agrees(row, rewards)

@@ -18,7 +18,15 @@ from variegate.engine.queue import CommandResult
 from variegate.engine.replay import replay_user
 from variegate.errors import ConflictError
 from variegate.model.catalogue import Catalogue
-from variegate.store import ITEMS_REVISION, Batch, ItemChange, ItemRow, PriorRow, UserRow
+from variegate.store import (
+    ITEMS_REVISION,
+    Batch,
+    ItemChange,
+    ItemRow,
+    PriorRow,
+    UserRow,
+    new_version,
+)
 
 
 def user_conflict(user: str) -> ConflictError:
@@ -48,7 +56,10 @@ class ImportUsers:
     def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
         """Store them."""
         experiment, converter = executor.experiment, self._converter(batch, executor)
-        rows = {entry.name: self._read(converter, entry).row for entry in self.entries}
+        rows = {
+            entry.name: self._read(converter, entry).row._replace(version=new_version())
+            for entry in self.entries
+        }
         # New users first, as in every batch: else two batches could wait for each other.
         new = rows.keys() - batch.existing(rows)[0]
         batch.ensure_users([rows[name] for name in new])
@@ -63,7 +74,7 @@ class ImportUsers:
                     continue
                 with self.file.at_line(entry.number):
                     self._replace_user(batch, row)
-            self._add_history(batch, experiment, self._read(converter, entry))
+            self._add_history(batch, experiment, self._read(converter, entry), row.version)
             changed += 1
         # A cached policy of a user who was replaced has another state: it is not used.
         return CommandResult({"users": len(rows), "changed": changed})
@@ -81,7 +92,9 @@ class ImportUsers:
         batch.forget_user(row.id)
         batch.ensure_users([row])
 
-    def _add_history(self, batch: Batch, experiment: Experiment, user: UserLines) -> None:
+    def _add_history(
+        self, batch: Batch, experiment: Experiment, user: UserLines, version: int
+    ) -> None:
         for slates, events in user.rows():
             taken = sorted(batch.existing(slates=[row.id for row in slates])[1])
             if taken:
@@ -92,7 +105,7 @@ class ImportUsers:
         if user.must_relearn(experiment):
             policy = experiment.new_policy(user.row.policy, user.catalogue)
             state = replay_user(batch, user.row.id, policy).state()
-            batch.save_users([user.row._replace(state=state.to_bytes())])
+            batch.save_users([user.row._replace(state=state.to_bytes(), version=version)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,9 @@ class RecommendRequest:
         why = policy.explain(slate, dial=self.dial) if self.explain else None
         shown = choice.seen.to_bytes()
         user = user._replace(shown=shown, slates=user.slates + 1, changed=uow.now)
-        uow.add_slate(user, row)
+        # A request with candidates has terms of any size, which are not kept in memory.
+        is_small = self.candidates is None and not self.exclude
+        uow.add_slate(user, row, slate if is_small else None)
         if self.instead_of is not None:
             uow.change_terms(changed)
             withdraw(uow, self.instead_of, row.id)

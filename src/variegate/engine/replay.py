@@ -105,10 +105,20 @@ def lessons(
                     yield slates[event.slate_id], {int(at): float(one) for at, one in rewards}
 
 
-def teach(policy: Policy, row: SlateRow | EventRow, rewards: Mapping[int, float]) -> bool:
+def teach(
+    policy: Policy,
+    row: SlateRow | EventRow,
+    rewards: Mapping[int, float],
+    slate: Slate | None = None,
+) -> bool:
     """Update a policy with rewards by position; return False, unchanged, if it cannot learn them.
 
     A policy that a user was moved to may not be able to learn from the list of another.
+
+    Parameters
+    ----------
+    slate
+        What `unpack_slate` would return, if that is known.
     """
     try:
         if isinstance(row, EventRow):
@@ -116,7 +126,7 @@ def teach(policy: Policy, row: SlateRow | EventRow, rewards: Mapping[int, float]
             return True
         values = np.array([rewards.get(place, 0.0) for place in range(row.k)])
         seen = None if len(rewards) == row.k else sorted(rewards)
-        policy.update(unpack_slate(row), values, seen=seen)
+        policy.update(unpack_slate(row) if slate is None else slate, values, seen=seen)
     except (InputError, StateError):
         return False
     return True

@@ -182,6 +182,11 @@ def terms_of(row: SlateRow) -> Terms:
     return Terms.from_dict(row.terms)
 
 
+def term_of(row: SlateRow, name: str) -> Any:
+    """Return one of a slate's terms, one that JSON holds as it is; faster than `terms_of`."""
+    return row.terms.get(name, _DEFAULTS[name])
+
+
 def has_pending_rewards(closed: bool, rewards: list[float | None], taught: list[bool]) -> bool:
     """Return whether feedback of an open slate was acknowledged and is not learnt yet."""
     pairs = zip(rewards, taught, strict=True)

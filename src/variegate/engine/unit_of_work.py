@@ -6,13 +6,14 @@ from typing import Any, Final, TypeAlias
 
 from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.codecs import INTERACTION
-from variegate.engine.experiment import Experiment, PolicyCache
+from variegate.engine.experiment import Experiment
 from variegate.engine.replay import restore_user, teach
 from variegate.engine.terms import Rules
+from variegate.engine.user_cache import CachedUser, UserCache
 from variegate.errors import NotFoundError, VariegateError
 from variegate.model.slate import Slate
 from variegate.policies import Policy
-from variegate.store import Batch, EventRow, Head, SlateRow, UserRow
+from variegate.store import NOT_READ, Batch, EventRow, Head, SlateRow, UserRow, new_version
 
 #: Returns seconds since 1970.
 Clock: TypeAlias = Callable[[], float]
@@ -51,32 +52,38 @@ class UnitOfWork:
         live: LiveCatalogue,
         experiment: Experiment,
         rules: Rules,
-        policy_cache: PolicyCache,
+        cache: UserCache,
         clock: Clock | None = None,
         check: Callable[[Head], None] = lambda _head: None,
         interactions: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
         self.experiment, self.rules = experiment, rules
-        self._policy_cache, self._batch = policy_cache, batch
+        self._cache, self._batch = cache, batch
+        wanted = sorted(set(slates))
+        #: The users of slates that need not be read, if the cache turns out to be valid
+        owners = cache.owners(wanted)
+        unknown = [slate for slate in wanted if slate not in owners]
         self._users, self._new, self._slates, head = self._lock(
-            set(users), sorted(set(slates)), requests
+            set(users), set(owners.values()), unknown, requests
         )
+        check(head)
+        self.snapshot: Final = live.as_of(batch, head.revision)
+        self._cached = self._valid_cache(owners)
         self._requests = {
             (row.user_id, row.request): row for row in self._slates.values() if row.request
         }
         self._requested_events = _requested_events(batch, interactions)
-        check(head)
         # The database's clock, read after the locks, is the same for all replicas, and never
         # before the time of what another replica stored for these users.
         self.now: Final = head.now if clock is None else clock()
         self._users |= {user: self._users[user]._replace(created=self.now) for user in self._new}
         self._as_read = dict(self._users)
-        self.snapshot: Final = live.as_of(batch, head.revision)
         self.experiment = experiment.as_of(self.snapshot)
         self._changed_users: set[str] = set()
         self._changed_slates: set[str] = set()
         self._changed_terms: set[str] = set()
         self._added: list[SlateRow] = []
+        self._added_features: dict[str, Slate] = {}
         self._events: list[EventRow] = []
         self._policies: dict[str, Policy] = {}
 
@@ -124,21 +131,23 @@ class UnitOfWork:
         A user whose policy is no longer served gets another one here.
         """
         if user not in self._policies:
-            row = self._users[user]
-            policy = self._policy_cache.take(row, self.snapshot.revision)
-            if policy is None:
+            cached = self._cached.get(user)
+            if cached is not None:
+                self._policies[user] = cached.policy
+            else:
                 # Not a change yet: it is stored only if the batch changes the user anyway.
-                self._users[user], policy = restore_user(
-                    self._batch, row, self.snapshot.catalogue, self.experiment
+                self._users[user], self._policies[user] = restore_user(
+                    self._batch, self._users[user], self.snapshot.catalogue, self.experiment
                 )
-            self._policies[user] = policy
         return self._policies[user]
 
-    def add_slate(self, user: UserRow, slate: SlateRow) -> None:
-        """Add a slate, and change its user."""
+    def add_slate(self, user: UserRow, slate: SlateRow, features: Slate | None = None) -> None:
+        """Add a slate, and change its user; with `features`, feedback need not read the slate."""
         self._users[user.id] = user
         self._changed_users.add(user.id)
         self._added.append(slate)
+        if features is not None:
+            self._added_features[slate.id] = features
         if slate.request is not None:
             self._requests[slate.user_id, slate.request] = slate
 
@@ -156,6 +165,7 @@ class UnitOfWork:
         """Change a slate, and add the event that caused it to the log."""
         self._slates[slate.id] = slate
         self._changed_slates.add(slate.id)
+        self._changed_users.add(slate.user_id)  # so that no other process uses a cached slate
         self._events.append(EventRow(None, self.now, slate.user_id, slate.id, kind, body))
 
     def teach(self, slate: SlateRow, rewards: dict[int, float]) -> bool:
@@ -163,8 +173,9 @@ class UnitOfWork:
 
         Returns False, with nothing changed, if the policy cannot learn from this slate.
         """
-        policy = self.policy(slate.user_id)
-        if not teach(policy, slate, rewards):
+        policy, cached = self.policy(slate.user_id), self._cached.get(slate.user_id)
+        known = None if cached is None else cached.slates.get(slate.id)
+        if not teach(policy, slate, rewards, None if known is None else known[1]):
             return False
         user = self._users[slate.user_id]
         self._users[user.id] = user._replace(state=policy.state().to_bytes(), changed=self.now)
@@ -179,6 +190,7 @@ class UnitOfWork:
                 policy.learn_relevance(slate, rewards)
         except VariegateError:
             del self._policies[user]  # it may have learnt some of them
+            self._forget_cached(user)
             raise
         self._users[user] = self._users[user]._replace(
             state=policy.state().to_bytes(), changed=self.now
@@ -206,11 +218,28 @@ class UnitOfWork:
             batch.add_events(self._events)
             batch.save_users([row for row in changed if self._is_more_than_shown(row)])
             batch.save_seen_items([row for row in changed if not self._is_more_than_shown(row)])
+            batch.send_sums()
 
     def update_cache(self) -> None:
-        """Cache the policies; call this after the commit."""
+        """Cache the users as they are now; call this after the commit."""
+        given: dict[str, dict[str, tuple[SlateRow, Slate]]] = {}
+        for slate in self._added:
+            if slate.id in self._added_features:
+                features = self._added_features[slate.id]
+                given.setdefault(slate.user_id, {})[slate.id] = slate, features
         for user, policy in self._policies.items():
-            self._policy_cache.put(self._users[user], self.snapshot.revision, policy)
+            row, before = self._users[user], self._cached.pop(user, None)
+            policy.drop_estimates()  # a list is mostly followed by feedback, which changes them
+            state_size = len(row.state or b"")
+            if before is not None and row.state is NOT_READ:
+                state_size = before.state_size
+            slates = {} if before is None else before.slates
+            for changed in (self._changed_slates | self._changed_terms) & slates.keys():
+                del slates[changed]
+            slates |= given.get(user, {})
+            version = row.version + (user in self._changed_users)
+            one = CachedUser(version, policy, state_size, self._batch.user_sums(user), slates)
+            self._cache.put(user, self.snapshot.revision, one)
 
     def counts(self) -> dict[str, int]:
         """Return how many slates, reports and users were added."""
@@ -221,27 +250,75 @@ class UnitOfWork:
             "new_users": len(self._new & self._changed_users),
         }
 
+    def _valid_cache(self, owners: Mapping[str, str]) -> dict[str, CachedUser]:
+        """Return what is cached of the locked users, and read what is not valid any more.
+
+        Parameters
+        ----------
+        owners
+            The users of slates that have not been read, by the slate's id.
+        """
+        batch, revision = self._batch, self.snapshot.revision
+        cached = {
+            user: found
+            for user, row in self._users.items()
+            if (found := self._cache.take(row, revision)) is not None
+        }
+        unread = [
+            user
+            for user, row in self._users.items()
+            if row.state is NOT_READ and user not in cached
+        ]
+        if unread:  # another process has changed them
+            self._users |= batch.lock_users(unread)
+        slates = {
+            slate: cached[user].slates[slate][0] for slate, user in owners.items() if user in cached
+        }
+        self._slates |= slates
+        self._slates |= batch.slates(sorted(owners.keys() - slates.keys()))
+        sums = {user: found.sums for user, found in cached.items() if found.sums is not None}
+        batch.remember(slates, sums)
+        return cached
+
+    def _forget_cached(self, user: str) -> None:
+        """Use nothing more that is cached of a user."""
+        self._cached.pop(user, None)
+        if self._users[user].state is NOT_READ:
+            state = self._batch.lock_users([user])[user].state
+            self._users[user] = self._users[user]._replace(state=state)
+            self._as_read[user] = self._as_read[user]._replace(state=state)
+
     def _lock(
-        self, named: set[str], wanted: list[str], requests: Sequence[tuple[str, str]]
+        self,
+        named: set[str],
+        owners: set[str],
+        wanted: list[str],
+        requests: Sequence[tuple[str, str]],
     ) -> tuple[dict[str, UserRow], set[str], dict[str, SlateRow], Head]:
         """Return all users, created where unknown, the ids of those created, the slates, the head.
+
+        States of cached users are not read.
 
         The head is read after the locks: a slate that another process gave these users just before
         may have an item that was added just before that.
         """
         batch, blanks = self._batch, dict[str, UserRow]()
+        cached = self._cache.known(named | owners)
         if batch.is_exclusive:
             slates = batch.slates(wanted, requests)
-            users = batch.lock_users(named.union(row.user_id for row in slates.values()))
+            owners |= {row.user_id for row in slates.values()}
+            users = batch.lock_users(named | owners, cached)
             blanks = self._create(named - users.keys())
             users |= batch.lock_users(blanks)
             head = batch.head()
         else:
-            known, owners = batch.existing(named, wanted)
-            # New users first: otherwise two batches could deadlock on each other's.
-            blanks = self._create(named - known)
+            if wanted or not named <= cached:
+                known, more_owners = batch.existing(named - cached, wanted)
+                owners |= set(more_owners.values())
+                # New users first: otherwise two batches could deadlock on each other's.
+                blanks = self._create(named - cached - known)
             # With other writers, a slate may still change until its user is locked.
-            users, slates, head = batch.lock(named.union(owners.values()), wanted, requests)
+            users, slates, head = batch.lock(named | owners, wanted, requests, cached)
             while absent := named - users.keys():  # another process forgot them in between
                 blanks |= self._create(absent)
                 more, slates, head = batch.lock(absent, wanted, requests)
@@ -258,7 +335,7 @@ class UnitOfWork:
     def _create(self, users: set[str]) -> dict[str, UserRow]:
         # The time is known once all locks are taken.
         blanks = {
-            user: UserRow(user, self.experiment.assign(user), None, b"", 0, 0, 0.0, 0.0)
+            user: UserRow(user, self.experiment.assign(user), None, b"", 0, new_version(), 0.0, 0.0)
             for user in users
         }
         if blanks:

@@ -13,6 +13,8 @@ from variegate.store.rows import (
     ITEMS_REVISION,
     ITEMS_VISIBLE,
     KEYS_REVISION,
+    MAX_CHANGES,
+    NOT_READ,
     RELEARNING,
     EventRow,
     Head,
@@ -23,9 +25,11 @@ from variegate.store.rows import (
     ReplicaRow,
     SlateRow,
     UserRow,
+    new_version,
 )
 from variegate.store.store import Store
 from variegate.store.summaries import Moments, PeriodSums, PolicySums, Recent
+from variegate.store.sums import SumsByPolicy
 
 __all__ = [
     "CATALOGUE",
@@ -34,6 +38,8 @@ __all__ = [
     "ITEMS_REVISION",
     "ITEMS_VISIBLE",
     "KEYS_REVISION",
+    "MAX_CHANGES",
+    "NOT_READ",
     "RELEARNING",
     "Batch",
     "EventRow",
@@ -50,5 +56,7 @@ __all__ = [
     "ReplicaRow",
     "SlateRow",
     "Store",
+    "SumsByPolicy",
     "UserRow",
+    "new_version",
 ]

@@ -1,11 +1,12 @@
 """Changes of the store, committed all together or not at all."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from operator import attrgetter
-from typing import Final
+from typing import Any, Final
 
+from variegate.errors import ConflictError
 from variegate.store.database import Transaction
 from variegate.store.reader import Reader, unpack_head
 from variegate.store.rows import (
@@ -13,6 +14,7 @@ from variegate.store.rows import (
     ITEMS_REVISION,
     ITEMS_VISIBLE,
     KEYS_REVISION,
+    NOT_READ,
     EventRow,
     Head,
     ItemChange,
@@ -22,6 +24,7 @@ from variegate.store.rows import (
     ReplicaRow,
     SlateRow,
     UserRow,
+    Values,
     body_update,
     check_ids,
     check_text,
@@ -36,7 +39,7 @@ from variegate.store.rows import (
     unpack_slate,
     user_update,
 )
-from variegate.store.sums import MINUTES_KEPT, RunningSums, recompute_sums
+from variegate.store.sums import MINUTES_KEPT, RunningSums, SumsByPolicy, recompute_sums
 
 _CHANGED_USERS: Final = "users changed since they were read"
 _NO_SLATES: Final = "slates do not exist"
@@ -93,23 +96,45 @@ class Batch(Reader):
         )
         return {user for (user,) in known}, dict(map(tuple, owners))
 
-    def lock_users(self, ids: Iterable[str]) -> dict[str, UserRow]:
-        """Return the users that exist, which nobody else can change until this batch ends."""
-        return self._users(self._sql.locked_users, ids)
+    def lock_users(
+        self, ids: Iterable[str], without_state: Set[str] = frozenset()
+    ) -> dict[str, UserRow]:
+        """Return the users that exist, which nobody else can change until this batch ends.
+
+        Those of `without_state` have `NOT_READ` in place of their states; the sums of the others
+        are remembered.
+        """
+        wanted = self._ids("user", ids)
+        if not wanted:
+            return {}
+        rows = self._transaction.rows_of(*self._lock_queries(wanted, without_state))
+        return self._locked(*rows)
 
     def lock(
-        self, users: Iterable[str], slates: Iterable[str], requests: Sequence[tuple[str, str]]
+        self,
+        users: Iterable[str],
+        slates: Iterable[str],
+        requests: Sequence[tuple[str, str]],
+        without_state: Set[str] = frozenset(),
     ) -> tuple[dict[str, UserRow], dict[str, SlateRow], Head]:
         """Return `lock_users`, and then `slates` and `head`, in one round trip."""
-        names = self._sql.array(self._ids("user", users))
-        locked, found, (head,) = self._transaction.rows_of(
-            (self._sql.locked_users, (names,)),
+        locked, states, sums, found, (head,) = self._transaction.rows_of(
+            *self._lock_queries(self._ids("user", users), without_state),
             self._slates_query(slates, requests),
             self._head_query(),
         )
         read = {row[0]: unpack_slate(row) for row in found}
         self._known_slates |= read
-        return {row[0]: UserRow(*row) for row in locked}, read, unpack_head(head)
+        return self._locked(locked, states, sums), read, unpack_head(head)
+
+    def remember(self, slates: Mapping[str, SlateRow], sums: Mapping[str, SumsByPolicy]) -> None:
+        """Use slates as they are in the store, and users' sums, without reading them."""
+        self._known_slates |= slates
+        self._sums.of_users |= sums
+
+    def user_sums(self, user: str) -> SumsByPolicy | None:
+        """Return a user's sums by policy after this batch, if they were read or remembered."""
+        return self._sums.of_users.get(user)
 
     def together(self) -> AbstractContextManager[None]:
         """Send the changes of users, slates and events in the block to the server at once.
@@ -124,6 +149,8 @@ class Batch(Reader):
         Raises ConflictError if the version of any is not the one in the store.
         """
         _check_users(rows)
+        if any(row.state is NOT_READ for row in rows):
+            raise ConflictError("users without their states cannot be saved: read them again")
         values = map(user_update, rows)
         self._transaction.update_each(self._sql.save_user, values, _CHANGED_USERS)
 
@@ -181,6 +208,10 @@ class Batch(Reader):
         for row in rows:
             self._sums.change_slate(self._known_slates[row.id], row)
             self._known_slates[row.id] = row
+
+    def send_sums(self) -> None:
+        """Send what `write_sums` needs with the changes of `together`; call it after them."""
+        self._sums.send()
 
     def update_features(self, rows: Sequence[SlateRow]) -> None:
         """Store what another catalogue changes of slates: `closed`, `features`, `propensities`."""
@@ -342,6 +373,28 @@ class Batch(Reader):
         """Claim the scheduled fit of a prior; return False if another process did since `last`."""
         self._ensure_prior(policy)
         return self._transaction.change(self._sql.claim_fit, now, policy, last) > 0
+
+    def _lock_queries(
+        self, users: list[str], without_state: Set[str]
+    ) -> list[tuple[str, tuple[object, ...]]]:
+        """Return the statements that lock users, and that read the states and sums of some."""
+        others = self._sql.array([user for user in users if user not in without_state])
+        return [
+            # All in one statement, because two batches must lock users in the same order.
+            (self._sql.locked_users, (self._sql.array(users),)),
+            (self._sql.states, (others,)),
+            (self._sql.user_sums, (others,)),
+        ]
+
+    def _locked(
+        self, users: Iterable[Values], states: Iterable[Values], sums: Iterable[Any]
+    ) -> dict[str, UserRow]:
+        """Return the users that `_lock_queries` found, and remember their sums."""
+        known = dict(map(tuple, states))
+        self._sums.remember(known, sums)
+        return {
+            row[0]: UserRow(row[0], row[1], known.get(row[0], NOT_READ), *row[3:]) for row in users
+        }
 
     def _ensure_prior(self, policy: str) -> None:
         check_ids("policy", (policy,))

@@ -8,6 +8,7 @@ from threading import Lock, Semaphore
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from variegate.errors import ConflictError, StoreError
+from variegate.store.binary import BinaryArray
 from variegate.store.failures import Count, ErrorTranslator
 from variegate.store.rows import Values
 from variegate.store.sql import Statements
@@ -163,6 +164,24 @@ class Transaction:
         except self._errors.driver_error as error:
             raise self._fail(self._errors.translate(error)) from None
 
+    def send(self, statement: str, *parameters: object) -> Callable[[], Sequence[Any]]:
+        """Run a statement; return how to get its rows, after the block of `together`."""
+        self.check()
+        cursor = self._new_cursor()
+
+        def fetch() -> Sequence[Any]:
+            try:
+                found: Sequence[Any] = cursor.fetchall()
+            except self._errors.driver_error as error:
+                raise self._fail(self._errors.translate(error)) from None
+            return found
+
+        try:
+            cursor.execute(statement, parameters)
+        except self._errors.driver_error as error:
+            raise self._fail(self._errors.translate(error)) from None
+        return fetch
+
     @contextmanager
     def together(self) -> Iterator[None]:
         """Send the changes of the block's `update_each` in one round trip.
@@ -228,12 +247,11 @@ class Transaction:
         return int(self._cursor.rowcount)
 
     def _run_each(self, cursor: Any, statement: str, rows: Sequence[Values]) -> None:
-        are_floats = self.sql.of_arrays.get(statement)
-        if are_floats is None:
+        kinds = self.sql.of_arrays.get(statement)
+        if kinds is None:
             cursor.executemany(statement, rows)
-            return
-        columns = zip(zip(*rows, strict=True), are_floats, strict=True)
-        cursor.execute(statement, [_floats(one) if are else list(one) for one, are in columns])
+        else:
+            cursor.execute(statement, list(map(BinaryArray, kinds, zip(*rows, strict=True))))
 
     def _check_count(self, cursor: Any, expected: int, problem: str) -> None:
         if (changed := int(cursor.rowcount)) != expected:
@@ -250,11 +268,6 @@ class Transaction:
     def _fail(self, error: Error) -> Error:
         self._error = error
         return error
-
-
-def _floats(numbers: Iterable[float | None]) -> list[float | None]:
-    # A driver takes no array of integers and floats.
-    return [None if number is None else float(number) for number in numbers]
 
 
 class Database(ABC, Generic[C]):

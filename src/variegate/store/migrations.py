@@ -96,6 +96,9 @@ MIGRATIONS: Final = (
                 WHERE request IS NOT NULL""",
         ),
     ),
+    # The tables stay as they are, but processes of earlier versions must stop writing: they do not
+    # increment a user's version with every change of a slate.
+    Migration(9, ()),
 )
 
 

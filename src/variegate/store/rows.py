@@ -5,6 +5,7 @@ A class of rows has the columns of its table as fields. The classes are named tu
 """
 
 import json
+import secrets
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -34,6 +35,12 @@ KEYS_REVISION: Final = "keys_revision"
 #: Format of the running sums
 SUMS: Final = "sums"
 
+#: In place of a user's state, by far the largest part of the row, where it was not read
+NOT_READ: Final = b"not read"
+
+#: The changes of a user that its version can count
+MAX_CHANGES: Final = 2**22
+
 #: Maximum size of an id in bytes: an index entry of PostgreSQL holds 2704, and may hold two ids
 MAX_ID_BYTES: Final = 1024
 # No character takes more than four bytes.
@@ -52,7 +59,8 @@ class UserRow(NamedTuple):
     slates
         Number of slates created for the user.
     version
-        Incremented with every change; an update must name the version that it read.
+        Incremented with every change of the user and of the user's slates; an update must name the
+        version that it read. See `new_version`.
     created, changed
         Unix timestamps.
     consumed
@@ -265,6 +273,15 @@ def from_json(text: str) -> Any:
 
 def _optional_json(value: object | None) -> str | None:
     return None if value is None else to_json(value)
+
+
+def new_version() -> int:
+    """Return the first version of a user: random, and a multiple of `MAX_CHANGES`.
+
+    So a user who was forgotten or replaced, and is created again, never has an earlier version; the
+    remainder is the number of changes.
+    """
+    return secrets.randbits(40) * MAX_CHANGES
 
 
 def user_update(row: UserRow) -> Values:

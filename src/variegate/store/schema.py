@@ -6,7 +6,7 @@ Statements are templates: `sql` has the words in which SQLite and PostgreSQL dif
 from typing import Final
 
 #: Version of these tables
-VERSION: Final = 8
+VERSION: Final = 9
 
 CREATE_TABLES: Final = (
     """CREATE TABLE meta ("key" {text} NOT NULL PRIMARY KEY, value TEXT)""",

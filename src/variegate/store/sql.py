@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from variegate.store.binary import array_of_keys
 from variegate.store.rows import (
     EventRow,
     ItemRow,
@@ -37,7 +38,8 @@ class Statements:
     """
 
     users = "SELECT {user} FROM users WHERE id {among} ORDER BY id"
-    locked_users = users + " {for_update}"
+    locked_users = "SELECT {stateless_user} FROM users WHERE id {among} ORDER BY id {for_update}"
+    states = "SELECT id, state FROM users WHERE id {among}"
     existing_users = "SELECT id FROM users WHERE id {among}"
     first_users = "SELECT {user} FROM users ORDER BY id LIMIT ?"
     next_users = "SELECT {user} FROM users WHERE id > ? ORDER BY id LIMIT ?"
@@ -164,9 +166,9 @@ class Statements:
         for name, template in vars(Statements).items():
             if isinstance(template, str) and not name.startswith("__"):
                 setattr(self, name, self.format(template))
-        #: Which columns are floats, by statement
+        #: The types of the columns, by statement
         self.of_arrays: Final = {
-            getattr(self, name): [_ARRAY_TYPES.get(column) == _FLOAT for column in columns]
+            getattr(self, name): [_ARRAY_TYPES.get(column, "TEXT") for column in columns]
             for name, columns in of_arrays.items()
         }
 
@@ -189,18 +191,18 @@ def _update(columns: Sequence[str], keys: Sequence[str]) -> str:
     return f"{', '.join(values)} WHERE {' AND '.join(wanted)}"
 
 
-_FLOAT: Final = "DOUBLE PRECISION"
 #: Of columns in `of_arrays`; the others have text
 _ARRAY_TYPES: Final = {
     **dict.fromkeys(("state", "shown", "consumed", "features"), "BYTEA"),
     **dict.fromkeys(("slates", "version", "k", "period", "part"), "BIGINT"),
     **dict.fromkeys(("closed", "answered"), "BOOLEAN"),
-    **dict.fromkeys(("created", "changed", "deadline", "due", "earned", "time"), _FLOAT),
+    **dict.fromkeys(
+        ("created", "changed", "deadline", "due", "earned", "time"), "DOUBLE PRECISION"
+    ),
 }
 
 
 def _arrays(names: Sequence[str]) -> str:
-    # In binary format: the driver is slow at arrays as text.
     return ", ".join(f"%b::{_ARRAY_TYPES.get(name, 'TEXT')}[]" for name in names)
 
 
@@ -234,6 +236,7 @@ _UPDATES: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
 }
 _COLUMNS: Final = {
     **{name: _columns(fields) for name, fields in _ROWS.items()},
+    "stateless_user": _columns(UserRow._fields).replace("state", "NULL"),
     **{f"new_{name}": _new(fields) for name, fields in _ROWS.items()},
     "new_event": _new(EventRow._fields[1:]),
     "new_sums": _new(_SUMS),
@@ -277,8 +280,8 @@ POSTGRES: Final = Statements(
         "sequence": "BIGSERIAL NOT NULL PRIMARY KEY",
         "false": "FALSE",
         "true": "TRUE",
-        "among": "= ANY (?::TEXT[])",
-        "among_numbers": "= ANY (?::BIGINT[])",
+        "among": "= ANY (%b::TEXT[])",
+        "among_numbers": "= ANY (%b::BIGINT[])",
         "for_update": "FOR UPDATE",
         "skip_locked": "FOR UPDATE SKIP LOCKED",
         "clock": "EXTRACT(epoch FROM clock_timestamp())::DOUBLE PRECISION",
@@ -294,7 +297,7 @@ POSTGRES: Final = Statements(
             AND found.relnamespace = (
                 SELECT oid FROM pg_namespace WHERE nspname = current_schema())""",
     },
-    list,
+    array_of_keys,
     has_parts=True,
     of_arrays={
         "add_slate": SlateRow._fields,

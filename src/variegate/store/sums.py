@@ -23,6 +23,8 @@ Sums: TypeAlias = dict[str, int]
 SumKey: TypeAlias = tuple[str, int]
 #: A user, a policy, and the sums over the user's answered slates
 UserSums: TypeAlias = tuple[str, str, Sums]
+#: The sums of one user
+SumsByPolicy: TypeAlias = dict[str, Sums]
 
 #: The integer that stands for 1
 UNIT: Final = 2**50
@@ -219,6 +221,10 @@ class RunningSums:
         self._sql = transaction.sql
         self._changes = SumChanges()
         self._kept_since: int | None = None
+        #: The users' sums that are known, as they are in the store
+        self.of_users: dict[str, SumsByPolicy] = {}
+        #: What `send` has sent: changes of periods, and how to get the rows that these change
+        self._sent: tuple[dict[SumKey, Sums], Callable[[], Sequence[Any]]] | None = None
 
     def add_slates(self, rows: Iterable[SlateRow]) -> None:
         """Count new slates."""
@@ -244,6 +250,7 @@ class RunningSums:
             self._changes.add(None, stored_contribution(*row), -1)
         events = self._transaction.rows(self._sql.summed_events_of_user, user)
         self._changes.count_events(events, -1)
+        self.of_users.pop(user, None)
         for (_, policy), sums in _read_user_sums(self._transaction, [user]).items():
             add_to(self._changes.periods[policy, ALL_TIME], user_contribution(sums), -1)
         self._transaction.change(self._sql.delete_user_sums, user)
@@ -255,42 +262,67 @@ class RunningSums:
         """Let `write` delete the sums of minutes before a time."""
         self._kept_since = minute_of(time)
 
-    def write(self) -> None:
-        """Write all changes; nothing may be locked after this."""
+    def send(self) -> None:
+        """Write the users' sums, and lock and read those of periods, which `write` writes.
+
+        Within `Transaction.together` this needs no round trip of its own. No user may be locked
+        after this.
+        """
+        self._write_sent()
         self._write_users()
         changed = self._changes.changed_periods()
-        if changed:
-            self._write_periods(changed)
+        self._changes = SumChanges()
+        if not changed:
+            return
+        periods = self._sql.array(sorted({period for _policy, period in changed}))
+        if self._sql.has_parts:
+            self._transaction.send(self._sql.lock_sums, self._part)
+        read = self._transaction.send(self._sql.sums_of_part, self._part, periods)
+        self._sent = changed, read
+
+    def write(self) -> None:
+        """Write all changes; nothing may be locked after this."""
+        self.send()
+        self._write_sent()
         if self._kept_since is not None:
             self._transaction.change(self._sql.delete_old_sums, self._kept_since)
-        self._changes, self._kept_since = SumChanges(), None
+            self._kept_since = None
+
+    def remember(self, users: Iterable[str], rows: Iterable[tuple[str, str, str]]) -> None:
+        """Remember the sums of users, given their rows in the store."""
+        self.of_users |= {user: {} for user in users}
+        for user, policy, sums in rows:
+            self.of_users[user][policy] = from_json(sums)
+
+    def _write_sent(self) -> None:
+        if self._sent is None:
+            return
+        (changed, read), self._sent = self._sent, None
+        sums = {(policy, period): from_json(text) for policy, period, text in read()}
+        for key, more in changed.items():
+            add_to(sums.setdefault(key, {}), more)
+        new = {key: without_zeros(sums[key]) for key in changed}
+        _write_sums(self._transaction, self._part, new)
 
     def _write_users(self) -> None:
         changed = _without_empty(dict(sorted(self._changes.users.items())))
-        if not changed:
-            return
-        known = _read_user_sums(self._transaction, sorted({user for user, _policy in changed}))
+        unknown = sorted({user for user, _policy in changed} - self.of_users.keys())
+        if unknown:
+            array = self._sql.array(unknown)
+            self.remember(unknown, self._transaction.rows(self._sql.user_sums, array))
         rows = []
         for (user, policy), more in changed.items():
-            before = known.get((user, policy), {})
+            before = self.of_users[user].get(policy, {})
             after = dict(before)
             add_to(after, more)
             of_all = self._changes.periods[policy, ALL_TIME]
             add_to(of_all, user_contribution(before), -1)
             add_to(of_all, user_contribution(after))
-            rows.append((user, policy, without_zeros(after)))
+            kept = without_zeros(after)
+            # Not in place: what was remembered stays valid if this is rolled back.
+            self.of_users[user] = {**self.of_users[user], policy: kept}
+            rows.append((user, policy, kept))
         _write_user_sums(self._transaction, rows)
-
-    def _write_periods(self, changed: Mapping[SumKey, Sums]) -> None:
-        periods = self._sql.array(sorted({period for _policy, period in changed}))
-        lock = [(self._sql.lock_sums, (self._part,))] if self._sql.has_parts else []
-        read = self._sql.sums_of_part, (self._part, periods)
-        *_, found = self._transaction.rows_of(*lock, read)
-        sums = {(policy, period): from_json(text) for policy, period, text in found}
-        for key, more in changed.items():
-            add_to(sums.setdefault(key, {}), more)
-        new = {key: without_zeros(sums[key]) for key in changed}
-        _write_sums(self._transaction, self._part, new)
 
 
 def ensure_sums(database: Database[Any], now: float) -> None:
