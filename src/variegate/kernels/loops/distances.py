@@ -70,45 +70,40 @@ def fill_gains(items, chosen, factors, x):
 
 
 @njit(cache=True, nogil=True)
-def add_distances(picks, items, h, sizes, sums, work):
-    """Add every distance to the rows `picks` to the sums of some blocks.
+def add_distances(pick, items, h, sizes, sums, work):
+    """Add every distance to the row `pick` to the sums of some blocks.
 
     `h` (blocks, w, BLOCK) and `sizes` (blocks, m, BLOCK) are the data of the blocks' items, and
     `sums` (blocks, m, BLOCK) are theirs; `work` has space for a block.
     """
     for c in range(sums.shape[1]):
         s, e, scale = items.starts[c], items.starts[c] + items.widths[c], items.scales[c]
-        if items.kinds[c] == COSINE:  # the sum of cosines is the product with the sum of rows
-            total = np.zeros(e - s)
-            for p in picks:
-                for i in range(e - s):
-                    total[i] += items.h_rows[p, s + i]
-            row, inverse = total.astype(np.float32), np.float32(1.0 / scale)
-            add_cosine_sums(h, s, row, len(picks), inverse, work, sums, c)
+        row, size = items.h_rows[pick, s:e].astype(np.float32), np.float32(items.sizes[c, pick])
+        if items.kinds[c] == COSINE:
+            add_cosine_sums(h, s, row, np.float32(1.0 / scale), work, sums, c)
             continue
-        for p in picks:
-            row, size = items.h_rows[p, s:e].astype(np.float32), np.float32(items.sizes[c, p])
-            for b in range(len(sums)):
-                add_block_distances(
-                    h[b, s:e], sizes[b, c], row, size, items.kinds[c], scale, work, sums[b, c]
-                )
+        for b in range(len(sums)):
+            add_block_distances(
+                h[b, s:e], sizes[b, c], row, size, items.kinds[c], scale, work, sums[b, c]
+            )
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def add_cosine_sums(h, s, row, count, inverse, work, sums, c):
-    """Add `count` minus the product with `row` to column c of the sums of some blocks."""
-    lanes, start, w = len(work), np.float32(count), len(row)
+def add_cosine_sums(h, s, row, inverse, work, sums, c):
+    """Add 1 minus the product with `row` to column c of the sums of some blocks."""
+    lanes, size = len(work), 0
+    weights, columns = np.zeros(len(row) + 3, row.dtype), np.zeros(len(row) + 3, np.intp)
+    for i in range(len(row)):
+        if row[i] != 0:  # labels are mostly zeros
+            weights[size], columns[size] = row[i], s + i
+            size += 1
     for b in range(len(sums)):
-        work[:] = start
-        for i in range(0, w, 4):
-            j, k, m = min(i + 1, w - 1), min(i + 2, w - 1), min(i + 3, w - 1)
-            p, q = row[i], row[j] * np.float32(j == i + 1)
-            r, t = row[k] * np.float32(k == i + 2), row[m] * np.float32(m == i + 3)
-            if p == 0 and q == 0 and r == 0 and t == 0:
-                continue  # labels are mostly zeros
-            f, g, n, o = s + i, s + j, s + k, s + m
+        work[:] = 1.0
+        for n in range(0, size, 4):
+            p, q, r, t = weights[n], weights[n + 1], weights[n + 2], weights[n + 3]
+            i, j, k, m = columns[n], columns[n + 1], columns[n + 2], columns[n + 3]
             for a in range(lanes):
-                work[a] -= p * h[b, f, a] + q * h[b, g, a] + r * h[b, n, a] + t * h[b, o, a]
+                work[a] -= p * h[b, i, a] + q * h[b, j, a] + r * h[b, k, a] + t * h[b, m, a]
         for a in range(lanes):
             sums[b, c, a] += work[a] * inverse
 

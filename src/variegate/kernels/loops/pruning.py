@@ -34,7 +34,7 @@ from variegate.kernels.loops.selection import add_squares
 
 #: A bound of the squares pays if there are so many items per feature; but with few features and
 #: more items than the processor's cache can hold, it takes longer to copy those that reach it.
-PER_FEATURE, MAX_D, MAX_SIZE = 32, 24, 16_384
+PER_FEATURE, MAX_D, MAX_SIZE = 128, 24, 16_384
 #: A bound is too loose if one item in this many seems better than the best.
 MAX_LOOSE = 64
 #: Items per block of the small table, which is used for at most one item in `SHARE`.
@@ -62,12 +62,13 @@ def select_list(items, rows, free, belief, factors, limits, space, answer):
     close_places(free, table[3])
     bound = squares_bound(items, belief)
     fill_squares(items, table, single, bound)
-    trial, nothing, work = 1, np.zeros(m, dtype=np.float32), np.empty(lanes, dtype=np.float32)
+    nothing, work = np.zeros(m, dtype=np.float32), np.empty(lanes, dtype=np.float32)
+    trial = 1 if m < 2 else 3  # the ranges of several distances add up
     for n in range(len(factors)):
         if n:
-            add_distances(answer[0][n - 1 : n], items, table[0], table[1], table[6], work)
+            add_distances(answer[0][n - 1], items, table[0], table[1], table[6], work)
         if n == trial and n < len(factors) - 1:
-            trial = 2 * n
+            trial = 3 * n
             few = promising(
                 n,
                 items,
@@ -153,7 +154,7 @@ def fill_rest(first, items, few, belief, single, factors, slack, memo, answer):
     nothing, work = np.zeros(answer[2].shape[1], np.float32), np.empty(LANES, np.float32)
     for n in range(first, len(factors)):
         if n > first:
-            add_distances(answer[0][n - 1 : n], items, few[0], few[1], few[6], work)
+            add_distances(answer[0][n - 1], items, few[0], few[1], few[6], work)
         fill_scores(few, single, np.float32(factors[n]), nothing)
         if not pick(n, slack, items, few, belief, factors[n], memo, answer):
             return False
@@ -169,9 +170,12 @@ def promising(n, items, table, belief, single, factors, largest, slack, memo, an
     """
     scores, tops, left = table[7], table[8], len(factors) - n
     low, slope, start = reach(factors, n)
-    spare = fill_highest(table, single, largest, low, slope, start)
-    seeds = highest_places(scores, tops, left + 2)
+    spare, width = fill_highest(table, single, largest, low, slope, start)
+    seeds, most = highest_places(scores, tops, left + 2), most_promising(items)
     if len(seeds) < left:
+        return small_table(items, space, 0)
+    last = scores[seeds[left - 1] // scores.shape[1], seeds[left - 1] % scores.shape[1]]
+    if n_reaching(scores, tops, last - width) > most:  # so many at least: without exact values
         return small_table(items, space, 0)
     lowest = np.empty(len(seeds))
     for i in range(len(seeds)):
@@ -179,7 +183,7 @@ def promising(n, items, table, belief, single, factors, largest, slack, memo, an
         lowest[i] = lowest_score(own, belief, largest, low, slope, start)
     threshold = np.sort(lowest)[len(seeds) - left] - spare - slack
     size = n_reaching(scores, tops, threshold)
-    if size > min(len(items.z_rows) // SHARE, room(items) * LANES):
+    if size > most:
         return small_table(items, space, 0)
     few = small_table(items, space, size)
     z = copy_reaching(
@@ -205,11 +209,13 @@ def reach(factors, n):
 def fill_highest(table, single, largest, low, slope, start):
     """Fill the scores with the highest that items can have, but for a number that is returned.
 
-    What beta adds is at one end of the range of the gains. The deviation is taken at its middle,
-    and differs from it by at most its steepness times half of the range.
+    The second number is the least width of the range of scores. What beta adds is at one end of
+    the range of the gains. The deviation is taken at its middle, and differs from it by at most its
+    steepness times half of the range.
     """
     (eta, G, alpha), m = single, len(largest)
-    d, weights, added, spare = len(eta) - m, eta.copy(), np.empty(m, dtype=np.float32), 0.0
+    d, weights, added = len(eta) - m, eta.copy(), np.empty(m, dtype=np.float32)
+    spare, width = 0.0, 0.0
     middle, half = 0.5 * (low + slope), 0.5 * (slope - low)
     for c in range(m):
         column = 0.0
@@ -219,8 +225,9 @@ def fill_highest(table, single, largest, low, slope, start):
         weight = beta * (slope if beta > 0.0 else low) + steepness * half
         weights[d + c], added[c] = weight / middle, 0.5 * start * largest[c] / middle
         spare += start * largest[c] * (max(beta, 0.0) + 0.5 * steepness) - weight * added[c]
+        width += start * largest[c] * abs(beta)
     fill_scores(table, (weights, G, alpha), np.float32(middle), added)
-    return spare
+    return spare, width
 
 
 @njit(cache=True, nogil=True)
@@ -326,10 +333,10 @@ def copy_reaching(lowest, items, table, few, space):
 
 
 @njit(cache=True, nogil=True)
-def room(items):
-    """Return the number of blocks that the small table can have."""
+def most_promising(items):
+    """Return the number of items that the small table has space for, and that it pays for."""
     blocks, _d, lanes = items.z.shape
-    return (blocks // ROOM + 2) * (lanes // LANES)
+    return min(len(items.z_rows) // SHARE, (blocks // ROOM + 2) * lanes)
 
 
 @njit(cache=True, nogil=True)

@@ -170,7 +170,7 @@ def select_from_all(parts, vectors, belief, factors, answer):
     for n in range(len(factors)):
         if n:
             b, a = chosen[n - 1] // LANES, chosen[n - 1] % LANES
-            add_cosine_sums(columns, 0, columns[b, :, a].copy(), 1, 1.0, work, sums, 0)
+            add_cosine_sums(columns, 0, columns[b, :, a].copy(), 1.0, work, sums, 0)
         weight, g = eta[-1] * factors[n], G[-1, -1] * factors[n]
         scores_of_one(mean, square, cross, sums, 0.0, weight, g, alpha, scores)
         fill_tops(scores, tops)
