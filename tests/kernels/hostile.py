@@ -156,8 +156,8 @@ def call_posterior(draw: Any) -> None:
         np.random.default_rng(draw(seeds)).random((9, 6)) < 0.5,
     )
     items = Catalogue(list("abcdef"), np.eye(6), "cosine")
-    prior = fit_prior(items, likes, noise=draw(st.sampled_from((1e-6, 0.2, 1e6))))
-    # Rows 6 and 7 are new items.
+    fitted = fit_prior(items, likes, noise=draw(st.sampled_from((1e-6, 0.2, 1e6))))
+    prior = fitted.for_catalogue(items.with_items(["g", "h"], np.eye(6)[:2]))
     rows = np.array(draw(st.lists(st.integers(0, 7), min_size=n, max_size=n)), dtype=np.intp)
     seen = Observations(rows, draw(arrays(n)), draw(arrays(n, 1)), draw(arrays(n)))
     assert prior.posterior(seen).relevance.shape == (8,)

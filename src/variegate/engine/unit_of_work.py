@@ -79,6 +79,10 @@ class UnitOfWork:
         self._users |= {user: self._users[user]._replace(created=self.now) for user in self._new}
         self._as_read = dict(self._users)
         self.experiment = experiment.as_of(self.snapshot)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start without changes."""
         self._changed_users: set[str] = set()
         self._changed_slates: set[str] = set()
         self._changed_terms: set[str] = set()

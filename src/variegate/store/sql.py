@@ -286,6 +286,7 @@ POSTGRES: Final = Statements(
         "skip_locked": "FOR UPDATE SKIP LOCKED",
         "clock": "EXTRACT(epoch FROM clock_timestamp())::DOUBLE PRECISION",
         # One statement for all rows, because each costs the server and the driver time.
+        "new_user": _new_from_arrays(UserRow._fields),
         "new_slate": _new_from_arrays(SlateRow._fields),
         "new_event": _new_from_arrays(EventRow._fields[1:]),
         **{name: _update_from_arrays(*columns) for name, columns in _UPDATES.items()},
@@ -300,6 +301,7 @@ POSTGRES: Final = Statements(
     array_of_keys,
     has_parts=True,
     of_arrays={
+        "add_user": UserRow._fields,
         "add_slate": SlateRow._fields,
         "add_event": EventRow._fields[1:],
         "save_sums": _SUMS,
