@@ -36,7 +36,7 @@ fuzz: .venv/ready  ## more hypothesis examples, and compiled loops with bounds c
 	$(BIN)/python -m pytest -n auto -m hypothesis --hypothesis-profile=long
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=out/fuzz $(BIN)/python -m tests.kernels.hostile 300
 
-load: .venv/ready  ## measure the service five times with each store, and write docs/load.md
+load: .venv/ready  ## measure the service five times with each store, and write docs/explanation/load.md
 	$(BIN)/python -m tools.loadtest.page
 
 bench: .venv/ready  ## measure speed against the peers, as ratios in one run
@@ -46,7 +46,7 @@ reproduce: .venv/ready  ## the paper's experiments, with a report of which claim
 	$(BIN)/python -m experiments --out out/reproduction
 
 docs: .venv/ready  ## generate the command reference and the plots of the documents
-	$(BIN)/python -m tools.command_reference docs/cli.md
+	$(BIN)/python -m tools.command_reference docs/reference/cli.md
 	$(BIN)/variegate simulate --rounds 2000 --runs 20 --out docs/pictures/regret.png
 
 pictures: .venv/ready  ## retake the screenshots of the page

@@ -1,7 +1,7 @@
 """`python -m benchmarks`: measure everything against the peers in one run, and write the page.
 
-A whole run writes docs/benchmarks.md, its plots and benchmarks/results.json. With --quick or
---only the same files go to out/benchmarks, unless --out says where.
+A whole run writes docs/explanation/benchmarks.md, its plots and benchmarks/results.json. With
+--quick or --only the same files go to out/benchmarks, unless --out says where.
 """
 
 from argparse import ArgumentParser, Namespace

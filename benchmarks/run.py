@@ -28,8 +28,8 @@ class Place:
     def of_project(cls, root: Path) -> "Place":
         """Return the places in the project's own documents."""
         return cls(
-            root / "docs" / "benchmarks.md",
-            root / "docs" / "pictures" / "benchmarks",
+            root / "docs" / "explanation" / "benchmarks.md",
+            root / "docs" / "explanation" / "pictures" / "benchmarks",
             root / "benchmarks" / "results.json",
         )
 

@@ -61,7 +61,7 @@ def reproduce(
         python -m experiments --quick
         python -m experiments --out out/full
         python -m experiments --users ml-1m=300 --users anime=300
-        python -m experiments --only beyond --dataset ml-100k --docs docs
+        python -m experiments --only beyond --dataset ml-100k --docs docs/explanation
     """
     engine = parse_workers(workers)
     console = plain_console()

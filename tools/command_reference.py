@@ -1,4 +1,4 @@
-"""The page of every command, made from the commands' own help: docs/cli.md."""
+"""The page of every command, made from the commands' own help: docs/reference/cli.md."""
 
 import sys
 from collections.abc import Iterator
@@ -8,9 +8,10 @@ import click
 
 _HEAD = """# Every command
 
-Made from the commands' own `--help` by `python -m tools.command_reference docs/cli.md`, which
-`make docs` runs; a test fails when it is stale. The commands come with
-`pip install 'variegate[all]'`. An error is one line on standard error, and exit code 1.
+Made from the commands' own `--help` by
+`python -m tools.command_reference docs/reference/cli.md`, which `make docs` runs; a test
+fails when it is stale. The commands come with `pip install 'variegate[all]'`. An error is one
+line on standard error, and exit code 1.
 """
 _WIDTH = 90
 

@@ -41,7 +41,7 @@ SENSITIVITY_ROUNDS: Final = (5, 10, 30)
 MAX_CHANGE: Final = 0.05
 #: The rivals of the paper's simulation.
 SIMULATED_RIVALS: Final = ("c2ucb", "dc2b", "lsb")
-#: The reading of the normaliser that gives the paper's ratios (docs/paper.md, A1).
+#: The reading of the normaliser that gives the paper's ratios (docs/explanation/paper.md, A1).
 PAPER_READING: Final = "none"
 #: The largest difference of a mean ratio from the paper's.
 RATIO_TOLERANCE: Final = 0.0015

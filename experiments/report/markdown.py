@@ -35,7 +35,8 @@ QUICK: Final = (
     "**A quick run: few users, few splits, short simulations. Its intervals are wide, and verdicts "
     "may change in the full run.**"
 )
-#: What the paper leaves open, and our reading of it; docs/paper.md has all of them, with reasons.
+#: What the paper leaves open, and our reading of it; docs/explanation/paper.md has all of them,
+#: with reasons.
 OPEN_POINTS: Final[Mapping[str, str]] = {
     "The normaliser of the distance": "The factor 2 / (|A|(|A| - 1)) has no meaning for one item "
     "and changes while a list grows. Three readings are measured: by the pairs of the list so far "

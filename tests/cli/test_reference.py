@@ -9,7 +9,7 @@ from tests.paths import ROOT
 from tools.command_reference import helps, page
 from variegate.cli import commands
 
-PAGE = ROOT / "docs" / "cli.md"
+PAGE = ROOT / "docs" / "reference" / "cli.md"
 
 
 def test_page_is_what_the_commands_say() -> None:

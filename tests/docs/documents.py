@@ -6,16 +6,20 @@ from pathlib import Path
 
 from tests.paths import ROOT
 
-#: What a reader of the library is meant to read; README.md as soon as there is one.
+#: The folder of the site's pages, and those that record past choices.
+DOCS = ROOT / "docs"
+DECISIONS = sorted((DOCS / "explanation" / "decisions").glob("*.md"))
+#: What a reader of the library is meant to read.
 GUIDES = [
-    path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if path.exists()
+    ROOT / "README.md",
+    *(path for path in sorted(DOCS.rglob("*.md")) if path not in DECISIONS),
 ]
 #: Every document that links to others.
 DOCUMENTS = [
     *GUIDES,
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
-    *sorted((ROOT / "docs" / "decisions").glob("*.md")),
+    *DECISIONS,
 ]
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -10,6 +10,7 @@ import pytest
 import variegate
 from tests.cli.running import archive
 from tests.docs.documents import (
+    DOCS,
     DOCUMENTS,
     GUIDES,
     Block,
@@ -26,7 +27,7 @@ from variegate.data import DATASETS
 from variegate.model import distances
 
 #: Its blocks need a service: `test_http.py` runs them.
-SERVED = ROOT / "docs" / "client.md"
+SERVED = DOCS / "reference" / "client.md"
 WITH_BLOCKS = [
     path
     for path in GUIDES
@@ -37,7 +38,7 @@ NEEDS = "# Needs: "
 NEEDING_MORE = [
     path for path in WITH_BLOCKS if any(block.text.startswith(NEEDS) for block in blocks(path))
 ]
-INDEX, PAPER = ROOT / "docs" / "index.md", ROOT / "docs" / "paper.md"
+TOUR, PAPER = DOCS / "tutorial" / "tour.md", DOCS / "explanation" / "paper.md"
 MAKERS = [
     name
     for name, maker in vars(distances).items()
@@ -100,7 +101,7 @@ def test_the_examples_of_the_readme_print_what_it_says(
 
 
 def test_the_tour_and_the_guide_to_extending_have_blocks() -> None:
-    assert {"docs/index.md", "docs/extending.md"} <= set(map(name_of, WITH_BLOCKS))
+    assert {"docs/tutorial/tour.md", "docs/how-to/extending.md"} <= set(map(name_of, WITH_BLOCKS))
 
 
 @pytest.mark.parametrize("name", variegate.__all__)
@@ -111,7 +112,7 @@ def test_public_names_are_in_the_guides(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*POLICIES, *SEARCHES, *MAKERS])
 def test_policies_searches_and_distances_are_in_the_tour(name: str) -> None:
-    assert name in spans(INDEX)
+    assert name in spans(TOUR)
 
 
 def test_distance_makers_are_found() -> None:
@@ -137,7 +138,7 @@ def test_relative_links_lead_somewhere(path: Path) -> None:
 
 
 def test_links_are_found() -> None:
-    assert "paper.md#errata" in links(INDEX)
+    assert "../explanation/paper.md#errata" in links(TOUR)
 
 
 def test_versions_agree() -> None:

@@ -9,17 +9,22 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.docs.documents import blocks, name_of, rows
+from tests.docs.documents import DOCS, blocks, name_of, rows
 from tests.docs.likeness import differences, missing_lines
 from tests.docs.shell import WRITTEN, commands, service, terminal
 from tests.paths import ROOT
 
-HTTP, README, CLIENT = ROOT / "docs" / "http.md", ROOT / "README.md", ROOT / "docs" / "client.md"
-RULES, RANKER = ROOT / "docs" / "rules.md", ROOT / "docs" / "with-your-recommender.md"
-HISTORY, SHOP = (ROOT / "docs" / f"with-your-{what}.md" for what in ("history", "shop"))
+README, HTTP, CLIENT = (
+    ROOT / "README.md",
+    *(DOCS / "reference" / f"{n}.md" for n in ("http", "client")),
+)
+RULES, RANKER, HISTORY, SHOP = (
+    DOCS / "how-to" / f"{name}.md"
+    for name in ("rules", "your-recommender", "history-import", "your-shop")
+)
 needs_curl = pytest.mark.skipif(
     not (shutil.which("curl") and shutil.which("bash")),
-    reason="NOT RUN: curl and bash are needed for the commands of docs/http.md and README.md",
+    reason="NOT RUN: curl and bash are needed for the commands of the documents",
 )
 
 

@@ -6,10 +6,10 @@ from pkgutil import resolve_name
 
 import pytest
 
-from tests.docs.documents import DOCUMENTS, name_of, rows, spans
+from tests.docs.documents import DOCS, DOCUMENTS, name_of, rows, spans
 from tests.paths import ROOT
 
-PAPER = ROOT / "docs" / "paper.md"
+PAPER = DOCS / "explanation" / "paper.md"
 NAMES = sorted(
     {span for span in spans(PAPER) if re.fullmatch(r"(variegate|experiments)(\.\w+)+", span)}
 )

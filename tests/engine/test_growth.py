@@ -1,4 +1,4 @@
-"""How much a store grows with each list and its report; docs/safety.md has the figures."""
+"""How much a store grows with each list and its report; see docs/explanation/safety.md."""
 
 from pathlib import Path
 

@@ -117,7 +117,8 @@ def test_database_that_goes_away_and_comes_back_is_reported_and_used_again(
             check_away(caller.ask("GET", "/v1/users/ada"))
             check_away(caller.ask("GET", "/readyz"))
             assert caller.ask("GET", "/healthz").status == 200
-            # Three of the engine process, two of this one: what the alert in docs/http.md sums.
+            # Three of the engine process, two of this one: what the alert in the
+            # page on HTTP sums.
             errors = 'variegate_store_errors_total{kind="unavailable"}'
             assert caller.number(errors) >= 5
         finally:

@@ -13,7 +13,9 @@ from variegate.policies.beliefs import TotalDiversity
 
 
 def test_the_page_is_made_of_the_results() -> None:
-    assert (ROOT / "docs" / "measured.md").read_text(encoding="utf-8") == page(load(RESULTS))
+    assert (ROOT / "docs" / "explanation" / "measured.md").read_text(encoding="utf-8") == page(
+        load(RESULTS)
+    )
     assert load(RESULTS).keys() == PARTS.keys()
 
 

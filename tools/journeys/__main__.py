@@ -1,4 +1,4 @@
-"""`python -m tools.journeys` measures what is promised, and writes docs/measured.md."""
+"""`python -m tools.journeys` measures what is promised, and writes docs/explanation/measured.md."""
 
 import argparse
 from collections.abc import Callable
@@ -24,7 +24,9 @@ def main() -> None:
     """Measure the parts that are named, all by default; end with 1 if a promise does not hold."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all by default")
-    parser.add_argument("--out", type=Path, default=Path("docs/measured.md"), help="page to write")
+    parser.add_argument(
+        "--out", type=Path, default=Path("docs/explanation/measured.md"), help="page to write"
+    )
     parser.add_argument("--page", action="store_true", help="write the page, measure nothing")
     given = parser.parse_args()
     machine = described()

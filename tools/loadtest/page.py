@@ -1,4 +1,4 @@
-"""Measure the figures of docs/load.md and write them: `python -m tools.loadtest.page`.
+"""Measure the figures of docs/explanation/load.md and write them: `python -m tools.loadtest.page`.
 
 Five runs with each store, the start and the import, each judged against a bar. It takes about ten
 minutes, on a machine that does nothing else.
@@ -21,7 +21,7 @@ from tools.loadtest.server import cpu_seconds, own_service, processes_by_role
 from tools.loadtest.startup import import_ratios, middle, start_seconds
 from variegate.cli.output import PlainErrors
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "load.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "explanation" / "load.md"
 #: The generated part of the page stands between these lines.
 BEGIN: Final = "<!-- measured by `python -m tools.loadtest.page` -->"
 END: Final = "<!-- end of what was measured -->"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     "--estimator",
     default="rips",
     show_default=True,
-    help="rips, sips, dr (doubly robust) or pi (pseudo-inverse): see docs/evaluation.md.",
+    help="rips, sips, dr (doubly robust) or pi (pseudo-inverse): see docs/how-to/evaluation.md.",
 )
 @click.option(
     "--self-normalised",

@@ -85,7 +85,7 @@ class Rules(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The settings and the request that a slate was given under; see docs/http.md.
+    """The settings and the request that a slate was given under; see docs/reference/http.md.
 
     An import checks the ranges of the fields; here they are not checked.
 

@@ -106,7 +106,8 @@ def draw_world(
 def simulated_policies(normaliser: Normaliser = "none") -> Mapping[str, PolicySpec]:
     """Return the policies of the paper's simulation, LMDH without exploration, and uniform.
 
-    LMDH scales distances as the user does; the paper's figures fit ``none`` (docs/paper.md, A1).
+    LMDH scales distances as the user does; the paper's figures fit ``none``
+    (docs/explanation/paper.md, A1).
     """
     check_choice("normaliser", normaliser, NORMALISERS)
     scaled = {"normaliser": normaliser}

@@ -2,7 +2,7 @@
 
 It shares no code with the rest of the package: LMDH uses sums of concatenated features, updated
 gains and compiled loops instead. Where the printed lines are wrong (errata E1 to E4 in
-docs/paper.md), the code has the corrected ones, with a comment.
+docs/explanation/paper.md), the code has the corrected ones, with a comment.
 """
 
 from collections.abc import Callable, Sequence

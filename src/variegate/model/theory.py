@@ -1,7 +1,7 @@
 """The confidence width of Lemma 2 and the regret bound of Theorem 2, as corrected.
 
 In the paper's Theorem 2 the norm of eta multiplies the wrong term, and features are assumed to have
-length at most 1 (errata E6 to E8 in docs/paper.md); these are the corrected forms.
+length at most 1 (errata E6 to E8 in docs/explanation/paper.md); these are the corrected forms.
 """
 
 from dataclasses import dataclass

@@ -22,7 +22,7 @@ from variegate.prior import ItemPrior
 
 #: Weight of popularity beside the clicks: it decides the first list.
 POPULARITY: Final = 0.3
-#: Chosen on training users only, by `variegate tune --policy ease`; see docs/beyond.md.
+#: Chosen on training users only, by `variegate tune --policy ease`; see docs/explanation/beyond.md.
 L2: Final = 100.0
 DIVERSITY: Final = 0.9
 

@@ -9,7 +9,7 @@ from variegate.policies.lmdh import LMDH, ListOptions
 from variegate.policies.ridge_policy import PriorLike, read_prior
 from variegate.prior import ItemPrior, Prior, default_prior
 
-#: Chosen on training users only, by `variegate tune`; see docs/beyond.md.
+#: Chosen on training users only, by `variegate tune`; see docs/explanation/beyond.md.
 EXPLORATION: Final = 0.25
 #: Without a fitted prior: from less, a first click narrows the next list to what was clicked.
 DEFAULT_PRIOR_FLOOR: Final = 0.8

@@ -27,13 +27,13 @@ from variegate.prior.files import PriorFile
 from variegate.prior.new_items import Neighbours, find_neighbours, mixtures
 from variegate.prior.prior import beta_facts, check_names, examples, per_distance
 
-#: Chosen on training users only, by `variegate tune`; see docs/beyond.md.
+#: Chosen on training users only, by `variegate tune`; see docs/explanation/beyond.md.
 NOISE: Final = 0.2
 DIVERSITY: Final = 0.9
 BETA_VARIANCE: Final = 0.05
 #: The most relevant items, as many as a usual list has.
 N_BEST: Final = 10
-#: Neither every user alike (0) nor every like alike (1); see docs/beyond.md.
+#: Neither every user alike (0) nor every like alike (1); see docs/explanation/beyond.md.
 ACTIVITY_WEIGHT: Final = 0.5
 MIN_NOISE, MAX_NOISE = 1e-6, 1e6
 EMPTY: Final[IndexArray] = np.zeros((2, 0), dtype=np.intp)

@@ -135,7 +135,7 @@ def test_the_expected_estimate_is_biased_if_items_interact() -> None:
     expected = float(chances() @ (weights * interacting(LISTS).sum(axis=1)))
 
     truth = float(interacting(shown[None]).sum())
-    # No number of lists takes this away; see docs/evaluation.md.
+    # No number of lists takes this away; see docs/how-to/evaluation.md.
     assert truth == pytest.approx(0.910, abs=1e-3)
     assert expected == pytest.approx(0.755, abs=1e-3)
 
