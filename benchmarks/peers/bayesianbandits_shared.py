@@ -22,7 +22,7 @@ class Rows(ArmFeaturizer):  # type: ignore[misc]
     def __init__(self, features: Any) -> None:
         self.features = features
 
-    def transform(self, X: Any, *, action_tokens: Sequence[int]) -> Any:  # noqa: ARG002
+    def transform(self, X: Any, *, action_tokens: Sequence[int]) -> Any:
         """Return the rows of the arms asked for."""
         return self.features[np.asarray(action_tokens)]
 

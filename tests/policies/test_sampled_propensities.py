@@ -32,7 +32,7 @@ def taught(m: int = 1, *, items: int = 12, **options: Any) -> LMDT:
 class SamePlans(LMDT):
     """Draws the same plans for every list, so that the chances of all lists are known."""
 
-    def _sample_weights(self, k: int, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
+    def _sample_weights(self, k: int, rng: np.random.Generator) -> FloatArray:
         return super()._sample_weights(k, np.random.default_rng(6))
 
 
@@ -203,7 +203,7 @@ def test_a_mixed_list_is_seeded() -> None:
 def test_choices_are_of_plans_that_fit_the_items_above() -> None:
     # By two plans: one likes the first feature alone, the other the second alone.
     class Two(LMDT):
-        def _sample_weights(self, k: int, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
+        def _sample_weights(self, k: int, rng: np.random.Generator) -> FloatArray:
             return np.eye(2)
 
     policy = Two(Catalogue(range(4), [[9, 0], [8, 0], [0, 9], [0, 8]], []))

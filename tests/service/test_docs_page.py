@@ -40,7 +40,7 @@ class Page(HTMLParser):
         if self._open in ("script", "style") and data.strip():
             self.inline.append(data)
 
-    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002
+    def handle_endtag(self, tag: str) -> None:
         self._open = ""
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from variegate.engine.selection import Limits
 from variegate.errors import InputError, join_problems
 from variegate.model.candidates import ON_VECTORS, Candidates, own_candidates
 from variegate.model.catalogue import Catalogue
@@ -50,15 +51,9 @@ class ItemOffer:
         return {name: value for name, value in found.items() if value is not None}
 
 
-class OpenRequest(Protocol):
+class OpenRequest(Limits, Protocol):
     """What a request to an open catalogue has."""
 
-    @property
-    def candidates(self) -> tuple[str, ...] | None: ...
-    @property
-    def exclude(self) -> tuple[str, ...]: ...
-    @property
-    def where(self) -> Mapping[str, Any] | None: ...
     @property
     def offer(self) -> ItemOffer | None: ...
 

@@ -313,7 +313,7 @@ class _Connection(asyncio.Protocol):
             else:
                 self.ready.set_result(None)
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+    def connection_lost(self, exc: Exception | None) -> None:
         if not self.ready.done():
             why = StoreError("the engine process ended before it was ready")
             self.ready.set_exception(why)

@@ -207,7 +207,7 @@ class SimulatedEnvironment(ListEnvironment):
         #: The preferences of this episode's user
         self.utility: Utility
 
-    def _begin(self, options: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def _begin(self, options: Mapping[str, Any]) -> dict[str, Any]:
         self.utility = self._draw() if self._given is None else self._given
         self.catalogue = self.utility.catalogue
         # Under `growing` the value of a list depends on its order.
@@ -309,7 +309,7 @@ class ReplayEnvironment(ListEnvironment):
         self.candidates = self._start.copy()
         return self._info()
 
-    def _respond(self, items: IndexArray, filled: MaskArray) -> tuple[FloatArray, dict[str, Any]]:  # noqa: ARG002
+    def _respond(self, items: IndexArray, filled: MaskArray) -> tuple[FloatArray, dict[str, Any]]:
         clicked = self._likes[self._user][items].astype(np.float64)
         self.candidates[items] = False
         self._hits += float(clicked.sum())

@@ -90,7 +90,7 @@ class BestLeft:
     def __init__(self, size: int) -> None:
         self._free = np.ones(size, dtype=np.bool_)
 
-    def choose(self, position: int, scores: FloatArray) -> int:  # noqa: ARG002
+    def choose(self, position: int, scores: FloatArray) -> int:
         """Return the best candidate left."""
         place = int(np.argmax(np.where(self._free, scores, -np.inf)))
         self._free[place] = False

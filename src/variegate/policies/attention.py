@@ -37,7 +37,7 @@ class Attention(ABC):
 class FullAttention(Attention):
     """Every position that was seen is an observation, as in the paper."""
 
-    def examined(self, rewards: FloatArray, seen: IndexArray) -> tuple[IndexArray, FloatArray]:  # noqa: ARG002
+    def examined(self, rewards: FloatArray, seen: IndexArray) -> tuple[IndexArray, FloatArray]:
         return seen, np.ones(len(seen))
 
     def observations(

@@ -305,7 +305,7 @@ class Policy(_KeepsOptions, ABC):
             raise InputError(f"`dial` must be a Dial or None, got {dial!r}")
         return self._with_dial(dial)
 
-    def _with_dial(self, dial: Dial) -> "Policy":  # noqa: ARG002
+    def _with_dial(self, dial: Dial) -> "Policy":
         """Return a copy whose weights of the distances are changed by a dial."""
         from variegate.policies.registry import policies_with_dial  # it imports this module
 
@@ -353,17 +353,11 @@ class Policy(_KeepsOptions, ABC):
             places, scores = self._search(self._scorer(rows, k, rng), k)
         return self._slate(rows[places], scores)
 
-    def _compiled_slate(
-        self,
-        layout: Layout,  # noqa: ARG002
-        free: MaskArray,  # noqa: ARG002
-        k: int,  # noqa: ARG002
-        rng: Any,  # noqa: ARG002
-    ) -> Slate | None:
+    def _compiled_slate(self, layout: Layout, free: MaskArray, k: int, rng: Any) -> Slate | None:
         """Return the same list by compiled loops; None, the default, if there are none."""
         return None
 
-    def _candidates(self, free: MaskArray, k: int) -> IndexArray:  # noqa: ARG002
+    def _candidates(self, free: MaskArray, k: int) -> IndexArray:
         """Return the rows among those `free` that a list of `k` is chosen from, sorted."""
         return np.flatnonzero(free)
 
@@ -393,7 +387,7 @@ class Policy(_KeepsOptions, ABC):
         x = list_gains(layout, items, normalising_factors(self.normaliser, len(items)))
         return slate_with_gains(self.catalogue, items, scores, x, coverage)
 
-    def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:  # noqa: ARG002
+    def _learn(self, slate: Slate, rewards: FloatArray, seen: IndexArray) -> None:
         """Learn from checked feedback on the positions `seen`; nothing by default."""
         return
 
@@ -405,15 +399,15 @@ class Policy(_KeepsOptions, ABC):
         """Return what was learnt, by name; nothing by default."""
         return {}
 
-    def _restore(self, arrays: Mapping[str, FloatArray]) -> None:  # noqa: ARG002
+    def _restore(self, arrays: Mapping[str, FloatArray]) -> None:
         """Replace what was learnt by checked arrays."""
         return
 
-    def _shapes(self, arrays: Mapping[str, FloatArray]) -> dict[str, tuple[int, ...]]:  # noqa: ARG002
+    def _shapes(self, arrays: Mapping[str, FloatArray]) -> dict[str, tuple[int, ...]]:
         """Return the shapes that the arrays of a state must have."""
         return {name: array.shape for name, array in self._arrays().items()}
 
-    def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:  # noqa: ARG002
+    def _check_arrays(self, arrays: Mapping[str, FloatArray]) -> None:
         """Raise StateError unless finite arrays of the right shapes can have been learnt."""
         return
 

@@ -82,13 +82,7 @@ class C2UCB(RidgePolicy):
         radius = SUB_GAUSSIAN * sqrt(max(information, 0.0))
         return radius + sqrt(self._ridge.ridge) * exploration.preference_norm
 
-    def _compiled_slate(
-        self,
-        layout: Layout,
-        free: MaskArray,
-        k: int,
-        rng: Any,  # noqa: ARG002
-    ) -> Slate:
+    def _compiled_slate(self, layout: Layout, free: MaskArray, k: int, rng: Any) -> Slate:
         items, scores = c2ucb_list(
             layout,
             free,
@@ -100,7 +94,7 @@ class C2UCB(RidgePolicy):
         )
         return self._slate_by_loops(layout, items, scores)
 
-    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
         z = self.catalogue.features[rows]
         mean, bonus = self._mean_and_bonus(z, self.width())
         return self._with_entropy(mean + bonus, z)

@@ -66,11 +66,11 @@ class CombLinUCB(RidgePolicy):
         items, scores = top_list(layout, free, k, self._ranking(rng))
         return self._slate_by_loops(layout, items, scores)
 
-    def _ranking(self, rng: Any) -> Linear:  # noqa: ARG002
+    def _ranking(self, rng: Any) -> Linear:
         """Return the scores that the items of the next list are ranked by."""
         return self._upper_bounds(self._width)
 
-    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
         mean, bonus = self._mean_and_bonus(self.catalogue.features[rows], self._width)
         return FixedScores(mean + bonus)
 
@@ -91,7 +91,7 @@ class CombLinTS(CombLinUCB):
     def _ranking(self, rng: Any) -> Linear:
         return linear_scores(self._sampled(rng))
 
-    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
         return FixedScores(self.catalogue.features[rows] @ self._sampled(rng))
 
     def _sampled(self, rng: Any) -> FloatArray:

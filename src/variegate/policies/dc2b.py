@@ -153,7 +153,7 @@ class DC2B(Policy):
         )
         return self._slate_by_loops(layout, items, scores)
 
-    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Determinant:  # noqa: ARG002
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Determinant:
         return self._determinant(self.catalogue.features[rows], self._sampled(rng))
 
     def _sampled(self, rng: Any) -> FloatArray:

@@ -78,18 +78,12 @@ class EASE(Policy):
         scores[:known] += rewards @ item_weights(prior, self.l2)[rows]
         return scores
 
-    def _compiled_slate(
-        self,
-        layout: Layout,
-        free: MaskArray,
-        k: int,
-        rng: Any,  # noqa: ARG002
-    ) -> Slate | None:
+    def _compiled_slate(self, layout: Layout, free: MaskArray, k: int, rng: Any) -> Slate | None:
         factors = normalising_factors(self.normaliser, k)
         found = relevance_list(layout, free, self._relevance(), self._beta, factors)
         return None if found is None else slate_with_gains(self.catalogue, *found)
 
-    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
         gains = Gains(self.catalogue, rows, k, self.normaliser)
         return UtilityScorer(self._relevance()[rows], self._beta, gains)
 

@@ -62,7 +62,7 @@ class EpsilonGreedy(LogRank):
         explores = draw.random(k) < self.epsilon
         return explores, draw.random((int(explores.sum()), candidates))
 
-    def _slate(self, items: IndexArray, scores: FloatArray) -> Slate:  # noqa: ARG002
+    def _slate(self, items: IndexArray, scores: FloatArray) -> Slate:
         # A random item was scored by its random number; its own score is r_a.
         return slate_of(self.catalogue, items, self._relevance(items), self.normaliser)
 
@@ -98,7 +98,7 @@ class SometimesRandom(Scorer):
     def scores(self) -> FloatArray:
         return self._rows[min(self._position, len(self._rows) - 1)]
 
-    def take(self, place: int) -> None:  # noqa: ARG002
+    def take(self, place: int) -> None:
         self._position += 1
 
     def fresh(self) -> "SometimesRandom":

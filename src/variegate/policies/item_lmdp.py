@@ -137,7 +137,7 @@ class ItemLMDP(LMDP):
         total_variance = float(covariance.sum())
         return normal_preferences(len(theta), mean, deviations, total_variance, NORMAL_95)
 
-    def width(self, k: int) -> float:  # noqa: ARG002
+    def width(self, k: int) -> float:
         """Return 0: it does not explore."""
         return 0.0
 
@@ -156,7 +156,7 @@ class ItemLMDP(LMDP):
         beta = self._adjusted_beta(posterior.beta)
         return relevance_list(layout, free, posterior.relevance, beta, factors)
 
-    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
         posterior, gains = self.posterior(), Gains(self.catalogue, rows, k, self.normaliser)
         beta = self._adjusted_beta(posterior.beta)
         return UtilityScorer(posterior.relevance[rows], beta, gains)

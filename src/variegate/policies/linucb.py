@@ -52,7 +52,7 @@ class LinUCB(Policy):
         self.ridge, self.exploration = float(ridge), exploration
         self._arms: dict[int, Ridge] = {}
 
-    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
         mean, bonus = self._mean_and_bonus(rows, self.catalogue.features[rows])
         return FixedScores(mean + bonus)
 

@@ -271,13 +271,7 @@ class LMDH(RidgePolicy):
         other.shortlist = None  # it is of the whole catalogue
         return other
 
-    def _compiled_slate(
-        self,
-        layout: Layout,
-        free: MaskArray,
-        k: int,
-        rng: Any,  # noqa: ARG002
-    ) -> Slate | None:
+    def _compiled_slate(self, layout: Layout, free: MaskArray, k: int, rng: Any) -> Slate | None:
         found = self._compiled_list(layout, free, k)
         return None if found is None else slate_with_gains(self.catalogue, *found)
 
@@ -296,7 +290,7 @@ class LMDH(RidgePolicy):
         factors = normalising_factors(self.normaliser, k)
         return self.shortlist.candidates(self._estimate(), self.width(k), factors, free)
 
-    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
         gains = Gains(self.catalogue, rows, k, self.normaliser)
         return UpperBounds(gains, self._estimate(), self.width(k))
 

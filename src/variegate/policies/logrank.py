@@ -39,17 +39,11 @@ class LogRank(Policy):
         super().__init__(catalogue, normaliser=normaliser)
         self.mean_user = _checked_mean_user(catalogue, mean_user)
 
-    def _compiled_slate(
-        self,
-        layout: Layout,
-        free: MaskArray,
-        k: int,
-        rng: Any,  # noqa: ARG002
-    ) -> Slate:
+    def _compiled_slate(self, layout: Layout, free: MaskArray, k: int, rng: Any) -> Slate:
         items, scores = top_list(layout, free, k, linear_scores(self.mean_user), squashed=True)
         return self._slate_by_loops(layout, items, scores)
 
-    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
         return FixedScores(self._relevance(rows))
 
     def _relevance(self, rows: IndexArray) -> FloatArray:

@@ -76,18 +76,12 @@ class LSB(RidgePolicy):
             return self._topics[rows]
         return np.clip(self.catalogue.features[rows], 0.0, 1.0)
 
-    def _compiled_slate(
-        self,
-        layout: Layout,
-        free: MaskArray,
-        k: int,
-        rng: Any,  # noqa: ARG002
-    ) -> Slate:
+    def _compiled_slate(self, layout: Layout, free: MaskArray, k: int, rng: Any) -> Slate:
         bounds = self._upper_bounds(self.exploration)
         items, scores, gains = lsb_list(layout, free, k, bounds, self._topics)
         return self._slate_by_loops(layout, items, scores, gains)
 
-    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
         return CoverageBounds(self._coverage(rows), self._ridge.estimate(), self.exploration)
 
     def _slate(self, items: IndexArray, scores: FloatArray) -> Slate:

@@ -58,20 +58,14 @@ class MMR(LogRank):
     def label(self) -> str:
         return "MMR" if self.similarity == "mean" else "MMR (max)"
 
-    def _compiled_slate(
-        self,
-        layout: Layout,
-        free: MaskArray,
-        k: int,
-        rng: Any,  # noqa: ARG002
-    ) -> Slate:
+    def _compiled_slate(self, layout: Layout, free: MaskArray, k: int, rng: Any) -> Slate:
         units = unit_features(layout, self.catalogue.distances)
         items, scores = mmr_list(
             layout, units, free, k, self.mean_user, self.trade_off, self.similarity
         )
         return self._slate_by_loops(layout, items, scores)
 
-    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> "MarginalRelevance":  # noqa: ARG002
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> "MarginalRelevance":
         return MarginalRelevance(
             self.trade_off * self._relevance(rows),
             unit_rows(self.catalogue.features[rows]),

@@ -48,13 +48,7 @@ class Popular(Policy):
                     f"`popularity` must have {len(catalogue)} numbers, got {len(self._popularity)}"
                 )
 
-    def _compiled_slate(
-        self,
-        layout: Layout,
-        free: MaskArray,
-        k: int,
-        rng: Any,  # noqa: ARG002
-    ) -> Slate | None:
+    def _compiled_slate(self, layout: Layout, free: MaskArray, k: int, rng: Any) -> Slate | None:
         column = self._column()
         if column is None:
             return None
@@ -74,7 +68,7 @@ class Popular(Policy):
             _columns[self.catalogue] = column
         return column
 
-    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
         return FixedScores(self._scores(rows))
 
     def _explain(self, slate: Slate) -> Explanation:

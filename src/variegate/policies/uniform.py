@@ -16,7 +16,7 @@ class Uniform(Policy):
     name = "uniform"
     is_stochastic = True
 
-    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:  # noqa: ARG002
+    def _scorer(self, rows: IndexArray, k: int, rng: Any) -> Scorer:
         return FixedScores(as_generator(rng).random(len(rows)))
 
     def _explain(self, slate: Slate) -> Explanation:

@@ -94,7 +94,7 @@ def part_of(log: SlateLog, rows: IndexArray) -> SlateLog:
 class ManyPlans(LMDT):
     """Thompson sampling with enough samples to average what it shows."""
 
-    def _sample_weights(self, k: int, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
+    def _sample_weights(self, k: int, rng: np.random.Generator) -> FloatArray:
         return many_plans(k)
 
 
