@@ -97,7 +97,7 @@ def fresh_database(server: Postgres) -> str:
 
 
 def emptied(url: str) -> str:
-    """Delete the contents of a store's database, close all connections, return the address."""
+    """Delete the rows and functions of a database, close all connections, return the address."""
     _run(
         url,
         "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
@@ -116,6 +116,11 @@ DO $$ DECLARE found record; BEGIN
         ELSE
             EXECUTE format('DELETE FROM %I', found.tablename);
         END IF;
+    END LOOP;
+    -- Triggers that a test made go with their functions.
+    FOR found IN SELECT oid::regprocedure AS name FROM pg_proc
+        WHERE pronamespace = 'public'::regnamespace LOOP
+        EXECUTE format('DROP FUNCTION %s CASCADE', found.name);
     END LOOP;
     PERFORM setval(format('%I', sequencename), 1, false) FROM pg_sequences;
 END $$
