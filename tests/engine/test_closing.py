@@ -1,5 +1,6 @@
 """Closing many lists: all of them, in turns, whatever is wrong with one."""
 
+from tests.engine.conftest import Opening
 from tests.engine.shop import Shop
 from variegate.engine.feedback import CloseSlate
 from variegate.engine.queue import MAX_BATCH
@@ -43,3 +44,15 @@ def test_what_another_process_closed_is_left_alone(store: Store) -> None:
     shop.clock.now += 60.0
     assert shop.all(CloseSlate(slate), CloseSlate(slate)) == [{"closed": True}, {"closed": False}]
     assert [event.kind for event in shop.events()] == ["close"]
+
+
+def test_closing_waits_for_no_user_whom_another_process_has_locked(opening: Opening) -> None:
+    store = opening("postgres")
+    shop = Shop(store, wait_seconds=60.0, default_reward=0.5)
+    ann, bob = (shop.give(user)["slate_id"] for user in ("ann", "bob"))
+    with store.batch() as other:
+        other.lock_users(["ann"])
+        shop.close(61.0)
+        assert [shop.slate(slate).closed for slate in (ann, bob)] == [False, True]
+    shop.close(0.0)
+    assert shop.slate(ann).closed

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.engine.conftest import Opening
 from tests.engine.shop import LMDH, Shop
 from variegate.engine import replicas
 from variegate.engine.executor import Executor
@@ -136,6 +137,36 @@ def test_operations_that_are_alone_are_held_to_it_too(any_store: Store) -> None:
 
     with pytest.raises(StoreError, match="other settings by now"):
         old([_forgetting("ann")])
+
+
+def test_more_connections_than_the_server_admits_are_told(
+    opening: Opening, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop = Shop(opening("postgres"))
+    joined(shop)
+    with member(shop) as replica, caplog.at_level("INFO"):
+        replica.log_connections(1, 1)
+        replica.log_connections(2, 9)
+
+    fits, too_many = caplog.records[-2:]
+    assert fits.levelname == "INFO"
+    assert (
+        fits.message == "2 engines x 1 processes x 20 connections = 40 of 97 that PostgreSQL admits"
+    )
+    assert too_many.levelname == "WARNING"
+    assert (
+        "9 engines x 2 processes x 20 connections = 360, and PostgreSQL admits 97: raise its"
+        in (too_many.message)
+    )
+    assert "put ?connections=5 behind the store's address" in too_many.message
+
+
+def test_a_file_has_no_budget_of_connections(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO"):
+        member(Shop(store)).log_connections(2, 9)
+    assert caplog.records == []
 
 
 def _forgetting(user: str) -> object:

@@ -96,6 +96,17 @@ def test_a_user_who_came_back_elsewhere_is_another(any_store: Store) -> None:
     assert (one.check().wrong, one.check().largest, one.check().users) == ((), 0.0, 1)
 
 
+def test_nothing_of_a_user_whom_another_engine_forgot_stays_in_memory(any_store: Store) -> None:
+    one, two = both(any_store)
+    for user in ("ann", "bob"):
+        one.click(user)
+    one.engine.close_due()
+    assert set(one.executor.user_cache) == {"ann", "bob"}
+    two.forget("ann")
+    one.engine.close_due()
+    assert set(one.executor.user_cache) == {"bob"}
+
+
 def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
     shop = Shop(store)
     for user in "abc":

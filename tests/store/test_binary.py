@@ -23,7 +23,7 @@ from variegate.store.postgres import PostgresDatabase
     ],
 )
 def test_the_server_reads_what_was_packed(postgres_url: str, kind: str, values: list[Any]) -> None:
-    database = PostgresDatabase(postgres_url, durable=True, timeout=30.0)
+    database = PostgresDatabase(postgres_url, durable=True, timeout=30.0, max_connections=2)
     try:
         with database.reading() as transaction:
             ((found,),) = transaction.rows(f"SELECT %b::{kind}[]", BinaryArray(kind, values))

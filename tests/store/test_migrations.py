@@ -117,8 +117,8 @@ def create_old_store(url: str, version: int) -> None:
 
 
 def version_of(url: str) -> int:
-    ((found,),) = run(url, "SELECT value FROM meta WHERE key = 'schema'")
-    return int(found[0])
+    (found,) = run(url, "SELECT value FROM meta WHERE key IN ('schema', 'tables')")
+    return max(int(value) for (value,) in found)
 
 
 #: A step of a later version
@@ -267,6 +267,23 @@ def test_store_of_a_later_version_is_refused(url: str) -> None:
         Store.open(url)
 
     assert version_of(url) == VERSION + 1
+
+
+def test_code_of_the_version_before_a_step_goes_on_and_starts_again(url: str) -> None:
+    with Store.open(url) as before:
+        *known, later = LATER
+        migrate_to(url, *known, later._replace(oldest=VERSION))
+        add_users(before, "ada")
+        before.ping()
+        with Store.open(url) as again, again.reading() as reader:
+            assert set(reader.users(["ada"])) == {"ada"}
+
+    assert version_of(url) == VERSION + 1
+
+
+def test_every_step_since_version_10_leaves_the_version_before_it_at_work() -> None:
+    later = [step for step in MIGRATIONS if step.number >= 10]
+    assert all(step.oldest == step.number - 1 for step in later)
 
 
 def test_step_that_fails_changes_nothing(url: str) -> None:

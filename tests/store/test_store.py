@@ -96,6 +96,10 @@ def test_store_in_memory_is_refused(url: str) -> None:
             "sqlite:///file.db?mode=ro",
             r"^`url` of SQLite .* only parameter, got mode$",
         ),
+        (
+            "postgresql://me@db/shop?connections=1",
+            r"^`connections` must be from 2 to 1000, got '1'$",
+        ),
         ("sqlite:///file.db?durability=none", r"^`durability` must be full or normal, got 'none'$"),
         (f"postgresql://host/db?no={SECRET}", r"^`url` must be .* with parameters of libpq"),
         ("://", r"^`url` must be a file"),

@@ -19,7 +19,7 @@ from variegate.engine.terms import Rules
 from variegate.engine.unit_of_work import Clock, UnitOfWork
 from variegate.engine.user_cache import UserCache
 from variegate.errors import ConflictError, DataError, InputError, NotFoundError, StateError
-from variegate.store import Batch, Head, Reader, Store
+from variegate.store import FORGOTTEN, Batch, Head, Reader, Store
 
 #: Errors of one command that leave the others of its batch unharmed.
 _REFUSALS: Final = (InputError, DataError, NotFoundError, ConflictError, StateError)
@@ -59,38 +59,16 @@ class Executor:
         self.user_cache: Final = UserCache()
         self.preparation: Final = Preparation()
         self._minutes_dropped = 0.0
+        #: The count of forgotten users when the cache was last compared with the store
+        self._forgotten: str | None = None
 
     def __call__(self, commands: Sequence[Any]) -> list[Any]:
         """Return each command's answer, or the error that refused it, after the commit."""
-        self.observe("batch", len(commands))
         if len(commands) == 1 and getattr(commands[0], "alone", False):
             return [self._execute_alone(commands[0])]
-        requests = [one for one in commands if isinstance(one, RecommendRequest)]
-        learning = [one for one in commands if isinstance(one, LearnInteractions)]
         with self.store.batch() as batch:
-            uow = UnitOfWork(
-                batch,
-                [one.user for one in requests] + [one.user for one in learning],
-                [slate for one in commands if (slate := _slate_of(one)) is not None],
-                [
-                    (one.user, one.idempotency_key)
-                    for one in requests
-                    if one.idempotency_key is not None
-                ],
-                live=self.live,
-                experiment=self.experiment,
-                rules=self.rules,
-                cache=self.user_cache,
-                clock=self.clock,
-                check=self._check,
-                interactions=_requests_by_user(learning),
-            )
-            outcomes = [self._execute(one, uow) for one in commands]
-            uow.write()
-            self._drop_old_minutes(batch, uow.now)
-        _run_after_commit(uow.update_cache)
-        for name, number in uow.counts().items():
-            self.observe(name, number)
+            uow, outcomes = self._execute_together(batch, commands)
+        self._finish(uow)
         return outcomes
 
     def close_due(self) -> bool:
@@ -98,14 +76,64 @@ class Executor:
         if self.replica is not None:
             self.replica.beat()
         with self.store.reading() as reader:
-            due = reader.due_slates(self.now(reader), MAX_BATCH)
-        outcomes = self([CloseSlate(slate) for slate, _user in due]) if due else []
+            self._drop_forgotten(reader)
+            if not reader.due_slates(self.now(reader), 1):
+                return False
+        with self.store.batch() as batch:
+            due = batch.claim_due_slates(self.now(batch), MAX_BATCH)
+            if not due:  # other processes close them
+                return False
+            uow, outcomes = self._execute_together(batch, [CloseSlate(slate) for slate in due])
+        self._finish(uow)
         closed = sum(isinstance(one, dict) and one["closed"] for one in outcomes)
         return closed == MAX_BATCH
 
     def now(self, reader: Reader) -> float:
         """Return the time of a transaction."""
         return reader.head().now if self.clock is None else self.clock()
+
+    def _execute_together(
+        self, batch: Batch, commands: Sequence[Any]
+    ) -> tuple[UnitOfWork, list[Any]]:
+        """Return the work of several commands, which is written, and each command's outcome."""
+        self.observe("batch", len(commands))
+        requests = [one for one in commands if isinstance(one, RecommendRequest)]
+        learning = [one for one in commands if isinstance(one, LearnInteractions)]
+        uow = UnitOfWork(
+            batch,
+            [one.user for one in requests] + [one.user for one in learning],
+            [slate for one in commands if (slate := _slate_of(one)) is not None],
+            [
+                (one.user, one.idempotency_key)
+                for one in requests
+                if one.idempotency_key is not None
+            ],
+            live=self.live,
+            experiment=self.experiment,
+            rules=self.rules,
+            cache=self.user_cache,
+            clock=self.clock,
+            check=self._check,
+            interactions=_requests_by_user(learning),
+        )
+        outcomes = [self._execute(one, uow) for one in commands]
+        uow.write()
+        self._drop_old_minutes(batch, uow.now)
+        return uow, outcomes
+
+    def _finish(self, uow: UnitOfWork) -> None:
+        """Cache and count what was committed."""
+        _run_after_commit(uow.update_cache)
+        for name, number in uow.counts().items():
+            self.observe(name, number)
+
+    def _drop_forgotten(self, reader: Reader) -> None:
+        """Drop the users from the cache whom another process has forgotten."""
+        forgotten = reader.meta(FORGOTTEN)
+        if forgotten != self._forgotten:
+            for user in set(self.user_cache) - reader.existing_users(self.user_cache):
+                self.user_cache.drop(user)
+            self._forgotten = forgotten
 
     def _drop_old_minutes(self, batch: Batch, now: float) -> None:
         """Drop old sums per minute, once an hour."""
@@ -129,6 +157,7 @@ class Executor:
 
     def _execute_alone(self, command: Any) -> Any:
         """Execute a command that has a transaction of its own; if refused, it is rolled back."""
+        self.observe("batch", 1)
         try:
             # One statement of an import may write all data of a user.
             timeout = LONG_SECONDS / 4 if getattr(command, "long", False) else None
@@ -152,6 +181,7 @@ class ForgetUser:
         """Delete the user, or raise NotFoundError."""
         if not batch.forget_user(self.user):
             raise NotFoundError(f"no user {self.user!r}")
+        batch.count_forgotten()
         answer = {"user": self.user, "forgotten": True}
         return CommandResult(answer, partial(executor.user_cache.drop, self.user))
 

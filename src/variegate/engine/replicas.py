@@ -128,6 +128,37 @@ class Replica:
             for change in describe_changes(reader, before, after, experiment, catalogue):
                 _log.warning("%s", change)
 
+    def log_connections(self, processes: int, workers: int) -> None:
+        """Log how many connections all replicas may open to the store's server, and its limit.
+
+        Parameters
+        ----------
+        processes
+            That open connections, for each process that writes.
+        workers
+            Processes that write of this replica.
+        """
+        budget = self._store.connection_budget()
+        if budget is None:
+            return
+        with self._store.reading() as reader:
+            writers = max(len(self.live(reader)), workers)
+        total = writers * processes * budget.process
+        terms = f"{writers} engines x {processes} processes x {budget.process} connections"
+        if budget.server is None:
+            _log.info("%s = %d: the pooler must admit as many clients", terms, total)
+        elif total <= budget.server:
+            _log.info("%s = %d of %d that PostgreSQL admits", terms, total, budget.server)
+        else:
+            _log.warning(
+                "%s = %d, and PostgreSQL admits %d: raise its max_connections, put "
+                "?connections=%d behind the store's address, or put PgBouncer in front of it",
+                terms,
+                total,
+                budget.server,
+                max(2, budget.server // (writers * processes)),
+            )
+
     def check(self, head: Head) -> None:
         """Raise StoreError if this process must not write any more."""
         if head.schema > self._store.schema:

@@ -1,7 +1,7 @@
 """What this process knows of the latest users, so that it need not be read from the store again."""
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -89,6 +89,10 @@ class UserCache:
         self._bytes += cached.size
         while self._bytes > MAX_CACHE_BYTES:
             self._remove(next(iter(self._users)))
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the users."""
+        return iter(self._users)
 
     def drop(self, user: str) -> None:
         """Remove a user."""

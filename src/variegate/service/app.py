@@ -81,6 +81,7 @@ def build_app(settings: Settings) -> FastAPI:
     try:
         replica = create_replica(settings, store)
         replica.join()
+        replica.log_connections(1 + uses_engine_process(settings), settings.workers)
         if uses_engine_process(settings):
             process = EngineProxy(settings, metrics.observe, metrics.count_engine_restart)
             process.begin()

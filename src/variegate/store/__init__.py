@@ -9,6 +9,7 @@ from variegate.store.reader import Reader
 from variegate.store.rows import (
     CATALOGUE,
     CONFIGURATION,
+    FORGOTTEN,
     ITEMS_HISTORY,
     ITEMS_REVISION,
     ITEMS_VISIBLE,
@@ -34,6 +35,7 @@ from variegate.store.sums import SumsByPolicy
 __all__ = [
     "CATALOGUE",
     "CONFIGURATION",
+    "FORGOTTEN",
     "ITEMS_HISTORY",
     "ITEMS_REVISION",
     "ITEMS_VISIBLE",

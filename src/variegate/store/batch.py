@@ -10,6 +10,7 @@ from variegate.errors import ConflictError
 from variegate.store.database import Transaction
 from variegate.store.reader import Reader, unpack_head
 from variegate.store.rows import (
+    FORGOTTEN,
     ITEMS_HISTORY,
     ITEMS_REVISION,
     ITEMS_VISIBLE,
@@ -242,6 +243,17 @@ class Batch(Reader):
     def delete_old_sums(self, now: float) -> None:
         """Delete the running sums of single minutes that are too old to be queried at `now`."""
         self._sums.delete_before(now - MINUTES_KEPT)
+
+    def claim_due_slates(self, now: float, limit: int) -> list[str]:
+        """Return open slates that are due to close, earliest first, with their users locked.
+
+        Slates of users whom another batch has locked are left out, so nobody waits.
+        """
+        return [row[0] for row in self._transaction.rows(self._sql.claim_due_slates, now, limit)]
+
+    def count_forgotten(self) -> None:
+        """Let all processes drop forgotten users from their caches; call it after all locks."""
+        self._transaction.change(self._sql.increment_meta, FORGOTTEN)
 
     def recompute_sums(self, now: float) -> None:
         """Recompute the running sums from the history; nobody else can write meanwhile.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from threading import Lock, Semaphore
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from variegate.errors import ConflictError, StoreError
 from variegate.store.binary import BinaryArray
@@ -25,6 +25,21 @@ Error = TypeVar("Error", StoreError, ConflictError, StoreError | ConflictError)
 def lock_timeout(timeout: float) -> float:
     """Return how long to wait for a lock: less than for a statement, so that errors name it."""
     return min(_MAX_WAIT, 0.75 * timeout)
+
+
+class ConnectionBudget(NamedTuple):
+    """How many connections there can be.
+
+    Parameters
+    ----------
+    process
+        Of one process.
+    server
+        Of all processes, or None behind a pooler, which has a limit of its own.
+    """
+
+    process: int
+    server: int | None
 
 
 class Connection(Protocol):
@@ -313,6 +328,10 @@ class Database(ABC, Generic[C]):
     def changing_tables(self) -> AbstractContextManager[Transaction]:
         """Open a transaction to change tables in; no two of them run at once."""
         return self._transaction(self._begin_changing_tables, LONG_SECONDS, commit=True)
+
+    def connection_budget(self) -> ConnectionBudget | None:
+        """Return how many connections there can be, where a server has a limit."""
+        return None
 
     def unusable(self, reason: str) -> StoreError:
         """Return the error that says why this database cannot be used."""

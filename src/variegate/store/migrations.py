@@ -1,22 +1,30 @@
 """The steps from the tables of an older store to those of `schema`.
 
 A step never changes, because stores exist that took it. A new version of the tables needs a new
-step, the same change in `schema`, and a higher `VERSION`.
+step, the same change in `schema`, and a higher `VERSION`. From version 10 on, code of the version
+before a step must be able to use the tables after it, so that replicas can be upgraded one by one.
 """
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from variegate.store.database import Database, Transaction
-from variegate.store.rows import SCHEMA
+from variegate.store.rows import SCHEMA, TABLES_VERSION
 from variegate.store.schema import CREATE_TABLES, SET_STORAGE, TABLES, VERSION
 
 
 class Migration(NamedTuple):
-    """A step: the version that it leads to, and its statements."""
+    """A step: the version that it leads to, and its statements.
+
+    Parameters
+    ----------
+    oldest
+        The oldest version of the code that can use the tables after it, if not its own.
+    """
 
     number: int
     statements: tuple[str, ...]
+    oldest: int | None = None
 
 
 MIGRATIONS: Final = (
@@ -111,10 +119,10 @@ def migrate(
     database of a later version, and for one that holds something else.
     """
     with database.reading() as transaction:
-        version = _version(database, transaction)
-    if version > steps[-1].number:
+        version, oldest = _version(database, transaction)
+    if oldest > steps[-1].number:
         raise database.unusable(
-            f"was written by a later version of variegate (tables {version}, this one knows "
+            f"was written by a later version of variegate (tables {oldest}, this one knows "
             f"{steps[-1].number}): upgrade variegate"
         )
     if version == 0:
@@ -131,19 +139,29 @@ def migrate(
 def _apply(database: Database[Any], step: Migration) -> None:
     with database.changing_tables() as transaction:
         # Another process may have done it meanwhile.
-        if _version(database, transaction) < step.number:
+        if _version(database, transaction)[0] < step.number:
             for statement in step.statements:
                 transaction.change(database.sql.format(statement))
-            transaction.change(database.sql.set_meta, SCHEMA, str(step.number))
+            oldest = step.number if step.oldest is None else step.oldest
+            transaction.change(database.sql.set_meta, SCHEMA, str(oldest))
+            transaction.change(database.sql.set_meta, TABLES_VERSION, str(step.number))
 
 
-def _version(database: Database[Any], transaction: Transaction) -> int:
-    """Return the version of the tables, 0 for an empty database."""
+def _version(database: Database[Any], transaction: Transaction) -> tuple[int, int]:
+    """Return the version of the tables, and the oldest version of the code that can use them.
+
+    Both are 0 for an empty database.
+    """
     found = transaction.rows(database.sql.table_columns)
     if TABLES.isdisjoint(table for table, _column in found):
-        return 0
+        return 0, 0
     if {column for table, column in found if table == "meta"} == {"key", "value"}:
-        for (value,) in transaction.rows(database.sql.meta, SCHEMA):
-            if value is not None and value.isdigit():
-                return int(value)
+        oldest, version = (
+            int(value) if value is not None and value.isdigit() else 0
+            for key in (SCHEMA, TABLES_VERSION)
+            for (value,) in transaction.rows(database.sql.meta, key) or [(None,)]
+        )
+        if oldest:
+            # Before version 10 there was one number for both.
+            return max(version, oldest), oldest
     raise database.unusable("holds tables of another application: use a database of its own")

@@ -3,9 +3,10 @@
 import select
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager
+from itertools import chain
 from math import ceil
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 import psycopg
 from psycopg import IsolationLevel, errors
@@ -15,7 +16,13 @@ from psycopg.pq import Format
 
 from variegate.errors import InputError, StoreError
 from variegate.store.binary import BinaryArray
-from variegate.store.database import LONG_SECONDS, Database, Pool, lock_timeout
+from variegate.store.database import (
+    LONG_SECONDS,
+    ConnectionBudget,
+    Database,
+    Pool,
+    lock_timeout,
+)
 from variegate.store.failures import ErrorTranslator
 from variegate.store.sql import POSTGRES
 
@@ -25,6 +32,8 @@ _MAX_NOTICES: Final = 4
 _IDLE_SECONDS: Final = 5.0
 #: Part of a statement's timeout after which the server itself cancels it, and says so
 _SERVER_PART: Final = 0.9
+#: What PgBouncer answers if the settings of a session are sent to it
+_REFUSED_BY_POOLER: Final = "unsupported startup parameter"
 #: Names the lock that keeps two processes from changing the tables at once
 _TABLES_LOCK: Final = 0x76617269656761
 
@@ -108,11 +117,18 @@ class PostgresDatabase(Database[PostgresConnection]):
         Whether each commit waits for the server's disk.
     timeout
         Seconds that the server may take for a statement.
+    max_connections
+        How many connections can be in use at once.
     """
 
-    def __init__(self, url: str, *, durable: bool, timeout: float) -> None:
+    def __init__(self, url: str, *, durable: bool, timeout: float, max_connections: int) -> None:
         address = _parse(url)
-        self._parameters = _parameters(address, durable=durable, timeout=timeout)
+        self._session = _session(durable=durable, timeout=timeout)
+        self._parameters = _parameters(address, self._session, timeout)
+        self._max_connections = max_connections
+        #: Whether a pooler (PgBouncer) gives each transaction another session, so that settings
+        #: and prepared statements last for a transaction only
+        self._is_pooled = False
         translator = ErrorTranslator(
             _public_address(address),
             psycopg,
@@ -120,16 +136,35 @@ class PostgresDatabase(Database[PostgresConnection]):
             timeouts=(errors.QueryCanceled, errors.LockNotAvailable),
             no_answer=(NoAnswerError, errors.ConnectionTimeout),
         )
-        pool = Pool(self._connect, max_idle=5, max_open=20, timeout=timeout)
+        idle = min(5, max_connections)
+        pool = Pool(self._connect, max_idle=idle, max_open=max_connections, timeout=timeout)
         super().__init__(pool, POSTGRES, translator, timeout=timeout)
         try:
-            self._check_encoding()
+            self._check_session()
         except BaseException:
             self.close()
             raise
 
+    def connection_budget(self) -> ConnectionBudget:
+        """Return how many connections there can be."""
+        if self._is_pooled:
+            return ConnectionBudget(self._max_connections, None)
+        with self.reading() as transaction:
+            ((limit,),) = transaction.rows(
+                """SELECT current_setting('max_connections')::INTEGER
+                    - current_setting('superuser_reserved_connections')::INTEGER"""
+            )
+        return ConnectionBudget(self._max_connections, limit)
+
     def _connect(self) -> PostgresConnection:
-        connection = PostgresConnection.connect(**self._parameters)
+        try:
+            connection = PostgresConnection.connect(**self._parameters)
+        except psycopg.OperationalError as error:
+            if self._is_pooled or _REFUSED_BY_POOLER not in str(error):
+                raise
+            self._is_pooled = True
+            self._parameters.pop("options")
+            connection = PostgresConnection.connect(**self._parameters)
         connection.timeout = self._timeout
         connection.adapters.register_dumper(BinaryArray, _ArrayDumper)
         return connection
@@ -152,6 +187,9 @@ class PostgresDatabase(Database[PostgresConnection]):
         # The driver begins the transaction with its first statement.
         if connection.isolation_level is not level:
             connection.isolation_level = level
+        if self._is_pooled:
+            connection.prepare_threshold = None
+            connection.execute(*_set_locally(self._session))
         if connection.timeout > self._timeout:
             timeout = _milliseconds(_SERVER_PART * connection.timeout)
             connection.execute(f"SET LOCAL statement_timeout = {timeout}")
@@ -187,9 +225,13 @@ class PostgresDatabase(Database[PostgresConnection]):
         else:
             super()._roll_back(connection, error)
 
-    def _check_encoding(self) -> None:
+    def _check_session(self) -> None:
         with self.reading() as transaction:
-            ((encoding,),) = transaction.rows("SHOW server_encoding")
+            ((encoding, plans),) = transaction.rows(
+                "SELECT current_setting('server_encoding'), current_setting('plan_cache_mode')"
+            )
+        # A pooler can be told to ignore the settings of a session.
+        self._is_pooled |= plans != self._session["plan_cache_mode"]
         if encoding != "UTF8":
             raise self._errors.unusable(f"the database must be encoded in UTF8, is {encoding}")
 
@@ -211,19 +253,32 @@ def _parse(url: str) -> dict[str, str]:
     return address
 
 
-def _parameters(address: Mapping[str, str], *, durable: bool, timeout: float) -> dict[str, Any]:
-    """Return what to connect with; what the address says comes last and wins."""
-    options: dict[str, object] = {
-        "lock_timeout": _milliseconds(lock_timeout(timeout)),
-        "statement_timeout": _milliseconds(_SERVER_PART * timeout),
-        "idle_in_transaction_session_timeout": 60_000,
+def _session(*, durable: bool, timeout: float) -> dict[str, str]:
+    """Return the settings of a session."""
+    session = {
+        "lock_timeout": str(_milliseconds(lock_timeout(timeout))),
+        "statement_timeout": str(_milliseconds(_SERVER_PART * timeout)),
+        "idle_in_transaction_session_timeout": "60000",
         # Every statement finds its rows by an index, whatever its parameters, so that it need not
         # be planned again for each execution.
         "plan_cache_mode": "force_generic_plan",
     }
     if not durable:
-        options["synchronous_commit"] = "off"
-    ours = " ".join(f"-c {name}={value}" for name, value in options.items())
+        session["synchronous_commit"] = "off"
+    return session
+
+
+def _set_locally(settings: Mapping[str, str]) -> tuple[LiteralString, list[str]]:
+    """Return a statement that makes settings for one transaction, and its parameters."""
+    calls: LiteralString = ", ".join(["set_config(%s, %s, true)"] * len(settings))
+    return f"SELECT {calls}", list(chain.from_iterable(settings.items()))
+
+
+def _parameters(
+    address: Mapping[str, str], session: Mapping[str, str], timeout: float
+) -> dict[str, Any]:
+    """Return what to connect with; what the address says comes last and wins."""
+    ours = " ".join(f"-c {name}={value}" for name, value in session.items())
     return {
         "application_name": "variegate",
         "connect_timeout": str(ceil(lock_timeout(timeout))),  # libpq takes 1 for 2

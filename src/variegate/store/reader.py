@@ -202,6 +202,11 @@ class Reader:
         rows = self._transaction.rows(self._sql.due_slates, now, limit)
         return [(slate, user) for slate, user in rows]
 
+    def existing_users(self, ids: Iterable[str]) -> set[str]:
+        """Return which users exist."""
+        names = self._sql.array(self._ids("user", ids))
+        return {user for (user,) in self._transaction.rows(self._sql.existing_users, names)}
+
     def count_closing(self, limit: int) -> int:
         """Return how many open slates will close automatically, counted up to `limit`."""
         ((count,),) = self._transaction.rows(self._sql.count_closing, limit)

@@ -16,8 +16,10 @@ from variegate.errors import InputError
 Values: TypeAlias = tuple[Any, ...]
 
 # The keys of the table `meta`.
-#: Version of the tables
+#: The oldest version of the code that can use the tables; every transaction reads it
 SCHEMA: Final = "schema"
+#: Version of the tables; missing in a store whose tables were made before version 10
+TABLES_VERSION: Final = "tables"
 #: Settings that all replicas share
 CONFIGURATION: Final = "configuration"
 #: Fingerprints of the catalogue that the items come from
@@ -30,6 +32,8 @@ ITEMS_REVISION: Final = "items_revision"
 ITEMS_HISTORY: Final = "items_history"
 #: The revision that lists are made of while an import adds items; empty or missing for the latest
 ITEMS_VISIBLE: Final = "items_visible"
+#: Counter of the users that were forgotten, whom processes then drop from their caches
+FORGOTTEN: Final = "forgotten"
 #: Counter of the changes of API keys
 KEYS_REVISION: Final = "keys_revision"
 #: Format of the running sums

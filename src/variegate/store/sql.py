@@ -63,6 +63,9 @@ class Statements:
     later_slates = "SELECT {slate} FROM slates WHERE user_id = ? AND id > ? ORDER BY id LIMIT ?"
     due_slates = """SELECT id, user_id FROM slates WHERE closed IS {false} AND due <= ?
         ORDER BY due, id LIMIT ?"""
+    # Locks the users, as everything does that changes their slates, and only those that are free.
+    claim_due_slates = """SELECT slates.id, user_id FROM slates JOIN users ON users.id = user_id
+        WHERE closed IS {false} AND due <= ? ORDER BY due, slates.id LIMIT ? {skip_locked_users}"""
     count_closing = """SELECT count(*) FROM (
         SELECT due FROM slates WHERE closed IS {false} AND due IS NOT NULL LIMIT ?) AS closing"""
     add_slate = "INSERT INTO slates {new_slate}"  # pack_slate
@@ -260,6 +263,7 @@ SQLITE: Final = Statements(
         "among_numbers": "IN (SELECT value FROM json_each(?))",
         "for_update": "",
         "skip_locked": "",
+        "skip_locked_users": "",
         "clock": "NULL",
         "table_columns": """SELECT found.name, one.name FROM sqlite_master AS found
             JOIN pragma_table_info(found.name) AS one WHERE found.type = 'table'""",
@@ -284,6 +288,7 @@ POSTGRES: Final = Statements(
         "among_numbers": "= ANY (%b::BIGINT[])",
         "for_update": "FOR UPDATE",
         "skip_locked": "FOR UPDATE SKIP LOCKED",
+        "skip_locked_users": "FOR UPDATE OF users SKIP LOCKED",
         "clock": "EXTRACT(epoch FROM clock_timestamp())::DOUBLE PRECISION",
         # One statement for all rows, because each costs the server and the driver time.
         "new_user": _new_from_arrays(UserRow._fields),

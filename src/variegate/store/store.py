@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from variegate.errors import InputError, MissingExtraError
 from variegate.store.batch import Batch
-from variegate.store.database import Database
+from variegate.store.database import ConnectionBudget, Database
 from variegate.store.migrations import migrate
 from variegate.store.reader import Reader
 from variegate.store.schema import VERSION
@@ -20,6 +20,9 @@ from variegate.store.sums import PARTS, ensure_sums
 _ADDRESSES: Final = "a file, sqlite:///file.db or postgresql://user@host/database"
 #: Whether a batch that was acknowledged survives a loss of power
 _DURABILITY: Final = {"full": True, "normal": False}
+#: Connections that a process opens to a server: the default, and the maximum
+_CONNECTIONS: Final = 20
+_MAX_CONNECTIONS: Final = 1000
 
 
 class Store:
@@ -52,7 +55,8 @@ class Store:
         url
             A path or `sqlite:///file.db` for a file, `postgresql://user@host/database` for a
             server. With the parameter `durability=normal` batches take less time, and the last
-            ones can be lost if the machine loses power, though not if this process ends.
+            ones can be lost if the machine loses power, though not if this process ends. With
+            `connections=8` this process opens at most 8 connections to a server, not 20.
         create
             Whether to create a store if there is none.
         timeout
@@ -120,6 +124,10 @@ class Store:
                 f"knows {self.schema}): restart it with that version"
             )
 
+    def connection_budget(self) -> ConnectionBudget | None:
+        """Return how many connections this process and all processes may open; None for a file."""
+        return self._database.connection_budget()
+
     def close(self) -> None:
         """Close all connections; the store cannot be used after this."""
         self._database.close()
@@ -147,26 +155,36 @@ def open_database(url: str, *, create: bool, timeout: float = 30.0) -> Database[
         return SqliteDatabase(Path(url), create=create, durable=True, timeout=timeout)
     place, _, query = rest.partition("?")
     parameters = [one for one in query.split("&") if one]
-    durable = _pop_durability(parameters)
+    durable = _pop(parameters, "durability") or "full"
+    if durable not in _DURABILITY:
+        raise InputError(f"`durability` must be full or normal, got {durable!r}")
     if kind == "sqlite":
         path = _sqlite_path(place, parameters)
-        return SqliteDatabase(path, create=create, durable=durable, timeout=timeout)
+        is_durable = _DURABILITY[durable]
+        return SqliteDatabase(path, create=create, durable=is_durable, timeout=timeout)
     if kind in ("postgresql", "postgres"):
+        connections = _pop(parameters, "connections") or str(_CONNECTIONS)
+        if not connections.isdecimal() or not 2 <= int(connections) <= _MAX_CONNECTIONS:
+            raise InputError(
+                f"`connections` must be from 2 to {_MAX_CONNECTIONS}, got {connections!r}"
+            )
         address = f"{kind}://{place}?{'&'.join(parameters)}"
-        return _open_postgres(address, durable=durable, timeout=timeout)
+        return _open_postgres(
+            address,
+            durable=_DURABILITY[durable],
+            timeout=timeout,
+            max_connections=int(connections),
+        )
     raise InputError(f"`url` must be {_ADDRESSES}, got one of {kind!r}")
 
 
-def _pop_durability(parameters: list[str]) -> bool:
-    """Return whether a store is durable, and remove that from the parameters of its address."""
-    durable = True
-    for parameter in [one for one in parameters if one.startswith("durability=")]:
+def _pop(parameters: list[str], name: str) -> str | None:
+    """Remove one of the parameters of an address, and return its value."""
+    value = None
+    for parameter in [one for one in parameters if one.startswith(f"{name}=")]:
         parameters.remove(parameter)
         value = parameter.partition("=")[2]
-        if value not in _DURABILITY:
-            raise InputError(f"`durability` must be full or normal, got {value!r}")
-        durable = _DURABILITY[value]
-    return durable
+    return value
 
 
 def _sqlite_path(place: str, parameters: Sequence[str]) -> Path:
@@ -180,14 +198,16 @@ def _sqlite_path(place: str, parameters: Sequence[str]) -> Path:
     return Path(place[1:])
 
 
-def _open_postgres(url: str, *, durable: bool, timeout: float) -> Database[Any]:
+def _open_postgres(
+    url: str, *, durable: bool, timeout: float, max_connections: int
+) -> Database[Any]:
     try:
         from variegate.store.postgres import PostgresDatabase
     except ImportError as error:
         raise MissingExtraError(
             f"a store in PostgreSQL needs psycopg: pip install 'variegate[service]' ({error})"
         ) from None
-    return PostgresDatabase(url, durable=durable, timeout=timeout)
+    return PostgresDatabase(url, durable=durable, timeout=timeout, max_connections=max_connections)
 
 
 def _in_memory() -> InputError:
