@@ -7,7 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # that follow each other, so that few workers make the same fixtures.
 WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
-.PHONY: run test check programs attack fuzz load bench reproduce docs pictures clean
+.PHONY: run test check programs attack fuzz load bench reproduce docs pictures dist clean
 
 run: .venv/ready  ## the service and its demo page, in a browser
 	@mkdir -p out
@@ -45,12 +45,19 @@ bench: .venv/ready  ## measure speed against the peers, as ratios in one run
 reproduce: .venv/ready  ## the paper's experiments, with a report of which claims hold
 	$(BIN)/python -m experiments --out out/reproduction
 
-docs: .venv/ready  ## generate the command reference and the plots of the documents
+docs: .venv/ready  ## generate the command reference and a plot, and build the site into out/site
 	$(BIN)/python -m tools.command_reference docs/reference/cli.md
 	$(BIN)/variegate simulate --rounds 2000 --runs 20 --out docs/pictures/regret.png
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+	@echo "The site: out/site/index.html"
 
 pictures: .venv/ready  ## retake the screenshots of the page
 	$(BIN)/python -m tools.screenshots --out docs/pictures/page
+
+dist: .venv/ready  ## build sdist and wheel into dist/, and run the README from the wheel
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dist]'
+	$(BIN)/python -m tools.dist
 
 clean:  ## remove the virtual environment and everything made
 	rm -rf .venv out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

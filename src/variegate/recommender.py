@@ -99,10 +99,15 @@ class Recommender:
         ----------
         user_id
             Any text that is not empty; a whole number counts as its digits.
-        k, candidates, exclude, dial, constraints, scores, features, vectors, attributes
+        k, candidates, exclude, dial, constraints
             As for `Policy.recommend`. `catalogue.rows(ids)` turns ids of items into rows.
         rng
             A NumPy generator or a seed, in place of the user's own random numbers.
+
+        Other Parameters
+        ----------------
+        scores, features, vectors, attributes
+            As for `Policy.recommend`.
         """
         user = _checked_user(user_id)
         policy, number = self._known_or_new(user), self._lists.get(user, 0)

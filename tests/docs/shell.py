@@ -16,6 +16,8 @@ from tests.docs.documents import Block, blocks
 
 #: Where the documents say that the service is.
 WRITTEN = "127.0.0.1:8000"
+#: Ports that what the documents start listens at; each becomes a free one.
+OTHER_PORTS = ("8001", "8443")
 _SECONDS = 120
 
 
@@ -50,12 +52,12 @@ class Shell:
     folder
         Where the blocks run.
     address
-        Stands in for the address that documents have; a second service gets a free port too.
+        Stands in for the address that documents have; what they start gets free ports too.
     """
 
     def __init__(self, folder: Path, address: str) -> None:
         self._folder = folder
-        self._places = {WRITTEN: address, "8001": str(free_port())}
+        self._places = {WRITTEN: address, **{port: str(free_port()) for port in OTHER_PORTS}}
         commands = Path(sys.executable).parent
         self._variables = {
             **{name: text for name, text in os.environ.items() if "VARIEGATE" not in name},

@@ -22,6 +22,9 @@ RULES, RANKER, HISTORY, SHOP = (
     DOCS / "how-to" / f"{name}.md"
     for name in ("rules", "your-recommender", "history-import", "your-shop")
 )
+BACKUP, DELETE, TLS = (
+    DOCS / "how-to" / f"{name}.md" for name in ("backup", "delete-user", "tls-proxy")
+)
 needs_curl = pytest.mark.skipif(
     not (shutil.which("curl") and shutil.which("bash")),
     reason="NOT RUN: curl and bash are needed for the commands of the documents",
@@ -47,6 +50,21 @@ def test_commands_are_answered_as_shown(path: Path) -> None:
             found = unlike(answer.text, answer.language, real)
             wrong += [f"{name_of(path)}:{answer.lines_above}: {one}" for one in found]
     assert wrong == []
+
+
+@needs_curl
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [BACKUP, DELETE, TLS], ids=name_of)
+def test_commands_of_operators_run_in_order(path: Path) -> None:
+    if path == TLS and not (shutil.which("haproxy") and shutil.which("openssl")):
+        pytest.skip("NOT RUN: haproxy and openssl are needed for the commands of the page")
+    with terminal(path) as shell:
+        answers = [(shell.run(command.text), answer) for command, answer in commands(path)]
+
+    shown = [(real, answer) for real, answer in answers if answer is not None]
+    assert shown
+    for real, answer in shown:
+        assert unlike(answer.text, answer.language, real) == []
 
 
 @needs_curl

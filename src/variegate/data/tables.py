@@ -158,7 +158,7 @@ def load_table(
     ----------
     user, item
         The columns of ids.
-    rating, above
+    rating, threshold
         The column of ratings; those greater than `threshold` are likes. Without these two
         options every row is a like. A pair that occurs more than once counts once.
     items

@@ -162,6 +162,9 @@ class Policy(_KeepsOptions, ABC):
         constraints
             What the list must meet: at most n items per value of an attribute, at least n that
             meet a condition, items at positions.
+
+        Other Parameters
+        ----------------
         scores
             A ranker's score of each candidate, on any scale; see `normalise_scores` and
             `scored_candidates`.
