@@ -22,8 +22,8 @@ check: .venv/ready  ## lint, types and import directions
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-programs:  ## install the browser and the load balancer of the tests, where possible
-	@for program in chromium haproxy; do \
+programs:  ## install the browsers and the load balancer of the tests, where possible
+	@for program in chromium firefox-esr haproxy; do \
 	  command -v $$program >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  { echo "Installing $$program"; apt-get update -qq >/dev/null 2>&1; apt-get install -y -qq $$program >/dev/null 2>&1; } || \
 	  echo "$$program could not be installed: its tests will be skipped"; \

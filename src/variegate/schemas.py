@@ -349,6 +349,9 @@ class CatalogueInfo(ResponseModel):
     items: int
     features: tuple[str, ...]
     distances: tuple[str, ...]
+    largest_distances: dict[str, float] = Field(
+        description="The largest value that each distance can have between two items."
+    )
     attributes: tuple[str, ...]
     policies: dict[str, str]
     k: int

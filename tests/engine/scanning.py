@@ -49,7 +49,7 @@ class Scan:
             found[policy] = {
                 "users": len(users),
                 "answered_slates": len(mine),
-                "reward": _mean(rates[policy]),
+                "reward": _reward(rates[policy]),
                 "diversity": {
                     name: _mean(np.array([_spread(rows, name) for rows in users]))
                     for name in sorted({name for row in mine for name in row.diversity})
@@ -118,8 +118,31 @@ def _difference(ours: FloatArray, theirs: FloatArray) -> dict[str, float | None]
     if min(len(ours), len(theirs)) < 2:
         return {"mean": None, "low": None, "high": None}
     mean = float(ours.mean() - theirs.mean())
-    half = HALF * float(np.hypot(_error(ours), _error(theirs)))
-    return {"mean": mean, "low": mean - half, "high": mean + half}
+    low, high = score_interval(ours)
+    other_low, other_high = score_interval(theirs)
+    return {
+        "mean": mean,
+        "low": mean - float(np.hypot(ours.mean() - low, other_high - theirs.mean())),
+        "high": mean + float(np.hypot(high - ours.mean(), theirs.mean() - other_low)),
+    }
+
+
+def _reward(values: FloatArray) -> dict[str, float | None]:
+    if len(values) < 2:
+        return _mean(values)
+    low, high = score_interval(values)
+    return {"mean": float(values.mean()), "low": low, "high": high}
+
+
+def score_interval(values: FloatArray) -> tuple[float, float]:
+    """Return the p at which a score test no longer rejects: n (mean - p)^2 = z^2 p (1 - p)."""
+    mean, error = float(values.mean()), _error(values)
+    if error == 0.0 and 0.0 < mean < 1.0:
+        return mean, mean
+    n = len(values) if error == 0.0 else mean * (1.0 - mean) / error**2
+    z = HALF**2
+    low, high = sorted(np.roots([n + z, -2.0 * n * mean - z, n * mean**2]).real.tolist())
+    return low, high
 
 
 def _error(values: FloatArray) -> float:

@@ -6,6 +6,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
+from tests.engine.scanning import score_interval
 from tests.engine.shop import Shop
 from variegate.engine import Experiment
 from variegate.errors import NotFoundError
@@ -102,20 +103,38 @@ class TestReport:
         assert (b["policy"], b["spec"], b["users"], b["answered_slates"]) == ("b", AB["b"], 2, 2)
         # 1/4, 1/2 and 3/4: a standard deviation of 1/4 over three users.
         assert a["reward"]["mean"] == pytest.approx(0.5)
-        assert a["reward"]["low"] == pytest.approx(0.5 - 1.959964 * 0.25 / np.sqrt(3))
-        assert a["reward"]["high"] == pytest.approx(0.5 + 1.959964 * 0.25 / np.sqrt(3))
-        # 0 and 1/4: a standard error of 1/8.
+        # That is the standard error of 12 draws with p = 1/2: Wilson's interval of 6 of 12.
+        assert a["reward"]["low"] == pytest.approx(0.2537816)
+        assert a["reward"]["high"] == pytest.approx(0.7462184)
+        # 0 and 1/4: a mean less its 95% half-width of 1/4 would be below 0.
         assert b["reward"]["mean"] == pytest.approx(0.125)
-        assert b["reward"]["high"] == pytest.approx(0.125 + 1.959964 * 0.125)
+        assert 0.0 < b["reward"]["low"] < 0.125 < b["reward"]["high"] < 0.5
 
     def test_the_difference_has_an_interval_too(self, shop: Shop) -> None:
         self.fill(shop)
         (difference,) = shop.engine.report()["differences"]
         assert (difference["policy"], difference["against"]) == ("b", "a")
-        half = 1.959964 * np.sqrt(0.25**2 / 3 + 0.125**2)
+        low, high = score_interval(np.array([0.25, 0.5, 0.75]))
+        other_low, other_high = score_interval(np.array([0.0, 0.25]))
         assert difference["reward"] == pytest.approx(
-            {"mean": -0.375, "low": -0.375 - half, "high": -0.375 + half}
+            {
+                "mean": -0.375,
+                "low": -0.375 - np.hypot(0.125 - other_low, high - 0.5),
+                "high": -0.375 + np.hypot(other_high - 0.125, 0.5 - low),
+            }
         )
+
+    def test_intervals_of_rewards_stay_within_0_and_1(self, shop: Shop) -> None:
+        for user in self.users["a"]:
+            self.answer(shop, user, 4)
+        for user in self.users["b"]:
+            self.answer(shop, user, 0)
+        report = shop.engine.report()
+        a, b = (one["reward"] for one in report["policies"])
+        # Wilson's intervals of 3 of 3 and of 0 of 2.
+        assert (a["low"], a["high"]) == (pytest.approx(0.4385030), 1.0)
+        assert (b["low"], b["high"]) == (0.0, pytest.approx(0.6576198))
+        assert report["differences"][0]["reward"]["low"] == -1.0
 
     def test_diversity_is_the_mean_of_each_users_lists(self, shop: Shop) -> None:
         self.fill(shop)

@@ -74,6 +74,7 @@ def test_a_desk_says_what_items_are_described_by(shop: Shop) -> None:
         "items": 24,
         "features": ["fast", "sad", "loud", "long"],
         "distances": ["cosine", "genres", "years", "country", "place"],
+        "largest_distances": {h.name: h.largest for h in shop.items.distances},
         "attributes": ["year", "genres"],
         "policies": LMDH,
         "k": 4,

@@ -47,11 +47,13 @@ def counterfactual_view(
     k = min(row.k, int(np.count_nonzero(free)))
     constraints = terms.constraints and replace(terms.constraints, relax=True)
     rng = crc32(row.id.encode())
-    other = policy.recommend(k, free, rng=rng, dial=terms.dial, constraints=constraints)
+    dial = terms.dial if policy.takes_dial else None
+    other = policy.recommend(k, free, rng=rng, dial=dial, constraints=constraints)
     titles = snapshot.catalogue.titles
     return {
         "policy": name,
         "label": policy_label(name, policy),
+        "dial": None if terms.dial is None else "same" if policy.takes_dial else "none",
         "items": [
             {
                 "id": item,

@@ -1,6 +1,9 @@
 """The page's files, read once at the start, so that no path comes from a request."""
 
+from collections.abc import Sequence
 from hashlib import sha256
+from html import escape
+from importlib.metadata import metadata
 from importlib.resources import files
 from typing import Annotated, Final, NamedTuple
 
@@ -14,6 +17,8 @@ _TYPES: Final = {
     "svg": "image/svg+xml",
 }
 INDEX: Final = "index.html"
+#: In the page: shown once the package names an address of its documentation.
+_LINK: Final = '<a id="documentation" hidden>'
 
 
 class _File(NamedTuple):
@@ -43,9 +48,27 @@ def _read_files() -> dict[str, _File]:
         content_type = _TYPES.get(entry.name.rpartition(".")[2])
         if content_type is not None and entry.is_file():
             content = entry.read_bytes()
+            if entry.name == INDEX:
+                urls = metadata("variegate").get_all("Project-URL") or []
+                content = with_documentation(content.decode(), urls).encode()
             etag = f'"{sha256(content).hexdigest()[:20]}"'
             found[entry.name] = _File(content, content_type, etag)
     return found
+
+
+def with_documentation(page: str, urls: Sequence[str]) -> str:
+    """Return the page with a link to the documentation, if the project's URLs have one.
+
+    Examples
+    --------
+    >>> urls = ["Documentation, https://docs.example/?a&b"]
+    >>> with_documentation('<a id="documentation" hidden>Documentation</a>', urls)
+    '<a id="documentation" href="https://docs.example/?a&amp;b">Documentation</a>'
+    """
+    for name, _, url in (entry.partition(", ") for entry in urls):
+        if name == "Documentation":
+            return page.replace(_LINK, f'<a id="documentation" href="{escape(url)}">')
+    return page
 
 
 def _response(file: _File | None, known_etags: str) -> Response:

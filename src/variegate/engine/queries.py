@@ -99,6 +99,7 @@ def catalogue_view(snapshot: CatalogueSnapshot) -> Answer:
         "items": int(snapshot.active.sum()),
         "features": list(catalogue.feature_names),
         "distances": [h.name for h in catalogue.distances],
+        "largest_distances": {h.name: h.largest for h in catalogue.distances},
         "attributes": list(catalogue.attributes),
     }
 
@@ -206,7 +207,7 @@ def _policy_summary(sums: PolicySums, experiment: Experiment) -> Answer:
         "spec": experiment.specs.get(sums.policy),
         "users": sums.users,
         "answered_slates": sums.answered,
-        "reward": _mean(sums.reward),
+        "reward": _reward(sums.reward),
         "diversity": {name: _mean(moments) for name, moments in sorted(sums.diversity.items())},
     }
 
@@ -219,10 +220,42 @@ def _mean(moments: Moments) -> dict[str, float | None]:
     return _interval(moments.mean, moments.error)
 
 
+def _reward(moments: Moments) -> dict[str, float | None]:
+    low, high = (None, None) if moments.users < 2 else _score_interval(moments)
+    return {"mean": moments.mean if moments.users else None, "low": low, "high": high}
+
+
 def _difference(ours: Moments, theirs: Moments) -> dict[str, float | None]:
+    """Return the difference of two rewards with Newcombe's interval, which is within -1 and 1."""
     if min(ours.users, theirs.users) < 2:
         return {"mean": None, "low": None, "high": None}
-    return _interval(ours.mean - theirs.mean, math.hypot(ours.error, theirs.error))
+    low, high = _score_interval(ours)
+    other_low, other_high = _score_interval(theirs)
+    mean = ours.mean - theirs.mean
+    return {
+        "mean": mean,
+        "low": mean - math.hypot(ours.mean - low, other_high - theirs.mean),
+        "high": mean + math.hypot(high - ours.mean, theirs.mean - other_low),
+    }
+
+
+def _score_interval(moments: Moments) -> tuple[float, float]:
+    """Return Wilson's interval of a mean of rewards from 0 to 1, which is within 0 and 1.
+
+    Wilson's is for n draws of 0 or 1. The users' means vary less than such draws: n is the number
+    of draws with the standard error of these means. Where all are 0, or all are 1, it is the
+    number of users.
+    """
+    mean, error = min(max(moments.mean, 0.0), 1.0), moments.error
+    variance = mean * (1.0 - mean)
+    if variance and not error:
+        return mean, mean
+    n = variance / error**2 if variance else float(moments.users)
+    z = NORMAL_95**2 / n
+    middle = (mean + z / 2.0) / (1.0 + z)
+    half = math.sqrt(z * (variance + z / 4.0)) / (1.0 + z)
+    # Rounding can miss by an ulp.
+    return max(min(middle - half, mean), 0.0), min(max(middle + half, mean), 1.0)
 
 
 def _interval(mean: float, error: float) -> dict[str, float | None]:

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 from urllib.request import urlopen
 
+from tests.demo.page.conftest import NewTab
 from tests.demo.page.tab import Tab
 from tools.screenshots.browser import ScriptedUser
 
@@ -136,3 +137,69 @@ def test_somebody_new_is_somebody_else(tab: Tab) -> None:
     tab.wait_for_other(before)
 
     assert tab.user() != first
+
+
+def test_undo_takes_back_a_pick_and_a_new_user(tab: Tab) -> None:
+    page = tab.open()
+    first, before = tab.user(), tab.titles()
+    page.locator("#cards .pick").nth(1).click()
+
+    page.click("#undo")
+    assert page.locator("#cards .pick[aria-pressed=true]").count() == 0
+
+    page.get_by_role("button", name="Start as a new user").click()
+    page.wait_for_selector("#status:has-text('You are a new user')")
+    assert tab.user() != first
+    page.click("#undo")
+    page.wait_for_selector("#undo", state="hidden")
+    assert (tab.user(), tab.titles()) == (first, before)
+
+
+def test_undo_turns_the_dial_back(tab: Tab) -> None:
+    page = tab.open()
+    before = tab.titles()
+    page.locator("#dial-slider").focus()
+    page.keyboard.press("End")
+    tab.wait_for_other(before)
+
+    page.click("#undo")
+
+    page.wait_for_function(
+        "before => before === JSON.stringify([...document.querySelectorAll("
+        "'#cards .card-title')].map(e => e.textContent))",
+        arg=json.dumps(before, ensure_ascii=False, separators=(",", ":")),
+    )
+
+
+def test_empty_charts_say_what_will_come(tab: Tab) -> None:
+    page = tab.open()
+
+    assert page.locator("#progress .empty-words").all_text_contents() == [
+        "A bar for each answered list.",
+        "A line for each distance, over your lists.",
+    ]
+    tab.next_list(0)
+    page.wait_for_selector("#progress .empty-words", state="detached")
+
+
+def test_nothing_covers_the_pick_buttons_of_a_small_laptop(new_tab: NewTab) -> None:
+    tab = new_tab(viewport={"width": 1280, "height": 800})
+    page = tab.open()
+    hit = page.eval_on_selector_all(
+        "#cards .pick, #next",
+        "all => all.map(e => { const { x, y, width, height } = e.getBoundingClientRect();"
+        " return e.contains(document.elementFromPoint(x + width / 2, y + height / 2)); })",
+    )
+
+    assert hit == [True] * 11
+
+
+def test_the_page_says_how_to_use_another_catalogue(tab: Tab) -> None:
+    page = tab.open()
+    page.get_by_role("button", name="Use your own catalogue").click()
+
+    words = page.get_by_role("dialog").inner_text()
+    assert "variegate build items products.csv" in words
+    assert (
+        page.get_by_role("link", name="API", include_hidden=True).get_attribute("href") == "/docs"
+    )

@@ -19,8 +19,24 @@ def test_another_policy_stands_beside_the_list(tab: Tab) -> None:
     page.wait_for_selector(".counterfactual-columns h2:has-text('MMR')")
 
     assert all(title in shown for title in own)
+    assert "null" not in page.locator(".counterfactual-body").inner_text()
     assert len(other) > 50
     assert columns.nth(0).locator("li").count() == columns.nth(1).locator("li").count() == 10
+
+
+def test_a_list_with_the_dial_set_says_so_beside_other_policies(tab: Tab) -> None:
+    page = tab.open()
+    before = tab.titles()
+    page.locator("#dial-slider").focus()
+    page.keyboard.press("End")
+    tab.wait_for_other(before)
+
+    page.get_by_role("link", name="Side by side").click()
+    policies = page.locator("#view-counterfactual select").first
+    policies.select_option("mmr")
+    page.wait_for_selector(".dial-words:has-text('so its list is made without')")
+    policies.select_option("lmdh")
+    page.wait_for_selector(".dial-words:has-text('made with the same setting')")
 
 
 def test_the_map_holds_every_item_and_the_list(tab: Tab) -> None:
@@ -39,7 +55,7 @@ def test_watching_runs_to_the_truth(tab: Tab) -> None:
 
     page.wait_for_selector("#view-simulation .simulation-charts svg")
     result = page.locator("#view-simulation .simulation-summary").inner_text()
-    missed = re.search(r"(\d+) % less regret", result)
+    missed = re.search(r"(\d+)% less regret", result)
 
     assert missed is not None
     assert int(missed.group(1)) > 50
@@ -55,6 +71,7 @@ def test_the_operator_sees_traffic_and_policies(tab: Tab) -> None:
     words = tab.page.locator("#view-operator").inner_text()
 
     assert "lists answered" in words
+    assert "feedback in the last hour" in words
     assert "lmdp" in words
     # Which requests were the slowest depends on the machine.
     assert re.search(r"(GET|POST) /\S*\t\d{3}\t[\d.]+\t", words)

@@ -44,7 +44,7 @@ async function answered(words) {
 
 const FIRST_WAIT = 700;
 const MAX_WAIT = 8000;
-const NO_KEY = "This service answers to a key only. Whoever runs it can make you one.";
+const NO_KEY = "This service requires a key. Its operator can make one: variegate keys make.";
 const AWAY_STATUSES = [502, 503, 504];
 
 /** The service answered, and the answer is no. Status 0: it did not answer in time. */

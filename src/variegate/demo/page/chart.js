@@ -24,9 +24,12 @@ export function fitted(host, draw) {
 /**
  * Return an empty chart with its axes, and the functions that place numbers in it.
  *
- * The upright axis is stretched to round numbers; the ticks across can be given.
+ * The upright axis is stretched to round numbers; the ticks across can be given. `empty` says what
+ * will be drawn here, where there is nothing yet.
  */
-export function frame({ width, height, x, y: asked, label, xWords = null, xTicks = ticks(x[0], x[1], 5), yTicks = 3 }) {
+export function frame({
+  width, height, x, y: asked, label, xWords = null, xTicks = ticks(x[0], x[1], 5), yTicks = 3, empty = null,
+}) {
   const marks = ticks(asked[0], asked[1], yTicks, true);
   const y = [marks[0], marks.at(-1)];
   const across = (number) => LEFT + ((number - x[0]) / (x[1] - x[0] || 1)) * (width - LEFT - RIGHT);
@@ -42,6 +45,10 @@ export function frame({ width, height, x, y: asked, label, xWords = null, xTicks
   }
   for (const tick of xTicks) {
     svg.append(words({ x: across(tick), y: height - 5 }, xWords ? xWords(tick) : inDigitsOf(xTicks, tick), "middle"));
+  }
+  if (empty) {
+    const middle = { x: (LEFT + width - RIGHT) / 2, y: (height - BOTTOM + TOP) / 2 - 4, "text-anchor": "middle" };
+    svg.append(shape("text", { class: "empty-words", ...middle }, empty));
   }
   return { svg, across, up, y };
 }

@@ -1,9 +1,12 @@
 /** The view "Side by side": a list of the user, and the list of another policy. */
 
-import { choice, counted, el, fixed, readable } from "./dom.js";
+import { choice, counted, el, readable } from "./dom.js";
 import { distanceColour } from "./explanation.js";
 import { attributesOf, facts, remember } from "./items.js";
-import { allPolicies, attempt, counterfactualList, listChoice, noLists, pastLists, policyOptions } from "./lists.js";
+import {
+  allPolicies, attempt, counterfactualList, listChoice, loadLargest, noLists, ofLargest, pastLists, policyOptions,
+  shareOf,
+} from "./lists.js";
 import { poster } from "./poster.js";
 import { now } from "./session.js";
 
@@ -15,7 +18,7 @@ let turn = 0;
 export const show = (host) => attempt(host, () => load(host));
 
 async function load(host) {
-  const [lists, known] = await Promise.all([pastLists(), allPolicies()]);
+  const [lists, known] = await Promise.all([pastLists(), allPolicies(), loadLargest()]);
   if (lists.length === 0) return host.replaceChildren(noLists());
   const others = known.filter(({ name }) => name !== now().slate?.policy);
   const names = others.map(({ name }) => name);
@@ -53,12 +56,13 @@ async function draw(body, lists, labels) {
   const items = own.items.map((item) => ({ ...item, attributes: attributes.get(item.id) }));
   const shared = new Set(items.map(({ id }) => id).filter((id) => other.items.some((one) => one.id === id)));
   body.removeAttribute("aria-busy");
-  body.replaceChildren(
+  body.replaceChildren(...[
     el("p", { class: "counterfactual-words" }, inWords(own.diversity, other, shared.size, items.length)),
+    dialWords(other),
     el("div", { class: "counterfactual-columns" },
       column("Shown to you", labels.get(own.policy) ?? own.policy, items, own.diversity, shared),
       column("Other policy", other.label || other.policy, other.items, other.diversity, shared)),
-  );
+  ].filter(Boolean));
 }
 
 function inWords(diversity, other, same, count) {
@@ -74,15 +78,25 @@ function inWords(diversity, other, same, count) {
   return `${both} Yours is ${parts.join(" and ") || "about as diverse"}.`;
 }
 
+/** Say whether both lists were made with the diversity that the user set. */
+function dialWords({ dial, label, policy }) {
+  if (!dial) return null;
+  const words = dial === "same"
+    ? "You had set the diversity of your list; the other list is made with the same setting."
+    : `You had set the diversity of your list. ${label || policy} learns no diversity that could be set, `
+      + "so its list is made without: the lists differ by the dial too.";
+  return el("p", { class: "hint dial-words" }, words);
+}
+
 function column(title, policy, items, diversity, shared) {
   return el("section", { class: "panel" },
     el("p", { class: "eyebrow" }, title),
     el("h2", {}, policy),
     el("dl", { class: "spreads" }, Object.entries(diversity).map(([name, number], index) =>
-      el("div", {}, el("dt", {}, readable(name)), el("dd", { class: "number" }, fixed(number)),
+      el("div", {}, el("dt", {}, readable(name)), el("dd", { class: "number" }, ofLargest(name, number)),
         el("dd", { class: "meter-track", "aria-hidden": "true" }, el("span", {
           class: "meter-fill",
-          vars: { "--colour": distanceColour(index), "--share": `${100 * Math.min(1, Math.max(0, number))}%` },
+          vars: { "--colour": distanceColour(index), "--share": shareOf(name, number) },
         }))))),
     el("ol", { class: "rows" }, items.map((item) => row(item, shared.has(item.id)))));
 }

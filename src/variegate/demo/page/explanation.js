@@ -75,6 +75,8 @@ export function openWhy(item, place, scale) {
     el("ul", { class: "why-rows" }, rows,
       el("li", { class: "why-row total" },
         el("span", {}, "score"), el("span"), el("span", { class: "number" }, fixed(item.score, 3)))),
+    el("p", { class: "hint why-units" }, "Relevance and diversity estimate the probability of a pick: 1.0 is certain. "
+      + "Exploration is a bonus for an uncertain estimate."),
     el("dl", { class: "facts" }, everything(item.attributes).map(([name, words]) =>
       el("div", {}, el("dt", {}, name), el("dd", {}, words)))),
   );
@@ -84,7 +86,7 @@ export function openWhy(item, place, scale) {
 function inWords(parts) {
   const strongest = parts.filter(({ amount }) => amount > 0).sort((a, b) => b.amount - a.amount)[0];
   if (!strongest) return "No term is positive.";
-  if (strongest.name === "exploration") return "Mostly to explore items with uncertain estimates.";
+  if (strongest.name === "exploration") return "Mostly exploration: the estimate of this item is still uncertain.";
   if (strongest.name === "relevance") return "Mostly because it matches your likes.";
   return `Mostly for ${strongest.name}: it differs from the items above it.`;
 }

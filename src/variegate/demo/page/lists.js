@@ -1,11 +1,27 @@
 /** The lists of the user, and the lists of other policies in their place. */
 
 import { Away, Refusal, connection, get, part } from "./api.js";
-import { choice, el, note } from "./dom.js";
+import { choice, el, fixed, note } from "./dom.js";
 import { now } from "./session.js";
 
 const MAX_LISTS = 60;
 let policies = null;
+let largest = null;
+
+/** Load the largest value of each distance, once. */
+export async function loadLargest() {
+  largest ??= (await get("/catalogue")).largest_distances;
+}
+
+/** Return a diversity with its unit, such as "0.64 of 1.0". */
+export function ofLargest(name, number) {
+  const top = largest?.[name];
+  return top > 0 ? `${fixed(number)} of ${fixed(top, Number.isInteger(top) ? 1 : 2)}` : fixed(number);
+}
+
+/** Return a diversity as a share of the largest one, for a bar. */
+export const shareOf = (name, number) =>
+  `${100 * Math.max(0, Math.min(1, number / (largest?.[name] || 1)))}%`;
 
 /** Return the lists of the user, oldest first, without withdrawn ones. */
 export async function pastLists() {

@@ -84,6 +84,7 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   dispatchEvent(new Event("themechange"));
 });
 byId("theme").addEventListener("click", toggleTheme);
+byId("own").addEventListener("click", () => byId("catalogue").showModal());
 describeTheme();
 startTry();
 route();

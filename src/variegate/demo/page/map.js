@@ -2,7 +2,9 @@
 
 import { get } from "./api.js";
 import { choice, counted, el, fixed, key, readable, setVars, shape } from "./dom.js";
-import { allPolicies, attempt, counterfactualList, listChoice, noLists, pastLists, policyOptions } from "./lists.js";
+import {
+  allPolicies, attempt, counterfactualList, listChoice, loadLargest, noLists, ofLargest, pastLists, policyOptions,
+} from "./lists.js";
 
 const RADIUS = 3;
 
@@ -56,7 +58,7 @@ export const show = (host) => attempt(host, () => load(host));
 async function load(host) {
   catalogue ??= await get("/map", { seconds: 60 });
   places ??= new Map(catalogue.ids.map((id, index) => [id, index]));
-  const [lists, policies] = await Promise.all([pastLists(), allPolicies()]);
+  const [lists, policies] = await Promise.all([pastLists(), allPolicies(), loadLargest()]);
   const state = { list: lists.at(-1) ?? null, other: null };
   const map = mapElement(state);
   const controls = lists.length === 0 ? null : el("div", { class: "controls" },
@@ -64,7 +66,7 @@ async function load(host) {
       state.list = lists.find(({ slate_id: one }) => one === id);
       compare(state.policy);
     }),
-    choice("And beside it", [["", "nothing"], ...policyOptions(policies)], "", compare));
+    choice("Compare with", [["", "nothing"], ...policyOptions(policies)], "", compare));
   const side = el("div", { class: "map-side" });
 
   async function compare(policy) {
@@ -84,8 +86,8 @@ async function load(host) {
 function describe(side, { list, other }) {
   const groups = el("section", { class: "panel" }, el("h2", {}, "Colours"),
     el("div", { class: "legend tall" }, catalogue.groups.map((name, index) => key(name, groupColour(index), "round"))),
-    el("p", { class: "hint" }, `${counted(catalogue.ids.length, "item")}. The two directions hold `
-      + `${fixed(100 * catalogue.explained, 0)} % of all differences.`));
+    el("p", { class: "hint" }, `${counted(catalogue.ids.length, "item")}. The two axes hold `
+      + `${fixed(100 * catalogue.explained, 0)}% of the variance of the features.`));
   side.replaceChildren(...[
     list && listPanel("Your list", list, OWN),
     other && listPanel(other.label || other.policy, other, OTHER),
@@ -94,10 +96,10 @@ function describe(side, { list, other }) {
 }
 
 function listPanel(title, { items, diversity }, colour) {
-  const varied = Object.entries(diversity).map(([name, number]) => `${readable(name)} ${fixed(number)}`);
+  const varied = Object.entries(diversity).map(([name, number]) => `${readable(name)} ${ofLargest(name, number)}`);
   return el("section", { class: "panel" },
     el("h2", {}, key(title, colour)),
-    el("p", { class: "hint" }, `Varied in ${varied.join(" · ")}`),
+    el("p", { class: "hint" }, `Diversity: ${varied.join(" · ")}`),
     el("ol", { class: "numbered" }, items.map((item) => el("li", {}, item.title))));
 }
 

@@ -24,7 +24,9 @@ export function trafficChart(seen, width) {
   const rows = seen.per_minute;
   const minutes = rows.map(({ minute }) => minute);
   const y = reach([4, ...rows.flatMap(({ lists, feedback }) => [lists, feedback])]);
-  const chart = overTime(seen, width, y, "Lists and feedback per minute");
+  const isEmpty = !rows.some(({ lists, feedback }) => lists || feedback);
+  const empty = isEmpty ? "Appears with the first list." : null;
+  const chart = overTime(seen, width, y, "Lists and feedback per minute", empty);
   chart.svg.append(
     line(chart, minutes, rows.map(({ lists }) => lists), LISTS[1]),
     line(chart, minutes, rows.map(({ feedback }) => feedback), FEEDBACK[1]),
@@ -35,7 +37,8 @@ export function trafficChart(seen, width) {
 /** Return a number of each policy over time. */
 export function policyChart(seen, width, label, numberOf) {
   const rows = seen.by_policy;
-  const chart = overTime(seen, width, reach([0.1, ...rows.map(numberOf)]), label);
+  const empty = rows.length ? null : "Appears with the first feedback in this time.";
+  const chart = overTime(seen, width, reach([0.1, ...rows.map(numberOf)]), label, empty);
   policiesOf(rows).forEach((policy, index) => {
     const own = rows.filter((row) => row.policy === policy);
     chart.svg.append(line(chart, own.map(({ minute }) => minute), own.map(numberOf), policyColour(index)));
@@ -54,19 +57,19 @@ export function histogram({ edges, counts }, width, name, index) {
 }
 
 /** All charts span the same time, whether or not something happened at its ends. */
-function overTime({ per_minute: minutes }, width, y, label) {
+function overTime({ per_minute: minutes }, width, y, label, empty) {
   const x = reach(minutes.map(({ minute }) => minute), false);
   const step = 60 * (STEPS.find((one) => (x[1] - x[0]) / (60 * one) <= MAX_TICKS) ?? 720);
   const first = Math.ceil(x[0] / step);
   const xTicks = Array.from({ length: Math.floor(x[1] / step) - first + 1 }, (_, index) => (first + index) * step);
   const xWords = (seconds) => new Date(1000 * seconds).toLocaleTimeString([], CLOCK);
-  return frame({ width, height: HEIGHT, x, y, label, xWords, xTicks });
+  return frame({ width, height: HEIGHT, x, y, label, xWords, xTicks, empty });
 }
 
 const EVERY = 5000;
 const MAX_SLOW = 10;
 const SPANS = [["15", "15 minutes"], ["60", "hour"], ["360", "6 hours"], ["1440", "day"]];
-const COUNTED = { slates: "lists", answered: "lists answered", events: "feedback events" };
+const COUNTED = { users: "users", slates: "lists", answered: "lists answered" };
 const state = { minutes: 60, isLive: true, seen: null };
 let timer = 0;
 let charts = [];
@@ -103,7 +106,7 @@ function build(host) {
   const policies = policiesOf(rows).map((name, index) => [name, policyColour(index)]);
   const reward = (width) => policyChart(state.seen, width, "Reward per item", (row) => row.reward);
   const varieties = distances(rows).map((name) => panel(
-    `Diversity of ${readable(name)}`,
+    `Diversity of ${readable(name)}: mean distance of two items`,
     (width) => policyChart(state.seen, width, `Diversity of ${name}`, ({ diversity }) => diversity?.[name]),
     policies,
   ));
@@ -112,9 +115,12 @@ function build(host) {
     el("div", { class: "tiles" }),
     el("div", { class: "operator-charts" },
       panel("Lists and feedback per minute", (width) => trafficChart(state.seen, width), [LISTS, FEEDBACK]),
-      panel("Reward per item", reward, policies),
+      panel("Reward per item, of 1.0", reward, policies),
       varieties,
-      namesOf(beta).map(([policy, names]) => weightPanel(policy, names))),
+      namesOf(beta).map(([policy, names]) => weightPanel(policy, names)),
+      namesOf(beta).length ? null : el("section", { class: "panel wide" },
+        el("h2", {}, "Learnt weights of diversity, all users"),
+        el("p", { class: "hint" }, "A histogram for each distance, as soon as a user has given feedback."))),
     el("div", { class: "operator-tables" },
       el("section", { class: "panel report" }), el("section", { class: "panel slowest" }))));
 }
@@ -142,7 +148,7 @@ function weightPanel(policy, names) {
   const drawings = names.map((name, index) => el("div", {}, el("h3", {}, readable(name)),
     room("chart-area", (width) => histogram(state.seen.beta[policy][name], width, name, index))));
   return el("section", { class: "panel wide" },
-    el("h2", {}, "Learnt weights of diversity, all users", el("span", { class: "aside" }, policy)),
+    el("h2", {}, "Learnt weights of diversity, all users", el("span", { class: "aside" }, `${policy}: users by weight`)),
     el("div", { class: "histograms" }, drawings));
 }
 
@@ -155,11 +161,18 @@ function room(kind, draw) {
 function refresh(host) {
   const { counts, report, slowest } = state.seen;
   for (const draw of charts) draw();
-  host.querySelector(".tiles").replaceChildren(...Object.entries(counts).map(([name, number]) =>
-    el("div", { class: "tile" },
-      el("span", { class: "tile-number" }, short(number)), el("span", {}, COUNTED[name] ?? readable(name)))));
+  host.querySelector(".tiles").replaceChildren(...tilesOf(counts).map(([words, number]) =>
+    el("div", { class: "tile" }, el("span", { class: "tile-number" }, short(number)), el("span", {}, words))));
   host.querySelector(".report").replaceChildren(...reportParts(report));
   host.querySelector(".slowest").replaceChildren(el("h2", {}, "Slowest requests"), slowTable(slowest));
+}
+
+/** Counts of all time, and feedback of the span: the log has withdrawn lists too, which are none. */
+function tilesOf(counts) {
+  const feedback = state.seen.per_minute.reduce((sum, row) => sum + row.feedback, 0);
+  const span = SPANS.find(([minutes]) => Number(minutes) === state.minutes)[1];
+  return [...Object.entries(COUNTED).map(([name, words]) => [words, counts[name]]),
+    [`feedback in the last ${span}`, feedback]];
 }
 
 function slowTable(slowest) {
@@ -174,9 +187,9 @@ function reportParts({ policies, differences }) {
     [policy, short(users), short(lists), within(reward)]);
   return [
     el("h2", {}, "Policies compared"),
-    table(["Policy", "Users", "Answered lists", "Reward per item (95 %)"], rows),
+    table(["Policy", "Users", "Answered lists", "Reward per item, of 1.0 (95% interval)"], rows),
     ...differences.map(({ policy, against, reward }) =>
-      el("p", { class: "hint" }, `${policy} against ${against}: ${within(reward)}`)),
+      el("p", { class: "hint" }, `${policy} minus ${against}: ${within(reward)}`)),
   ];
 }
 

@@ -67,8 +67,8 @@ async function play(body, person) {
 
 function summarise({ at, regret, uniform_regret: random, reward }, last) {
   const saved = random[last] > 0 ? Math.min(1, 1 - regret[last] / random[last]) : 0;
-  return [el("b", {}, `List ${at[last]}`), ` · ${fixed(reward[last])} mean reward per item · `,
-    saved > 0 ? `${fixed(100 * saved, 0)} % less regret than random lists` : "no better than random lists yet"];
+  return [el("b", {}, `List ${at[last]}`), ` · ${fixed(reward[last])} of 1.0 mean reward per item · `,
+    saved > 0 ? `${fixed(100 * saved, 0)}% less regret than random lists` : "no better than random lists yet"];
 }
 
 function betaPanel(run, state, name, index) {
@@ -92,7 +92,7 @@ function betaPanel(run, state, name, index) {
 
 function regretPanel(run, state) {
   const y = reach([...run.regret, ...run.uniform_regret]);
-  const made = panel("Cumulative regret", "lower is better", (width) => {
+  const made = panel("Cumulative regret", "expected picks fewer than the best lists: lower is better", (width) => {
     const xs = run.at.slice(0, state.last + 1);
     const [own, random] = [run.regret[state.last], run.uniform_regret[state.last]];
     const label = `Cumulative regret: ${fixed(own)}, with random lists ${fixed(random)}`;

@@ -7,6 +7,7 @@ import { bar, fitted, frame, legend, line, reach } from "./chart.js";
 import { byId, counted, el, fixed, readable, shape, short } from "./dom.js";
 import { distanceColour, drawLegend, scaleOf } from "./explanation.js";
 import { remember } from "./items.js";
+import { loadLargest, ofLargest, shareOf } from "./lists.js";
 import { flush, outbox, report, waiting } from "./outbox.js";
 import { becomeNew, change, now, toggle } from "./session.js";
 
@@ -64,7 +65,7 @@ export function makeDial(host, dial, onturn) {
         el("div", { class: "dial-ends", "aria-hidden": "true" },
           el("span", {}, "less"), el("span", {}, "as learnt"), el("span", {}, "more"))),
       reset),
-    el("div", { class: "dial-spread unknown" }, el("p", { class: "meters-name" }, "Diversity of this list"), meters),
+    el("div", { class: "dial-spread unknown" }, el("p", { class: "meters-name" }, "Diversity of this list: mean distance of two items"), meters),
     el("datalist", { id: "dial-marks" }, [-1, 0, 1].map((value) => el("option", { value }))),
   );
   describe();
@@ -84,10 +85,9 @@ function drawDiversity(host, diversity) {
         el("span", { class: "number" }))));
   }
   names.forEach((name, index) => {
-    const share = Math.max(0, Math.min(1, diversity[name]));
     const row = host.children[index];
-    row.querySelector(".meter-fill").style.setProperty("--share", `${100 * share}%`);
-    row.querySelector(".number").textContent = fixed(diversity[name]);
+    row.querySelector(".meter-fill").style.setProperty("--share", shareOf(name, diversity[name]));
+    row.querySelector(".number").textContent = ofLargest(name, diversity[name]);
   });
 }
 
@@ -101,8 +101,8 @@ export function progressPanel(host) {
   const drawHits = fitted(hits, (width) => hitsChart(lists, width));
   const drawVariety = fitted(variety, (width) => varietyChart(lists, width));
   host.replaceChildren(
-    el("div", {}, el("h3", {}, "Picks by list"), hits),
-    el("div", {}, el("h3", {}, "Diversity by list"), variety, names),
+    el("div", {}, el("h3", {}, `Picks by list, of ${ITEMS}`), hits),
+    el("div", {}, el("h3", {}, "Diversity by list: mean distance of two items"), variety, names),
   );
 
   return (answered) => {
@@ -123,7 +123,8 @@ function hitsChart(lists, width) {
   const label = picks.length
     ? `Picks by list: ${picks.map((one) => short(one)).join(", ")}`
     : "Picks by list: none yet";
-  const chart = frame({ width, height: HEIGHT, x: [0.5, count + 0.5], y: [0, most], label, xWords: wholeOnly });
+  const empty = picks.length ? null : "A bar for each answered list.";
+  const chart = frame({ width, height: HEIGHT, x: [0.5, count + 0.5], y: [0, most], label, xWords: wholeOnly, empty });
   picks.forEach((number, index) => {
     const drawn = bar(chart, index + 0.62, index + 1.38, number, "var(--accent)");
     drawn.append(title(`List ${index + 1}: ${counted(number, "pick")}`));
@@ -141,7 +142,8 @@ function varietyChart(lists, width) {
   const latest = names.map((name) => `${readable(name)} ${fixed(last[name])}`).join(", ");
   const label = `Diversity of the latest list: ${latest || "none yet"}`;
   const y = [0, Math.max(1, reach(all)[1])];
-  const chart = frame({ width, height: HEIGHT, x: [0.5, count + 0.5], y, label, xWords: wholeOnly, yTicks: 2 });
+  const empty = lists.length ? null : "A line for each distance, over your lists.";
+  const chart = frame({ width, height: HEIGHT, x: [0.5, count + 0.5], y, label, xWords: wholeOnly, yTicks: 2, empty });
   names.forEach((name, index) => {
     chart.svg.append(line(chart, places, lists.map(({ diversity }) => diversity[name]), distanceColour(index)));
   });
@@ -158,6 +160,7 @@ let dial = null;
 let isBusy = false;
 let learnt = null;
 let pickedBefore = null;
+let takeBack = null;
 
 /** Start the view, with the list that was open when the page was closed. */
 export function start() {
@@ -169,6 +172,7 @@ export function start() {
   drawLearnt(null, []);
   dial = makeDial(byId("dial"), now().dial, turn);
   byId("next").addEventListener("click", next);
+  byId("undo").addEventListener("click", undo);
   byId("afresh").addEventListener("click", startAfresh);
   document.addEventListener("keydown", onKey);
   connection.addEventListener("back", resume);
@@ -189,6 +193,7 @@ async function resume() {
 async function next() {
   const { slate, picks } = now();
   if (!slate || isBusy) return;
+  offerUndo(null); // what was learnt stays learnt
   report(slate.slate_id, picks);
   pickedBefore = picks.length;
   change({ slate: null, picks: [] });
@@ -220,7 +225,7 @@ async function fetchList(insteadOf = null) {
   const diversity = diversityOf(now().dial, learnt?.diversity);
   if (diversity) request.diversity = diversity;
   if (insteadOf) request.instead_of = insteadOf;
-  const slate = await post(`/users/${part(now().user)}/slates`, request);
+  const [slate] = await Promise.all([post(`/users/${part(now().user)}/slates`, request), loadLargest()]);
   const ids = slate.items.map(({ id }) => id);
   change({ slate, picks: now().picks.filter((id) => ids.includes(id)) });
   drawList();
@@ -228,6 +233,11 @@ async function fetchList(insteadOf = null) {
 
 /** The dial was moved: replace the current list. */
 async function turn(turned) {
+  const before = now().dial;
+  if (before !== turned) offerUndo(() => {
+    dial.set(before);
+    turn(before);
+  });
   change({ dial: turned });
   const { slate } = now();
   if (!slate || isBusy) return;
@@ -250,9 +260,11 @@ async function turn(turned) {
 async function refreshLearnt() {
   const path = `/users/${part(now().user)}`;
   try {
-    const [user, history] = await Promise.all([get(path), get(`${path}/history?limit=${LISTS_SHOWN}`)]);
+    const history = get(`${path}/history?limit=${LISTS_SHOWN}`);
+    const [user, { slates }] = await Promise.all([get(path), history, loadLargest()]);
     learnt = user.learnt;
-    drawLearnt(learnt, history.slates.filter(({ answered }) => answered).reverse());
+    drawLearnt(learnt, slates.filter(({ answered }) => answered).reverse());
+    dial.showDiversity(now().slate?.diversity);
   } catch (error) {
     if (!(error instanceof Refusal && error.status === 404)) throw error;
     // The store was emptied: a list that it does not know cannot be answered.
@@ -285,6 +297,7 @@ function drawList() {
 
 function pick(id) {
   const isPicked = toggle(id);
+  offerUndo(() => [...document.querySelectorAll("#cards .pick")][placeOf(id)]?.click());
   describePicks();
   return isPicked;
 }
@@ -322,14 +335,42 @@ function setBusy(busy) {
   byId("next").disabled = busy || !now().slate;
 }
 
-function startAfresh() {
+async function startAfresh() {
   if (isBusy) return;
+  const before = { ...now() };
   becomeNew();
-  dial.set(0);
+  await switchUser();
+  offerUndo(() => {
+    change(before);
+    switchUser();
+  });
+  if (now().slate) say("You are a new user: nothing is learnt yet. Undo returns to the user before.");
+}
+
+/** Show the session of another user. */
+async function switchUser() {
+  dial.set(now().dial);
   learnt = null;
   pickedBefore = null;
+  offerUndo(null);
   drawLearnt(null, []);
-  advance();
+  if (now().slate) drawList();
+  await resume();
+}
+
+const placeOf = (id) => now().slate?.items.findIndex((item) => item.id === id) ?? -1;
+
+/** Offer to take the last action back, or nothing. */
+function offerUndo(back) {
+  takeBack = back;
+  byId("undo").hidden = back === null;
+}
+
+function undo() {
+  if (isBusy) return;
+  const back = takeBack;
+  offerUndo(null);
+  back?.();
 }
 
 function onKey(event) {
