@@ -20,6 +20,13 @@ def run(*words: object) -> str:
     return result.stdout
 
 
+def run_with_errors(*words: object) -> str:
+    """Return what a command that goes well prints, with what it tells on standard error."""
+    result = CliRunner().invoke(commands, list(map(str, words)))
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
 def fail(*words: object) -> str:
     """Return the one line of a command that does not."""
     result = CliRunner().invoke(commands, list(map(str, words)))

@@ -19,8 +19,9 @@ def test_each_rival_has_a_table_of_rounds_by_measures(likes: Path) -> None:
     output = run("compare", likes, "lmdh", "logrank", "uniform", *SHORT)
 
     assert re.findall(r"^lmdh minus (\w+)$", output, re.MULTILINE) == ["logrank", "uniform"]
+    assert "± half of the 95% interval over users" in output
     assert output.count("".join(f"{measure:>16}" for measure in MEASURES).strip()) <= 2
-    starts = [line[:10].strip() for line in output.splitlines() if "±" in line]
+    starts = [line[:10].strip() for line in output.splitlines() if " ±" in line]
     assert starts == ["t = 1", "t = 5", "t = 6", "all rounds"] * 2
 
 

@@ -1,5 +1,6 @@
 """`variegate simulate` and `variegate ratios`, as a person runs them."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,19 @@ def test_simulate_draws_a_picture(tmp_path: Path) -> None:
     output = run("simulate", "--rounds", "3", "--runs", "1", "--out", str(picture))
 
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert f"Plot: {picture.name}" in output.replace("\n", "").replace(f"{tmp_path}/", "")
+    assert f"Results: {picture.name}" in output.replace("\n", "").replace(f"{tmp_path}/", "")
+
+
+def test_simulate_compares_given_policies_and_writes_them(tmp_path: Path) -> None:
+    words = ("--rounds", "3", "--runs", "2", "--policy", "lmdh", "--policy", "lmdh:exploration=0.1")
+
+    output = run("simulate", *words, "--policy", "uniform", "--out", str(tmp_path / "r.json"))
+
+    records = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["records"]
+    assert {one["policy"] for one in records} == {"lmdh", "lmdh:exploration=0.1", "uniform"}
+    assert [one["round"] for one in records[:3]] == [1, 2, 3]
+    assert "lmdh:exploration=0.1" in output
+    assert "C2UCB" not in output
 
 
 def test_ratios_stand_beside_the_papers() -> None:
@@ -56,6 +69,8 @@ def test_ratios_stand_beside_the_papers() -> None:
     [
         (["simulate", "--k", "21"], "`k` must be from 1 to 20 (the items), got 21"),
         (["simulate", "--rounds", "0"], "`rounds` must be from 1 to"),
+        (["simulate", "--out", "regret.doc"], "`out` must end in .csv"),
+        (["simulate", "--policy", "lmhd"], "did you mean"),
         (["ratios", "--users", "0"], "`users` must be from 1 to"),
     ],
 )

@@ -1,12 +1,13 @@
 """`variegate sweep`, on made likes."""
 
+import csv
 import json
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import fail, run
+from tests.cli.running import fail, run, run_with_errors
 from tests.extras import needs
 
 pytestmark = needs("cornac")
@@ -29,9 +30,24 @@ def test_every_combination_has_a_row_under_its_length(likes: Path) -> None:
             ("50", "0"),
             ("50", "2"),
         ]
-        * 4
+        * 6
     )
-    assert re.findall(r"^(F1|recall) ", output, re.MULTILINE) == ["F1", "recall"] * 2
+    heads = re.findall(r"^(F1|recall|diversity) ", output, re.MULTILINE)
+    assert heads == ["F1", "recall", "diversity"] * 2
+    assert "± standard error over users" in output
+
+
+def test_all_settings_are_written_to_a_file(likes: Path, tmp_path: Path) -> None:
+    words = ("--vary", "ridge=1,50", "--vary", "k=2,3", "--out", tmp_path / "all.csv")
+
+    result = run_with_errors("sweep", likes, *SHORT, *words)
+
+    rows = list(csv.DictReader((tmp_path / "all.csv").read_text(encoding="utf-8").splitlines()))
+    assert f"Results: {tmp_path / 'all.csv'}\n" in result
+    assert {row["policy"] for row in rows} == {
+        f"lmdh:ridge={ridge}, k={k}" for ridge in (1, 50) for k in (2, 3)
+    }
+    assert {row["measure"] for row in rows} == {"recall", "diversity", "F1", "F2"}
 
 
 def test_tables_fit_80_columns_and_cut_no_number(likes: Path) -> None:

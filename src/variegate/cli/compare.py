@@ -1,7 +1,7 @@
 """`variegate compare`: paired differences between policies."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -12,11 +12,16 @@ from variegate.cli.output import (
     print_rows,
     say,
     shown_rounds,
+    write_out,
 )
 from variegate.cli.replay_options import replay_policies, replaying
 
 if TYPE_CHECKING:
     from variegate.evaluation.bootstrap import Interval
+    from variegate.evaluation.result_table import ResultTable
+
+#: What tables of differences have behind ±.
+ERROR_NOTE: Final = "± half of the 95% interval over users (1,000 paired resamples); * without 0."
 
 
 @click.command()
@@ -38,7 +43,7 @@ def compare(
     Examples:
         variegate compare ml-100k lmdh c2ucb logrank
         variegate compare ml-1m lmdh lmdh:exploration=0 --users 300 --splits 5
-        variegate compare ml-100k lmdp:prior=fit ease lmdh
+        variegate compare ml-100k lmdp:prior=fit ease lmdh --out differences.html
     """
     from variegate.evaluation.bootstrap import MEASURES, difference
 
@@ -47,14 +52,27 @@ def compare(
         other: {name: difference(scores[ours], scores[other], name) for name in MEASURES}
         for other in dict.fromkeys(theirs)
     }
+    write_out(extent, lambda: _table(f"{ours} minus others on {data}", ours, ahead))
     if extent.as_json:
         print_json([_plain(ours, other, found) for other, found in ahead.items()])
         return
     console = plain_console()
     print_left_out(console, scores[ours])
+    say(console, ERROR_NOTE)
     for other, found in ahead.items():
         say(console, f"{ours} minus {other}")
         print_rows(console, "", list(MEASURES), _rows(found, extent.rounds))
+
+
+def _table(title: str, ours: str, ahead: "Mapping[str, Mapping[str, Interval]]") -> "ResultTable":
+    from variegate.evaluation.result_table import ResultTable, Series
+
+    series = [
+        Series(f"{ours} - {other}", name, one.mean, (one.high - one.low) / 2, one.low, one.high)
+        for other, found in ahead.items()
+        for name, one in found.items()
+    ]
+    return ResultTable(title, ERROR_NOTE, "half interval", series)
 
 
 def _rows(found: Mapping[str, "Interval"], rounds: int) -> dict[str, list[str]]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import click
 
@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from variegate.cli.replay_options import Extent
     from variegate.evaluation.metrics import Scores
+    from variegate.evaluation.result_table import ResultTable
 
 #: Called with the number of steps done and the total, or None if the total is unknown
 Progress: TypeAlias = Callable[[int, int | None], None]
 
+#: What tables of measures have behind ±.
+ERRORS: Final = "± standard error over users (bootstrap, 1,000 resamples), mean over splits."
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -187,6 +191,30 @@ def print_measure(
         mean, error = mean_measure(splits, measure), standard_error(splits, measure)
         cells[name] = [f"{mean[t - 1]:.3f} ±{error[t - 1]:.3f}" for t in shown]
     print_rows(console, measure, [f"t = {t}" for t in shown], cells)
+
+
+def result_table(
+    title: str, rows: Mapping[str, Sequence["Scores"]], measures: Sequence[str] = ()
+) -> "ResultTable":
+    """Return the measures of policies, by their names, as `write_results` writes them."""
+    from variegate.evaluation.bootstrap import MEASURES, interval, standard_error
+    from variegate.evaluation.result_table import ResultTable, Series
+
+    series = []
+    for name, splits in rows.items():
+        for measure in measures or MEASURES:
+            one, error = interval(splits, measure), standard_error(splits, measure)
+            series.append(Series(name, measure, one.mean, error, one.low, one.high))
+    return ResultTable(title, f"{ERRORS} Intervals: 95%.", "standard error", series)
+
+
+def write_out(extent: "Extent", table: Callable[[], "ResultTable"]) -> None:
+    """Write results to the file of `--out`, if there is one, and say so on standard error."""
+    if extent.out is not None:
+        from variegate.evaluation.result_table import write_results
+
+        write_results(table(), extent.out)
+        click.echo(f"Results: {extent.out}", err=True)
 
 
 def print_rows(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from variegate.cli.output import (
+    ERRORS,
     others,
     plain,
     plain_console,
@@ -13,6 +14,9 @@ from variegate.cli.output import (
     print_left_out,
     print_measure,
     print_rows,
+    result_table,
+    say,
+    write_out,
 )
 from variegate.cli.replay_options import replay_policies, replaying
 
@@ -49,10 +53,11 @@ def replay(
     Examples:
         variegate replay ml-100k
         variegate replay ml-100k --policy lmdh --policy lmdh:normaliser=none --splits 5
-        variegate replay ml-100k --policy lmdp:prior=fit --policy ease
+        variegate replay ml-100k --policy lmdp:prior=fit --policy ease --out results.tex
         variegate replay clicks.csv --user uid --item sku --policy lmdh --policy mine:MyPolicy
     """
     scores, extent = replay_policies(data, policies or DEFAULT_POLICIES, options)
+    write_out(extent, lambda: result_table(f"Replay on {data}, lists of {extent.k}", scores))
     if extent.as_json:
         print_json({name: plain(splits) for name, splits in scores.items()})
         return
@@ -60,6 +65,7 @@ def replay(
 
     console = plain_console()
     print_left_out(console, next(iter(scores.values())))
+    say(console, ERRORS)
     for measure in MEASURES:
         print_measure(console, scores, measure, extent.rounds)
     _print_others(console, scores)

@@ -31,6 +31,7 @@ class Extent:
     users: int | None
     workers: "Workers"
     as_json: bool
+    out: str | None = None
 
 
 #: Where to run: processes of this machine, or Ray.
@@ -38,6 +39,14 @@ workers_option: Final = click.option(
     "--workers",
     help="Number of processes, or `ray`, or the address of a Ray cluster.  "
     "[default: number of cores]",
+)
+
+#: Where results go too.
+out_option: Final = click.option(
+    "--out",
+    metavar="FILE",
+    help="Also write the results: .csv or .json has all rounds, .tex a table, .png, .svg or .pdf "
+    "a plot, .html both.",
 )
 
 #: Adds the options that describe a table of likes; `dataset_of` takes their values.
@@ -66,6 +75,7 @@ replaying: Final = all_of(
     click.option("--users", type=int, help="Maximum test users per split."),
     workers_option,
     click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables."),
+    out_option,
 )
 
 
@@ -98,11 +108,14 @@ def extent_of(options: Mapping[str, Any]) -> Extent:
     """Return the checked size of a replay."""
     from variegate.arrays import check_count
     from variegate.evaluation.parallel import parse_workers
+    from variegate.evaluation.result_table import check_format
 
     for name, most in (("rounds", 100_000), ("k", MOST_ITEMS), ("splits", 1000)):
         check_count(options[name], most, name=name, of="the most that make sense")
     if options["users"] is not None:
         check_count(options["users"], 10_000_000, name="users", of="the most that make sense")
+    if options.get("out") is not None:
+        check_format(options["out"])
     return Extent(**{**options, "workers": parse_workers(options["workers"])})
 
 

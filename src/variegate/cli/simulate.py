@@ -1,17 +1,21 @@
 """`variegate simulate` and `ratios`: the paper's experiments with simulated users."""
 
 import itertools
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from variegate import evaluation
 from variegate.cli.output import progress_bar
+from variegate.cli.replay_options import out_option
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from variegate.evaluation.parallel import Workers
+    from variegate.policies import PolicySpec
 
 BAR = 34
 
@@ -28,60 +32,119 @@ BAR = 34
     help="Number of processes, or `ray`, or the address of a Ray cluster.",
 )
 @click.option(
-    "--out",
-    type=click.Path(dir_okay=False),
-    help="Plot the curves to this file (.png, .svg or .pdf).",
+    "--policy",
+    "policies",
+    multiple=True,
+    help="A policy: name, name:option=value,... or module:Class. Repeat to compare.  "
+    "[default: the paper's]",
 )
-def simulate(rounds: int, runs: int, k: int, seed: int, workers: str, out: str | None) -> None:
+@out_option
+def simulate(
+    rounds: int,
+    runs: int,
+    k: int,
+    seed: int,
+    workers: str,
+    policies: tuple[str, ...],
+    out: str | None,
+) -> None:
     """Run LMDH and its baselines on simulated users and show their cumulative regret.
 
     Each simulated user has known weights. The regret of a list is the difference between its value
-    and that of the best list; the cumulative regret of a learner flattens.
+    and that of the best list; the cumulative regret of a learner flattens. A policy of the default
+    comparison that is named without options is as there: LMDH scales distances as the users do
+    (normaliser=none).
 
     \b
     Examples:
         variegate simulate
         variegate simulate --rounds 2000 --runs 20 --out regret.png
         variegate simulate --rounds 2000 --runs 200 --workers ray
+        variegate simulate --policy lmdh --policy lmdh:normaliser=none,exploration=0.1 --out a.csv
     """
     from rich.console import Console  # imported here to keep --help fast
-    from rich.live import Live
 
     from variegate.arrays import check_count
     from variegate.evaluation.parallel import parse_workers
+    from variegate.evaluation.result_table import check_format
 
-    engine = parse_workers(workers)
+    engine, compared = parse_workers(workers), _compared(policies)
     check_count(rounds, 1_000_000, name="rounds", of="the most that make sense")
     check_count(runs, 10_000, name="runs", of="the most that make sense")
+    if out is not None:
+        check_format(out)
     console = Console(highlight=False)
     console.print(
         f"{runs} simulated users, {rounds} lists of {k} out of 20 items each. Regret: value of the "
-        "best list minus value of the list shown."
+        "best list minus value of the list shown; s.e.: standard error over the users."
     )
-    simulation = evaluation.Simulation(rounds=rounds, runs=runs, k=k, seed=seed)
+    simulation = evaluation.Simulation(compared, rounds=rounds, runs=runs, k=k, seed=seed)
     if engine != 1:
-        _play_on(engine, simulation, seed)
-        console.print(_table(simulation, rounds))
-    elif console.is_terminal:
-        with Live(console=console, refresh_per_second=8) as live:
-            for played in simulation.play():
-                if played % 5 == 0 or played == rounds:
-                    live.update(_table(simulation, played))
+        _play_on(engine, simulation, seed, compared)
     else:
+        _play(simulation, console)
+    console.print(_table(simulation, rounds))
+    if not policies:
+        console.print(_verdict(simulation))
+    if out is not None:
+        _write(simulation, out)
+        console.print(f"Results: {out}")
+
+
+def _play(simulation: "evaluation.Simulation", console: "Console") -> None:
+    """Play all rounds; on a terminal, the table grows meanwhile."""
+    from rich.live import Live
+
+    if not console.is_terminal:
         for _ in simulation.play():
             pass
-        console.print(_table(simulation, rounds))
-    console.print(_verdict(simulation))
-    if out is not None:
-        from variegate.evaluation.plots import draw_regret
+        return
+    with Live(console=console, refresh_per_second=8, transient=True) as live:
+        for played in simulation.play():
+            if played % 5 == 0 or played == simulation.rounds:
+                live.update(_table(simulation, played))
 
+
+def _compared(policies: tuple[str, ...]) -> "dict[str, PolicySpec] | None":
+    """Return the policies by their text, or None for the paper's."""
+    from variegate.cli.output import import_from_working_directory
+    from variegate.evaluation.simulation import simulated_policies
+    from variegate.policies import parse_policy
+
+    import_from_working_directory()
+    papers = simulated_policies()
+    return {text: papers.get(text) or parse_policy(text) for text in policies} or None
+
+
+def _write(simulation: "evaluation.Simulation", out: str) -> None:
+    """Write the plot of the regret, or its numbers."""
+    import numpy as np
+
+    from variegate.evaluation.plots import draw_regret
+    from variegate.evaluation.result_table import ResultTable, Series, write_results
+
+    if Path(out).suffix.lower() in (".png", ".svg", ".pdf"):
         draw_regret(simulation, out)
-        console.print(f"Plot: {out}")
+        return
+    series, runs = [], simulation.runs
+    for name, regret in zip(simulation.names, simulation.cumulative(), strict=True):
+        mean = regret.mean(axis=0)
+        error = regret.std(axis=0, ddof=1) / runs**0.5 if runs > 1 else np.zeros_like(mean)
+        ends = (mean - 1.96 * error, mean + 1.96 * error)
+        series.append(Series(name, "cumulative regret", mean, error, *ends))
+    title = f"{runs} simulated users, lists of {simulation.k} out of 20 items"
+    note = "± standard error over the users. Intervals: 1.96 standard errors to each side."
+    write_results(ResultTable(title, note, "standard error", series), out)
 
 
-def _play_on(workers: "Workers", simulation: "evaluation.Simulation", seed: int) -> None:
+def _play_on(
+    workers: "Workers",
+    simulation: "evaluation.Simulation",
+    seed: int,
+    compared: "dict[str, PolicySpec] | None",
+) -> None:
     """Play all runs in several processes, with a progress bar."""
-    size = {"rounds": simulation.rounds, "k": simulation.k, "seed": seed}
+    size = {"rounds": simulation.rounds, "k": simulation.k, "seed": seed, "policies": compared}
     with progress_bar("Simulated users") as (update, _):
         done = itertools.count(1)
         simulation.regret[:] = evaluation.simulate_all(

@@ -1,19 +1,22 @@
 """`variegate sweep`: a policy at a grid of settings."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from variegate.cli.output import (
+    ERRORS,
     plain,
     plain_console,
     print_json,
     print_left_out,
     print_measure,
+    result_table,
     say,
+    write_out,
 )
 from variegate.cli.replay_options import (
     MOST_ITEMS,
@@ -25,6 +28,9 @@ from variegate.cli.replay_options import (
     take_table,
 )
 from variegate.errors import InputError
+
+if TYPE_CHECKING:
+    from variegate.evaluation.metrics import Scores
 
 
 @click.command()
@@ -51,7 +57,7 @@ def sweep(
     Examples:
         variegate sweep ml-100k --vary ridge=0.1,1,50 --vary exploration=0,1,2
         variegate sweep ml-100k --policy lmdh --vary normaliser=none,fixed,growing --vary k=5,10
-        variegate sweep ml-100k --policy lmdp:prior=fit --vary floor=0,0.3,1
+        variegate sweep ml-100k --policy lmdp:prior=fit --vary floor=0,0.3,1 --out floors.csv
     """
     table, extent = take_table(options), extent_of(options)
     values = dict(_parsed(text) for text in varied)
@@ -59,6 +65,7 @@ def sweep(
     specs = policies_of(_spec(policy, values, chosen) for chosen in product(*values.values()))
     dataset = dataset_of(data, table)
     found = {k: replayed(dataset, specs, replace(extent, k=k)) for k in lengths}
+    write_out(extent, lambda: result_table(f"{policy} on {data}", _named(found)))
     if extent.as_json:
         print_json(
             [
@@ -70,11 +77,23 @@ def sweep(
         return
     console = plain_console()
     print_left_out(console, next(iter(found[lengths[0]].values())))
+    say(console, ERRORS)
     for k, scores in found.items():
         say(console, f"{policy}, lists of {k}")
         rows = {name.removeprefix(policy).lstrip(":,") or policy: scores[name] for name in scores}
-        for measure in ("F1", "recall"):
+        for measure in ("F1", "recall", "diversity"):
             print_measure(console, rows, measure, extent.rounds)
+
+
+def _named(
+    found: "Mapping[int, Mapping[str, Sequence[Scores]]]",
+) -> "dict[str, Sequence[Scores]]":
+    """Return the scores by policy, with the length of the list if there are several."""
+    return {
+        f"{name}, k={k}" if len(found) > 1 else name: splits
+        for k, scores in found.items()
+        for name, splits in scores.items()
+    }
 
 
 def _parsed(text: str) -> tuple[str, list[str]]:

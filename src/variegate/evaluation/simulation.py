@@ -174,7 +174,12 @@ class Simulation:
         self._players = [
             [make(world.catalogue) for make in compared.values()] for world in self.worlds
         ]
-        self.labels = tuple(policy.label for policy in self._players[0])
+        labels = [policy.label for policy in self._players[0]]
+        self.labels = tuple(
+            # Two settings of a policy have the same label.
+            label if labels.count(label) == 1 else name
+            for name, label in zip(self.names, labels, strict=True)
+        )
 
     def play(self) -> Iterator[int]:
         """Play round after round in all runs; yield the number of rounds played so far."""
