@@ -196,7 +196,7 @@ def _cpu_table(runs: Sequence[Run]) -> Iterator[str]:
 def _measured(plan: Plan, server: Database | None, workers: int) -> Run:
     """Return one run with a new service and a new store."""
     with (
-        _fresh_store(server) as store,
+        fresh_store(server) as store,
         own_service(store, workers) as (host, port, pid),
     ):
         spent = {"empty": dict[str, float](), "mixed": dict[str, float]()}
@@ -222,7 +222,7 @@ def _measured(plan: Plan, server: Database | None, workers: int) -> Run:
 
 
 @contextmanager
-def _fresh_store(server: Database | None) -> Iterator[str | None]:
+def fresh_store(server: Database | None) -> Iterator[str | None]:
     """Give the address of an empty database; None for a new file."""
     if server is None:
         yield None
@@ -238,11 +238,11 @@ def _fresh_store(server: Database | None) -> Iterator[str | None]:
             connection.execute("DROP DATABASE load WITH (FORCE)")
 
 
-def write_between(page: Path, text: str) -> None:
+def write_between(page: Path, text: str, begin: str = BEGIN) -> None:
     """Replace what stands between the two marks of a page."""
-    before, _, rest = page.read_text().partition(BEGIN)
+    before, _, rest = page.read_text().partition(begin)
     _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n{text}\n\n{END}{after}")
+    page.write_text(f"{before}{begin}\n{text}\n\n{END}{after}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import numpy as np
@@ -17,6 +17,8 @@ from tools.loadtest.server import resident_bytes
 from variegate.errors import StoreError
 
 # Clients that ask one after the other, for a time.
+
+T = TypeVar("T")
 
 
 #: Chance that a simulated user likes an item.
@@ -72,7 +74,7 @@ def empty_client(key: str | None) -> Client:
 
     async def ask(connection: Connection, _number: int, end: float, phase: Phase) -> None:
         while perf_counter() < end:
-            await _timed(connection, "empty", request, 200, phase)
+            await timed(connection, "empty", request, 200, phase)
 
     return ask
 
@@ -85,21 +87,22 @@ def mixed_client(users: int, seed: int, key: str | None) -> Client:
         while perf_counter() < end:
             user = quote(f"load {rng.randrange(users)}")
             request = request_bytes("POST", f"/v1/users/{user}/slates", {}, key)
-            body = await _timed(connection, "list", request, 201, phase)
+            body = await timed(connection, "list", request, 201, phase)
             if body is None:
                 continue
             slate = json.loads(body)
             liked = {item["id"]: 1.0 for item in slate["items"] if rng.random() < LIKED}
             path = f"/v1/slates/{slate['slate_id']}/feedback"
             report = request_bytes("POST", path, {"rewards": liked}, key)
-            await _timed(connection, "feedback", report, 200, phase)
+            await timed(connection, "feedback", report, 200, phase)
 
     return ask
 
 
-async def _timed(
+async def timed(
     connection: Connection, kind: str, request: bytes, wanted: int, phase: Phase
 ) -> bytes | None:
+    """Send a request, and add its time to `phase`; return the body, or None if it failed."""
     start = perf_counter()
     try:
         status, body = await connection.ask(request)
@@ -236,7 +239,7 @@ def tried(
 
     `watch` is entered around each turn, with "empty" or "mixed".
     """
-    return _run(_tried(address, plan, pid, progress, watch))
+    return run_async(_tried(address, plan, pid, progress, watch))
 
 
 async def _tried(
@@ -264,7 +267,8 @@ async def _tried(
     return Found(empty, mixed, memory)
 
 
-def _run(work: Coroutine[Any, Any, Found]) -> Found:
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in the fastest event loop there is."""
     try:
         import uvloop
     except ImportError:

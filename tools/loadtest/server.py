@@ -79,7 +79,11 @@ def family_of(pid: int) -> list[int]:
     """Return a process and those it started, itself first; raises OSError where /proc is not."""
     tasks = Path(f"/proc/{pid}/task").iterdir()  # each thread has the children that it started
     children = [child for task in tasks for child in (task / "children").read_text().split()]
-    return [pid, *(one for child in children for one in family_of(int(child)))]
+    family = [pid]
+    for child in children:
+        with suppress(OSError):  # it has ended since
+            family += family_of(int(child))
+    return family
 
 
 def _resident(pid: int) -> int:

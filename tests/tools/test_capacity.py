@@ -1,0 +1,29 @@
+"""The check of the capacity plan judges its predictions by the numbers."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from tools.capacity.check import Compared
+from tools.loadtest.open_loop import OpenLoop
+from tools.loadtest.run import Phase
+
+
+@pytest.mark.parametrize(
+    ("predicted", "is_close"), [(1.29, True), (1.31, False), (0.71, True), (0.69, False)]
+)
+def test_predictions_are_judged_by_their_difference(predicted: float, is_close: bool) -> None:
+    one = Compared("rate", predicted, 1.0, "/s")
+
+    assert one.holds == is_close
+    assert ("not within 30%" in one.row) != is_close
+
+
+def test_an_open_loop_without_free_connections_counts_failures_at_its_rate() -> None:
+    phase = Phase()
+
+    asyncio.run(OpenLoop([], users=10, seed=0).run(2000.0, 0.1, phase))
+
+    assert 150 < len(phase.failures) < 250  # 200 arrivals, with a deviation of 14
+    assert Counter(one.split(":")[0] for one in phase.failures) == {"list": len(phase.failures)}

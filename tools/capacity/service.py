@@ -1,0 +1,114 @@
+"""A service on a PostgreSQL of its own, and what a load cost it."""
+
+import os
+import tempfile
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from tools.attack.replicas import Database
+from tools.loadtest.page import fresh_store
+from tools.loadtest.run import Client, Phase, load, run_async
+from tools.loadtest.server import cpu_seconds, own_service, processes_by_role
+
+
+@dataclass
+class Spent:
+    """What requests cost, all turns together."""
+
+    phase: Phase = field(default_factory=Phase)
+    #: CPU seconds by role
+    cpu: dict[str, float] = field(default_factory=dict)
+    batches: float = 0.0
+    wal_bytes: float = 0.0
+    #: CPU seconds of all programs of this machine
+    machine: float = 0.0
+
+    @property
+    def batch(self) -> float:
+        """Requests per transaction, on average."""
+        return self.phase.requests / self.batches
+
+    @property
+    def others(self) -> float:
+        """The share of this machine's CPU time that other programs took."""
+        available = self.phase.seconds * (os.cpu_count() or 1)
+        return max(0.0, self.machine - sum(self.cpu.values())) / available
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running service and its database."""
+
+    address: tuple[str, int]
+    pid: int
+    server: Database
+    store: str
+
+    def ask(self, spent: Spent, work: Callable[[Phase], Coroutine[Any, Any, None]]) -> None:
+        """Run a load, and add what it cost to `spent`."""
+        before = self._read()
+        run_async(work(spent.phase))
+        after = self._read()
+        difference = {name: after[name] - before[name] for name in after}
+        spent.batches += difference.pop("batches")
+        spent.wal_bytes += difference.pop("wal")
+        spent.machine += difference.pop("machine")
+        for role, seconds in difference.items():
+            spent.cpu[role] = spent.cpu.get(role, 0.0) + seconds
+
+    def closed(self, spent: Spent, client: Client, clients: int, seconds: float) -> None:
+        """Let so many clients ask one request after the other."""
+        self.ask(spent, lambda phase: load(self.address, client, clients, seconds, phase))
+
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query of the database."""
+        with psycopg.connect(self.store, autocommit=True) as connection:
+            return connection.execute(statement.encode()).fetchall()
+
+    def _read(self) -> dict[str, float]:
+        roles = processes_by_role(self.pid)
+        roles["PostgreSQL"] = self.server.processes()
+        found = {role: cpu_seconds(pids) for role, pids in roles.items()}
+        found["batches"] = self._batches()
+        found["wal"] = float(self.query("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn")[0][0])
+        found["machine"] = machine_seconds()
+        return found
+
+    def _batches(self) -> float:
+        connection = HTTPConnection(*self.address, timeout=10)
+        connection.request("GET", "/metrics")
+        lines = connection.getresponse().read().decode().splitlines()
+        connection.close()
+        name = "variegate_batch_operations_count"
+        return next(float(line.split()[-1]) for line in lines if line.startswith(name))
+
+
+@contextmanager
+def starting(workers: int) -> Iterator[Callable[[], AbstractContextManager[Service]]]:
+    """Give a function that starts a service with a new store, as a context."""
+    with tempfile.TemporaryDirectory(prefix="variegate-postgres-") as folder:
+        server = Database(Path(folder) / "data")
+
+        @contextmanager
+        def started() -> Iterator[Service]:
+            with fresh_store(server) as store, own_service(store, workers) as (host, port, pid):
+                assert store is not None  # noqa: S101 - there is a server
+                yield Service((host, port), pid, server, store)
+
+        try:
+            yield started
+        finally:
+            server.close()
+
+
+def machine_seconds() -> float:
+    """Return the CPU seconds that all programs of this machine have spent since it started."""
+    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+    user, nice, system, _idle, _wait, irq, softirq = map(int, fields[:7])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
