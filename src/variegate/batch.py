@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, check_count
-from variegate.data.table_reader import PARQUET, check_columns, check_polars
+from variegate.data.table_reader import check_columns, check_polars, scan_table
 from variegate.errors import DataError, InputError
 from variegate.evaluation.parallel import Shared, Workers, parallel_map, share
 from variegate.evaluation.progress import Progress, show_progress
@@ -138,9 +138,9 @@ class _Table:
         import polars as pl
 
         try:
-            names = tuple(_scan(path).collect_schema().names())
+            names = tuple(scan_table(path, "users").collect_schema().names())
             check_columns(str(path), names, [columns.user])
-            rows = int(_scan(path).select(pl.len()).collect().item())
+            rows = int(scan_table(path, "users").select(pl.len()).collect().item())
         except (OSError, pl.exceptions.PolarsError) as error:
             raise DataError(f"{path}: cannot be read: {' '.join(str(error).split())}") from None
         return cls(path, columns, names, rows)
@@ -151,7 +151,7 @@ class _Table:
 
         user = pl.col(self.columns.user).cast(pl.String)
         wanted = (
-            _scan(self.path)
+            scan_table(self.path, "users")
             .with_row_index("order")
             .select("order", user.alias("user"), self._item(), self._reward())
         )
@@ -190,16 +190,6 @@ class _Table:
 
         name, is_there = self.columns.reward, self.columns.reward in self.names
         return (pl.col(name).cast(pl.Float64) if is_there else pl.lit(1.0)).alias("reward")
-
-
-def _scan(path: Path) -> "pl.LazyFrame":
-    import polars as pl
-
-    if path.suffix.lower() in PARQUET:
-        return pl.scan_parquet(path)
-    if path.suffix.lower() == ".csv":
-        return pl.scan_csv(path)
-    raise InputError(f"`users` must be a .parquet or .csv file, got {path}")
 
 
 def _claim(folder: Path, settings: Mapping[str, Any]) -> None:

@@ -12,6 +12,8 @@ from variegate.cli.inspect import inspect
 from variegate.cli.items import items
 from variegate.cli.keys import keys
 from variegate.cli.output import Commands
+from variegate.cli.plan import plan
+from variegate.cli.prepare import prepare
 from variegate.cli.rebuild import rebuild
 from variegate.cli.recommend_all import recommend_all
 from variegate.cli.replay import replay
@@ -33,6 +35,7 @@ for _command in (
     try_,
     fetch,
     stats,
+    prepare,
     build,
     inspect,
     fit_prior,
@@ -44,6 +47,7 @@ for _command in (
     rebuild,
     evaluate_log,
     recommend_all,
+    plan,
     replay,
     compare,
     sweep,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -112,6 +113,18 @@ def check_polars() -> None:
         raise MissingExtraError(
             "tables are read with polars, which is not installed: pip install 'variegate[data]'"
         ) from None
+
+
+def scan_table(path: Path, name: str) -> "pl.LazyFrame":
+    """Return a Parquet or CSV file that is read in pieces; `name` is the argument in errors."""
+    check_polars()
+    import polars as pl
+
+    if path.suffix.lower() in PARQUET:
+        return pl.scan_parquet(path)
+    if path.suffix.lower() == ".csv":
+        return pl.scan_csv(path)
+    raise InputError(f"`{name}` must be a .parquet or .csv file, got {path}")
 
 
 def check_columns(where: str, known: Sequence[str], wanted: Sequence[str]) -> None:
