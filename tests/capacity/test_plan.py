@@ -18,7 +18,7 @@ def test_a_plan_adds_up() -> None:
 
     assert (found.load.lists, found.load.requests) == pytest.approx((100, 200))
     assert found.workers == 4  # half of 100 requests per second each
-    assert (found.replicas, found.connections) == (1, 12)
+    assert (found.replicas, found.connections) == (1, 32)
     # Without batches each request is a transaction.
     assert found.commits == pytest.approx(200)
     assert found.service_cores == pytest.approx(200 * 0.003)
@@ -70,7 +70,7 @@ def test_scoring_a_large_catalogue_takes_workers() -> None:
         (Limits(), "Next bottleneck: database cores, at 9.87 million users per primary."),
         (Limits(iops=300), "Shard: divide users by a hash among 3 primaries."),
         (Limits(iops=10), "Another store: 80 primaries are more than 16"),
-        (Limits(connections=10), "PgBouncer in transaction mode: 12 connections are more than 10"),
+        (Limits(connections=10), "PgBouncer in transaction mode: 32 connections are more than 10"),
         (Limits(table_bytes=6.48e9), "they reach 6.48 GB per primary after 5.0 days"),
         (Limits(table_bytes=8e8), "Partition users by a hash of the user."),
     ],

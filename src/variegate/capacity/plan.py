@@ -17,8 +17,8 @@ DAY: Final = 86_400.0
 RANDOM_PAGES: Final = 3
 #: A list adds a list and changes its user; feedback adds an event and changes list, user and sums.
 ROWS_PER_REQUEST: Final = 3
-#: Connections of a worker: one writes, the others read.
-CONNECTIONS: Final = 3
+#: Connections that a worker may open, with `?connections=8` in the store's address.
+CONNECTIONS: Final = 8
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,17 +93,14 @@ def prepare_likes(
         Called with the pieces that are filtered, and how many there are.
     """
     columns, path, folder = columns or LikesColumns(), as_path(source), as_path(out)
-    counts = {
-        "min_item_likes": min_item_likes,
-        "min_user_likes": min_user_likes,
-        "sample_users": sample_users,
-        "part_rows": part_rows,
-    }
-    for name, count in counts.items():
-        check_count(count, 10**9, name=name, of="the most that make sense")
-    check_fraction(train=train)
-    if folder.exists():
-        raise InputError(f"`out` must be a new folder, and {folder} exists")
+    _check_arguments(
+        folder,
+        train,
+        min_item_likes=min_item_likes,
+        min_user_likes=min_user_likes,
+        sample_users=sample_users,
+        part_rows=part_rows,
+    )
     rows = _checked_rows(path, columns)
     folder.parent.mkdir(parents=True, exist_ok=True)
     # Renamed at the end, so that the folder is complete or not there.
@@ -124,6 +121,14 @@ def prepare_likes(
     return Prepared(
         rows, likes, kept, len(kept_items), sizes[TRAIN] + sizes[SAMPLE], sizes[TEST], sizes[SAMPLE]
     )
+
+
+def _check_arguments(folder: Path, train: float, **counts: int) -> None:
+    for name, count in counts.items():
+        check_count(count, 10**9, name=name, of="the most that make sense")
+    check_fraction(train=train)
+    if folder.exists():
+        raise InputError(f"`out` must be a new folder, and {folder} exists")
 
 
 def _checked_rows(path: Path, columns: LikesColumns) -> int:
