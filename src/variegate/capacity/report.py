@@ -99,7 +99,8 @@ def assumptions(plan: Plan, costs: Costs) -> Iterator[str]:
     )
     yield (
         f"a core for each worker, loaded to {limits.worker_load:.0%} of its saturation; "
-        f"{limits.workers} workers per replica, {CONNECTIONS} connections per worker (`?connections={CONNECTIONS}`)"
+        f"{limits.workers} workers per replica, {CONNECTIONS} connections per worker, as with "
+        f"`?connections={CONNECTIONS}`"
     )
     yield (
         f"a primary has {limits.database_cores:g} cores, of which {limits.worker_load:.0%} are "

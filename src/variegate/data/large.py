@@ -1,6 +1,7 @@
 """Likes larger than memory: filtered, split by users, counted and sampled, in pieces."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -102,13 +103,8 @@ def prepare_likes(
         part_rows=part_rows,
     )
     rows = _checked_rows(path, columns)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    # Renamed at the end, so that the folder is complete or not there.
-    with TemporaryDirectory(dir=folder.parent, prefix=".prepare-") as temporary:
-        pieces, made = Path(temporary) / "pieces", Path(temporary) / "made"
-        pieces.mkdir()
-        made.mkdir()
-        parts = max(1, -(-rows // part_rows))
+    parts = max(1, -(-rows // part_rows))
+    with _new_folder(folder) as (pieces, made):
         likes = 0
         for number in range(parts):
             likes += _write_piece(path, columns, number, parts, pieces)
@@ -116,7 +112,6 @@ def prepare_likes(
         users, kept_items = _kept(pieces, min_item_likes, min_user_likes)
         divided = _divided(users, train, sample_users, seed)
         kept = _write_parts(pieces, divided, kept_items, made)
-        made.rename(folder)
     sizes = np.bincount(divided["part"].to_numpy(), minlength=3).tolist()
     return Prepared(
         rows, likes, kept, len(kept_items), sizes[TRAIN] + sizes[SAMPLE], sizes[TEST], sizes[SAMPLE]
@@ -129,6 +124,18 @@ def _check_arguments(folder: Path, train: float, **counts: int) -> None:
     check_fraction(train=train)
     if folder.exists():
         raise InputError(f"`out` must be a new folder, and {folder} exists")
+
+
+@contextmanager
+def _new_folder(folder: Path) -> Iterator[tuple[Path, Path]]:
+    """Give a folder for pieces, and one that becomes `folder` at the end unless there is an error."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=folder.parent, prefix=".prepare-") as name:
+        pieces, made = Path(name) / "pieces", Path(name) / "made"
+        pieces.mkdir()
+        made.mkdir()
+        yield pieces, made
+        made.rename(folder)
 
 
 def _checked_rows(path: Path, columns: LikesColumns) -> int:
