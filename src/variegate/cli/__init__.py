@@ -14,6 +14,7 @@ from variegate.cli.keys import keys
 from variegate.cli.output import Commands
 from variegate.cli.plan import plan
 from variegate.cli.prepare import prepare
+from variegate.cli.prune import prune
 from variegate.cli.rebuild import rebuild
 from variegate.cli.recommend_all import recommend_all
 from variegate.cli.replay import replay
@@ -45,6 +46,7 @@ for _command in (
     users,
     import_interactions,
     rebuild,
+    prune,
     evaluate_log,
     recommend_all,
     plan,

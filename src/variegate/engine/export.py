@@ -123,6 +123,9 @@ def user_lines(reader: Reader, snapshot: CatalogueSnapshot, user: UserRow) -> It
             [ids[row], second] for row, second in SeenItems(user.consumed or b"").entries()
         ],
     }
+    checkpoint = reader.checkpoint_state(user.id)
+    if checkpoint is not None:
+        head["checkpoint"] = _state_fields(checkpoint)
     parts: dict[str, list[str]] = {"lists": [], "events": []}
     size = 0
     for name, text in _history(reader, user.id):

@@ -285,6 +285,8 @@ class UserLine(_HistoryPart):
     shown: list[_Shown]
     #: Not in exports of earlier versions
     consumed: list[_Shown] = []
+    #: What the part of the history taught that was removed, if any was
+    checkpoint: StateLine | None = None
 
 
 Line: TypeAlias = ExportLine | ItemLine | PriorLine | UserLine | HistoryLine

@@ -95,6 +95,8 @@ class ImportUsers:
     def _add_history(
         self, batch: Batch, experiment: Experiment, user: UserLines, version: int
     ) -> None:
+        if user.checkpoint is not None:
+            batch.add_checkpoint(user.row.id, user.checkpoint)
         for slates, events in user.rows():
             taken = sorted(batch.existing(slates=[row.id for row in slates])[1])
             if taken:

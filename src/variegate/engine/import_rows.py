@@ -231,6 +231,10 @@ class UserLines:
             if not isinstance(line, UserLine):
                 raise _no_user(line)
             self.row = converter.user_row(line)
+            #: What the removed part of the history taught, or None
+            self.checkpoint = (
+                None if line.checkpoint is None else _parse_state(line.checkpoint).to_bytes()
+            )
         #: The place of the lines in the file, as far as they were read
         self.entry = at._replace(name=line.user)
         #: Positions that a list marks as taught, and that no event so far did teach
@@ -265,6 +269,13 @@ class UserLines:
         """
         if self.row.policy not in experiment.specs:
             return False
+        if self._has_moved and self.checkpoint is not None:
+            policy = experiment.new_policy(self.row.policy, self.catalogue)
+            if policy.learns_items:
+                raise DataError(
+                    f"`checkpoint` of user {self.row.id!r} is of a policy that learns items by "
+                    "their rows: import it into a store with the items in the same order"
+                )
         try:
             experiment.policy_of(self.row, self.catalogue)
         except StateError:
@@ -273,6 +284,8 @@ class UserLines:
 
     def is_stored(self, reader: Reader, experiment: Experiment, stored: UserRow) -> bool:
         """Return whether the user is in the store exactly as in the lines."""
+        if reader.checkpoint_state(stored.id) != self.checkpoint:
+            return False
         slates, events = iter_slates(reader, stored.id), iter_events(reader, stored.id)
         for new_slates, new_events in self.rows():
             if any(self._converter.as_imported(next(slates, None)) != row for row in new_slates):

@@ -1,8 +1,9 @@
 """Replay the log: learn a user's state again, check or rebuild all, move to another catalogue."""
 
 import json
+import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any, ClassVar, Final
@@ -57,6 +58,8 @@ _SLATE_PAGE: Final = 20
 _RELEARN_USERS: Final = 20
 _RELEARN_SLATES: Final = 200
 
+_log = logging.getLogger(__name__)
+
 
 def iter_users(reader: Reader) -> Iterator[UserRow]:
     """Yield every user, by id."""
@@ -96,13 +99,20 @@ def lessons(
         slates = reader.slates(
             [event.slate_id for event in events if event.slate_id and event.body.get("taught")]
         )
-        for event in events:
-            if event.kind == INTERACTION:
-                yield event, dict(enumerate(map(float, event.body["rewards"].values())))
-            elif event.slate_id in slates:
-                rewards = event.body.get("taught", {}).items()
-                if rewards:
-                    yield slates[event.slate_id], {int(at): float(one) for at, one in rewards}
+        yield from lessons_of(events, slates)
+
+
+def lessons_of(
+    events: Iterable[EventRow], slates: Mapping[str, SlateRow]
+) -> Iterator[tuple[SlateRow | EventRow, dict[int, float]]]:
+    """Yield each list and interaction that these events taught, with the rewards by position."""
+    for event in events:
+        if event.kind == INTERACTION:
+            yield event, dict(enumerate(map(float, event.body["rewards"].values())))
+        elif event.slate_id is not None and event.slate_id in slates:
+            rewards = event.body.get("taught", {}).items()
+            if rewards:
+                yield slates[event.slate_id], {int(at): float(one) for at, one in rewards}
 
 
 def teach(
@@ -134,9 +144,23 @@ def teach(
 
 def replay_user(reader: Reader, user: str, policy: Policy) -> Policy:
     """Teach a new policy all lessons of the log, in their order; return it."""
+    start_at_checkpoint(reader, user, policy)
     for row, rewards in lessons(reader, user):
         teach(policy, row, rewards)
     return policy
+
+
+def start_at_checkpoint(reader: Reader, user: str, policy: Policy) -> None:
+    """Let a new policy start with what the part of the log taught that was removed.
+
+    A policy of another kind than the one that learnt it starts without.
+    """
+    state = reader.checkpoint_state(user)
+    if state is not None:
+        try:
+            policy.restore(State.from_bytes(state))
+        except StateError as error:
+            _log.warning("the checkpoint of user %r cannot be used: %s", user, error)
 
 
 def policy_name(row: UserRow, experiment: Experiment) -> str:
@@ -403,6 +427,7 @@ def _relearn_user(
         batch.update_events([_remake_interaction(event, policy) for event in outside])
         for event in outside:
             ids |= zip(interaction_rows(event).tolist(), event.body["rewards"], strict=True)
+    batch.clear_checkpoint_state(user.id)  # it was learnt from other features
     state = replay_user(batch, user.id, policy).state().to_bytes()
     shown = _move_shown(user.shown, ids, policy.catalogue)
     consumed = _move_shown(user.consumed or b"", ids, policy.catalogue)

@@ -105,7 +105,8 @@ class UnitOfWork:
         found = self._slates.get(slate)
         if found is None or found.user_id not in self._users:
             raise NotFoundError(
-                f"no slate {slate!r}: it was never given, or its user was forgotten"
+                f"no slate {slate!r}: it was never given, is older than the store keeps, or its "
+                "user was forgotten"
             )
         return found
 

@@ -88,6 +88,8 @@ class Policy(_KeepsOptions, ABC):
     name: ClassVar[str]
     #: Whether it samples: two lists can differ although nothing was learnt in between.
     is_stochastic: ClassVar[bool] = False
+    #: Whether a state names items by their rows in the catalogue.
+    learns_items: ClassVar[bool] = False
     #: Whether `recommend` and `explain` accept a `Dial`.
     takes_dial: ClassVar[bool] = False
     #: Whether `recommend` accepts scores, and candidates of an open catalogue.

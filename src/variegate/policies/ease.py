@@ -47,6 +47,7 @@ class EASE(Policy):
     """
 
     name = "ease"
+    learns_items = True
 
     def __init__(
         self,

@@ -58,6 +58,8 @@ class ItemLMDP(LMDP):
 
     takes_scores = False
 
+    learns_items = True
+
     def __init__(
         self,
         catalogue: Catalogue,

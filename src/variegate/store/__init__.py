@@ -27,6 +27,8 @@ from variegate.store.rows import (
     SlateRow,
     UserRow,
     new_version,
+    pack_event,
+    pack_slate,
 )
 from variegate.store.store import Store
 from variegate.store.summaries import Moments, PeriodSums, PolicySums, Recent
@@ -61,4 +63,6 @@ __all__ = [
     "SumsByPolicy",
     "UserRow",
     "new_version",
+    "pack_event",
+    "pack_slate",
 ]

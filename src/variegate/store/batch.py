@@ -16,6 +16,7 @@ from variegate.store.rows import (
     ITEMS_VISIBLE,
     KEYS_REVISION,
     NOT_READ,
+    SCHEMA,
     EventRow,
     Head,
     ItemChange,
@@ -40,7 +41,14 @@ from variegate.store.rows import (
     unpack_slate,
     user_update,
 )
-from variegate.store.sums import MINUTES_KEPT, RunningSums, SumsByPolicy, recompute_sums
+from variegate.store.schema import VERSION
+from variegate.store.sums import (
+    MINUTES_KEPT,
+    RunningSums,
+    SumsByPolicy,
+    recompute_sums,
+    sums_with,
+)
 
 _CHANGED_USERS: Final = "users changed since they were read"
 _NO_SLATES: Final = "slates do not exist"
@@ -175,6 +183,7 @@ class Batch(Reader):
         self._sums.add_users(-deleted)
         self._transaction.change(self._sql.delete_user_slates, user)
         self._transaction.change(self._sql.delete_user_events, user)
+        self._transaction.change(self._sql.delete_checkpoint, user)
         self._known_slates = {
             slate: row for slate, row in self._known_slates.items() if row.user_id != user
         }
@@ -239,6 +248,36 @@ class Batch(Reader):
         """Store what another catalogue changes of events: their bodies."""
         values = map(body_update, rows)
         self._transaction.update_each(self._sql.update_event, values, "events do not exist")
+
+    def move_to_checkpoint(
+        self,
+        user: UserRow,
+        state: bytes | None,
+        slates: Sequence[SlateRow],
+        events: Sequence[EventRow],
+    ) -> None:
+        """Delete slates and events of a locked user, and keep what they taught and add to sums."""
+        sums = to_json(sums_with(self._sums.of_checkpoint(user.id), slates, len(events)))
+        self._transaction.change(self._sql.save_checkpoint, user.id, state, sums)
+        ids = self._sql.array([row.id for row in slates])
+        self._transaction.change(self._sql.delete_slates, ids)
+        numbers = [row.seq for row in events if row.seq is not None]
+        if numbers:  # an array without entries has no type
+            self._transaction.change(self._sql.delete_events, self._sql.array(numbers))
+        self.save_seen_items([user])  # so that no process uses a cached slate
+
+    def add_checkpoint(self, user: str, state: bytes) -> None:
+        """Store what a removed log taught a new user, without sums."""
+        self.require_tables()
+        self._transaction.change(self._sql.save_checkpoint, user, state, to_json({}))
+
+    def clear_checkpoint_state(self, user: str) -> None:
+        """Drop what the removed part of a user's log taught, but not its sums."""
+        self._transaction.change(self._sql.clear_checkpoint_state, user)
+
+    def require_tables(self) -> None:
+        """Stop processes whose code is older than these tables, although it could use them."""
+        self.set_meta(SCHEMA, str(VERSION))
 
     def delete_old_sums(self, now: float) -> None:
         """Delete the running sums of single minutes that are too old to be queried at `now`."""

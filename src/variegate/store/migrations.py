@@ -107,6 +107,16 @@ MIGRATIONS: Final = (
     # The tables stay as they are, but processes of earlier versions must stop writing: they do not
     # increment a user's version with every change of a slate.
     Migration(9, ()),
+    # Without checkpoints, which no store has at first, the tables are those of version 9;
+    # `Batch.require_tables` comes before the first one.
+    Migration(
+        10,
+        (
+            """CREATE TABLE checkpoints (
+                user_id {text} NOT NULL PRIMARY KEY, state {bytes}, sums TEXT NOT NULL)""",
+        ),
+        oldest=9,
+    ),
 )
 
 

@@ -108,6 +108,24 @@ class Reader:
             rows = self._transaction.rows(self._sql.user_events, after_seq, user, limit)
         return [unpack_event(row) for row in rows]
 
+    def users_with_old(self, after: str, limit: int, before: float) -> tuple[list[str], list[str]]:
+        """Return the next `limit` users after an id, and those with slates or events before a time.
+
+        Both in the order of their ids.
+        """
+        check_ids("after", (after,))
+        users = [user for (user,) in self._transaction.rows(self._sql.next_user_ids, after, limit)]
+        ids = self._sql.array(users)
+        found = self._transaction.rows(self._sql.users_with_old, ids, before, ids, before)
+        return users, [user for (user,) in found]
+
+    def checkpoint_state(self, user: str) -> bytes | None:
+        """Return the state that the removed part of a user's log led to, or None."""
+        check_ids("user", (user,))
+        for (state,) in self._transaction.rows(self._sql.checkpoint_state, user):
+            return None if state is None else bytes(state)
+        return None
+
     def requested_events(self, user: str, requests: Iterable[str]) -> dict[str, EventRow]:
         """Return a user's events with these idempotency keys, by key."""
         check_ids("user", (user,))

@@ -6,7 +6,7 @@ Statements are templates: `sql` has the words in which SQLite and PostgreSQL dif
 from typing import Final
 
 #: Version of these tables
-VERSION: Final = 9
+VERSION: Final = 10
 
 CREATE_TABLES: Final = (
     """CREATE TABLE meta ("key" {text} NOT NULL PRIMARY KEY, value TEXT)""",
@@ -57,6 +57,11 @@ CREATE_TABLES: Final = (
     "CREATE INDEX events_by_user ON events (user_id, seq)",
     """CREATE UNIQUE INDEX events_by_request ON events (user_id, request)
         WHERE request IS NOT NULL""",
+    # What the removed part of a user's log taught, and what it adds to the running sums.
+    """CREATE TABLE checkpoints (
+        user_id {text} NOT NULL PRIMARY KEY,
+        state {bytes},
+        sums TEXT NOT NULL)""",
     # The running sums of `sums`, so that reports need not read the slates.
     """CREATE TABLE sums (
         period BIGINT NOT NULL,

@@ -74,6 +74,12 @@ class Statements:
     update_features = "UPDATE slates SET closed = ?, features = ?, propensities = ? WHERE id = ?"
     update_terms = "UPDATE slates SET terms = ? WHERE id = ?"
     delete_user_slates = "DELETE FROM slates WHERE user_id = ?"
+    delete_slates = "DELETE FROM slates WHERE id {among}"
+    next_user_ids = "SELECT id FROM users WHERE id > ? ORDER BY id LIMIT ?"
+    users_with_old = """SELECT DISTINCT user_id FROM (
+        SELECT user_id FROM slates WHERE user_id {among} AND created < ?
+        UNION ALL SELECT user_id FROM events WHERE user_id {among} AND time < ?) AS old
+        ORDER BY user_id"""
 
     events = "SELECT {event} FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
     user_events = "SELECT {event} FROM events WHERE seq > ? AND user_id = ? ORDER BY seq LIMIT ?"
@@ -83,6 +89,16 @@ class Statements:
     add_event = "INSERT INTO events {new_event}"  # pack_event
     update_event = "UPDATE events SET body = ? WHERE seq = ?"  # body_update
     delete_user_events = "DELETE FROM events WHERE user_id = ?"
+    delete_events = "DELETE FROM events WHERE seq {among_numbers}"
+
+    checkpoint_state = "SELECT state FROM checkpoints WHERE user_id = ?"
+    checkpoint_sums = "SELECT sums FROM checkpoints WHERE user_id = ?"
+    next_checkpoint_sums = """SELECT user_id, sums FROM checkpoints WHERE user_id > ?
+        ORDER BY user_id LIMIT ?"""
+    save_checkpoint = """INSERT INTO checkpoints (user_id, state, sums) VALUES (?, ?, ?)
+        ON CONFLICT (user_id) DO UPDATE SET state = excluded.state, sums = excluded.sums"""
+    clear_checkpoint_state = "UPDATE checkpoints SET state = NULL WHERE user_id = ?"
+    delete_checkpoint = "DELETE FROM checkpoints WHERE user_id = ?"
 
     items = 'SELECT {item} FROM items ORDER BY "row"'
     items_by_id = "SELECT {item} FROM items WHERE id {among}"

@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from heapq import merge
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -50,6 +51,8 @@ MINUTES_KEPT: Final = 8 * 86_400.0
 FORMAT: Final = "1"
 _PAGE: Final = 5000
 _LOG_EVERY: Final = 100_000
+#: The id of a user, and sums
+_CHECKPOINT_COLUMNS: Final = 2
 
 _log = logging.getLogger(__name__)
 
@@ -178,6 +181,16 @@ class SumChanges:
         if feedback is not None:
             self.add_feedback(user, one, sign)
 
+    def add_checkpoint(self, user: str | None, sums: SumsByPolicy, sign: int = 1) -> None:
+        """Add or subtract what the removed slates and events of a user add."""
+        for policy, one in sums.items():
+            feedback = {name: n for name, n in one.items() if name not in ("lists", "events")}
+            for name in ("lists", "answered", "events"):
+                if name in one:
+                    add_to(self.periods[policy, ALL_TIME], {name: one[name]}, sign)
+            if user is not None and feedback:
+                add_to(self.users[user, policy], feedback, sign)
+
     def add_feedback(self, user: str | None, one: Contribution, sign: int = 1) -> None:
         """Add or subtract the feedback of a slate, but not the slate."""
         policy, minute, feedback = one
@@ -248,6 +261,7 @@ class RunningSums:
         """Subtract all that a user added, whose slates and events must still exist."""
         for row in self._transaction.rows(self._sql.summed_slates_of_user, user):
             self._changes.add(None, stored_contribution(*row), -1)
+        self._changes.add_checkpoint(None, self.of_checkpoint(user), -1)
         events = self._transaction.rows(self._sql.summed_events_of_user, user)
         self._changes.count_events(events, -1)
         self.of_users.pop(user, None)
@@ -257,6 +271,13 @@ class RunningSums:
         # The earlier changes of this transaction are gone as well.
         for key in [key for key in self._changes.users if key[0] == user]:
             del self._changes.users[key]
+
+    def of_checkpoint(self, user: str) -> SumsByPolicy:
+        """Return what the removed slates and events of a user add."""
+        for (sums,) in self._transaction.rows(self._sql.checkpoint_sums, user):
+            found: SumsByPolicy = from_json(sums)
+            return found
+        return {}
 
     def delete_before(self, time: float) -> None:
         """Let `write` delete the sums of minutes before a time."""
@@ -325,6 +346,22 @@ class RunningSums:
         _write_user_sums(self._transaction, rows)
 
 
+def sums_with(sums: SumsByPolicy, slates: Iterable[SlateRow], n_events: int) -> SumsByPolicy:
+    """Return a checkpoint's sums with those of more slates and events."""
+    changes = SumChanges()
+    changes.add_checkpoint("", sums)
+    for row in slates:
+        changes.add("", contribution(row))
+    changes.count("events", n_events)
+    found: SumsByPolicy = {}
+    for (policy, period), of_period in changes.periods.items():
+        if period == ALL_TIME:
+            add_to(found.setdefault(policy, {}), of_period)
+    for (_user, policy), feedback in changes.users.items():
+        found[policy] |= feedback
+    return {policy: one for policy, more in found.items() if (one := without_zeros(more))}
+
+
 def ensure_sums(database: Database[Any], now: float) -> None:
     """Compute the sums from the history, unless that was done before.
 
@@ -386,9 +423,13 @@ def _compute_sums(
     """Return the sums by policy and period, and pass those of users to `receive` in pages."""
     changes = SumChanges(since=minute_of(now - MINUTES_KEPT))
     page: list[UserSums] = []
-    for user, rows in groupby(_slates_by_user(transaction), key=itemgetter(0)):
+    histories = merge(_slates_by_user(transaction), _checkpoints(transaction), key=itemgetter(0))
+    for user, rows in groupby(histories, key=itemgetter(0)):
         for row in rows:
-            changes.add(user, stored_contribution(*row[2:]))
+            if len(row) == _CHECKPOINT_COLUMNS:
+                changes.add_checkpoint(user, from_json(row[1]))
+            else:
+                changes.add(user, stored_contribution(*row[2:]))
         for (name, policy), sums in changes.users.items():
             add_to(changes.periods[policy, ALL_TIME], user_contribution(sums))
             page.append((name, policy, without_zeros(sums)))
@@ -415,6 +456,13 @@ def _slates_by_user(transaction: Transaction) -> Iterator[Any]:
         if (done + len(page)) // _LOG_EVERY > done // _LOG_EVERY:
             _log.info("computing the running sums: %d slates so far", done + len(page))
         done += len(page)
+
+
+def _checkpoints(transaction: Transaction) -> Iterator[Any]:
+    user = ""
+    while page := transaction.rows(transaction.sql.next_checkpoint_sums, user, _PAGE):
+        yield from page
+        user = page[-1][0]
 
 
 def _format(transaction: Transaction) -> str | None:

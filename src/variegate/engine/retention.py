@@ -1,0 +1,243 @@
+"""Remove old slates and events from the store, and keep a checkpoint of what they taught.
+
+A user's state is what the log teaches, in order. The oldest part of a user's log goes as a whole:
+what it taught, and what it adds to the running sums, becomes the user's checkpoint, from which
+every later replay starts. Users are processed in small transactions while the service runs.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from variegate.data.table_reader import check_polars
+from variegate.engine.executor import Executor
+from variegate.engine.replay import (
+    iter_events,
+    iter_slates,
+    lessons_of,
+    policy_name,
+    start_at_checkpoint,
+    teach,
+)
+from variegate.engine.replicas import changed_settings, shared_configuration
+from variegate.errors import ConflictError, DataError, InputError
+from variegate.model.catalogue import Catalogue
+from variegate.store import (
+    CONFIGURATION,
+    Batch,
+    EventRow,
+    SlateRow,
+    UserRow,
+    pack_event,
+    pack_slate,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Reports look at single minutes of the last 8 days.
+MIN_DAYS: Final = 9
+#: Entry of the store: how many steps were committed
+_STEPS: Final = "retention_steps"
+_USER_PAGE: Final = 1000
+#: Users of one transaction, who wait for it if they are active just then
+_STEP_USERS: Final = 50
+_DAY: Final = 86_400.0
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What was removed, and from how many users."""
+
+    users: int = 0
+    slates: int = 0
+    events: int = 0
+
+    def __add__(self, other: "Removed") -> "Removed":
+        return Removed(
+            self.users + other.users, self.slates + other.slates, self.events + other.events
+        )
+
+
+class Archive:
+    """A folder with removed slates and events, two Parquet files for each step.
+
+    A file is complete, and on the disk, before its step is committed. A step that was not committed
+    leaves files that the next run removes: their rows are still in the store.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        check_polars()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"{folder}: cannot be a folder for archives: {error}") from None
+        self._folder = folder
+
+    def remove_uncommitted(self, steps: int) -> None:
+        """Remove files of steps after the last that was committed."""
+        for path in self._folder.glob("*.parquet"):
+            number = path.stem.rpartition("-")[2]
+            if number.isdecimal() and int(number) > steps:
+                path.unlink()
+
+    def write(self, step: int, slates: Sequence[SlateRow], events: Sequence[EventRow]) -> None:
+        """Write the files of a step."""
+        import polars as pl
+
+        columns = list(EventRow._fields)
+        rows = [(event.seq, *pack_event(event)) for event in events]
+        parts = {
+            "slates": pl.DataFrame(
+                [pack_slate(row) for row in slates], list(SlateRow._fields), orient="row"
+            ),
+            "events": pl.DataFrame(rows, columns, orient="row"),
+        }
+        for name, table in parts.items():
+            if len(table):
+                self._write(table, f"{name}-{step:08d}")
+
+    def _write(self, table: "pl.DataFrame", name: str) -> None:
+        partial, path = self._folder / f"{name}.part", self._folder / f"{name}.parquet"
+        with partial.open("wb") as file:
+            table.write_parquet(file)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+        folder = os.open(self._folder, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def remove_old(
+    executor: Executor,
+    keep_days: float,
+    *,
+    archive: Path | None = None,
+    progress: Callable[[Removed], None] = lambda _done: None,
+) -> Removed:
+    """Remove slates and events that are older than `keep_days`; a run can be repeated any time.
+
+    Parameters
+    ----------
+    archive
+        A folder for what is removed; without one it is gone.
+    progress
+        Called after each transaction.
+
+    Raises
+    ------
+    ConflictError
+        If the service has other settings: checkpoints would be of other policies.
+    """
+    if not keep_days >= MIN_DAYS:
+        raise InputError(f"`keep_days` must be at least {MIN_DAYS}, got {keep_days:g}")
+    files = None if archive is None else Archive(archive)
+    with executor.store.batch() as batch:
+        _check_settings(batch, executor)
+        # Code without checkpoints would compute other sums and states from now on.
+        batch.require_tables()
+        if files is not None:
+            files.remove_uncommitted(int(batch.meta(_STEPS) or 0))
+        before = executor.now(batch) - keep_days * _DAY
+    done = Removed()
+    for users in _users_with_old(executor, before):
+        with executor.store.batch() as batch:
+            done += _remove_of(batch, users, executor, before, files)
+        progress(done)
+    return done
+
+
+def _check_settings(batch: Batch, executor: Executor) -> None:
+    known = batch.meta(CONFIGURATION)
+    mine = shared_configuration(executor.experiment, executor.rules)
+    if known is not None and known != mine:
+        names = ", ".join(f"`{name}`" for name in changed_settings(known, mine))
+        raise ConflictError(
+            f"the service has other settings ({names}): run this with those of the service"
+        )
+
+
+def _users_with_old(executor: Executor, before: float) -> Iterator[list[str]]:
+    """Yield ids of users with anything old, a transaction's at a time."""
+    after = ""
+    while True:
+        with executor.store.reading() as reader:
+            page, old = reader.users_with_old(after, _USER_PAGE, before)
+        if not page:
+            return
+        for start in range(0, len(old), _STEP_USERS):
+            yield old[start : start + _STEP_USERS]
+        after = page[-1]
+
+
+def _remove_of(
+    batch: Batch, users: list[str], executor: Executor, before: float, files: Archive | None
+) -> Removed:
+    """Remove what is old of some users, in one transaction."""
+    slates, events, done = list[SlateRow](), list[EventRow](), Removed()
+    locked = batch.lock_users(users)
+    catalogue = executor.live.as_of(batch).catalogue
+    for row in locked.values():
+        old_slates, old_events = oldest_part(
+            list(iter_slates(batch, row.id)), list(iter_events(batch, row.id)), before
+        )
+        if not old_slates and not old_events:
+            continue
+        _checkpoint(batch, row, old_slates, old_events, executor, catalogue)
+        slates += old_slates
+        events += old_events
+        done += Removed(1, len(old_slates), len(old_events))
+    if done.users:
+        step = int(batch.swap_meta(_STEPS, "") or 0) + 1
+        batch.set_meta(_STEPS, str(step))
+        if files is not None:
+            files.write(step, slates, events)
+    return done
+
+
+def _checkpoint(
+    batch: Batch,
+    user: UserRow,
+    slates: list[SlateRow],
+    events: list[EventRow],
+    executor: Executor,
+    catalogue: Catalogue,
+) -> None:
+    """Replace the oldest part of a user's log by a checkpoint."""
+    policy = executor.experiment.new_policy(policy_name(user, executor.experiment), catalogue)
+    start_at_checkpoint(batch, user.id, policy)
+    for row, rewards in lessons_of(events, {row.id: row for row in slates}):
+        teach(policy, row, rewards)
+    batch.move_to_checkpoint(user, policy.state().to_bytes(), slates, events)
+
+
+def oldest_part(
+    slates: Sequence[SlateRow], events: Sequence[EventRow], before: float
+) -> tuple[list[SlateRow], list[EventRow]]:
+    """Return the slates and events of a user that can go together.
+
+    The events are the first ones, because a state depends on their order, and a slate goes with
+    all of its events, so that what is left is a complete log. A slate that will still close stays.
+    """
+    staying = {row.id for row in slates if row.created >= before or _will_close(row)}
+    end = len(events)
+    for place, event in enumerate(events):
+        if event.time >= before or event.slate_id in staying:
+            end = place
+            break
+    while True:
+        later = {event.slate_id for event in events[end:]} - {None}
+        first = next((at for at in range(end) if events[at].slate_id in later), end)
+        if first == end:
+            break
+        end = first
+    return [row for row in slates if row.id not in staying | later], list(events[:end])
+
+
+def _will_close(row: SlateRow) -> bool:
+    return row.due is not None and not row.closed

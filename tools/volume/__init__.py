@@ -1,0 +1,1 @@
+"""What a large history costs: ``python -m tools.volume slates`` and ``... partitions``."""
