@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tools.loadtest.page import BEGIN, END, Run, bars, write_between
+from tools.loadtest.profile import PARTS, REST, microseconds, table
 from tools.loadtest.run import Found, Phase
 
 
@@ -38,3 +39,13 @@ def test_only_the_text_between_the_marks_is_replaced(tmp_path: Path) -> None:
     page.write_text(f"# Load\n\n{BEGIN}\nold\n{END}\n\nafter\n")
     write_between(page, "new")
     assert page.read_text() == f"# Load\n\n{BEGIN}\nnew\n\n{END}\n\nafter\n"
+
+
+def test_the_time_of_the_engine_is_divided_into_parts() -> None:
+    parts = microseconds(warm_up=1, batches=2)
+    assert list(parts) == [*PARTS, REST]
+    assert min(parts.values()) > 0.0  # each part was at work
+    head, _, *rows = table({"SQLite": parts})
+    assert head == "| part | SQLite | share |"
+    assert len(rows) == len(parts) + 1
+    assert rows[-1] == f"| all | {sum(parts.values()):.0f} | 100% |"

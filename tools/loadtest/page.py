@@ -16,6 +16,7 @@ import click
 import numpy as np
 
 from tools.attack.replicas import Database
+from tools.loadtest.profile import microseconds, table
 from tools.loadtest.run import POSTGRES_SHARE, SQLITE_SHARE, Found, Plan, tried
 from tools.loadtest.server import cpu_seconds, own_service, processes_by_role
 from tools.loadtest.startup import import_ratios, middle, start_seconds
@@ -32,6 +33,11 @@ POSTGRES_P99: Final = 3.9
 START_SECONDS: Final = 2.0
 MEMORY_MB: Final = 350.0
 IMPORT_RATIO: Final = 2.0
+
+_PARTS: Final = (
+    "Microseconds of CPU per request in the engine alone, half of them lists and half feedback, by",
+    "`python -m tools.loadtest.profile`, without the PostgreSQL server:",
+)
 
 
 class Bar(NamedTuple):
@@ -101,10 +107,12 @@ def main(runs: int, clients: int, seconds: float, out: Path) -> None:
         server = Database(Path(folder) / "data")
         try:
             postgres = [_measured(plan, server, 2) for _ in range(runs)]
+            parts = _profiles(server)
         finally:
             server.close()
     judged = bars(sqlite, postgres, starts, ratios)
     lines = ["", *_conditions(runs, seconds, busy), *_tables(sqlite, postgres)]
+    lines += ["", "## The engine", "", *_PARTS, "", *table(parts)]
     text = "\n".join([*lines, *_table_of_bars(judged)])
     write_between(out, text)
     click.echo(text)
@@ -219,6 +227,12 @@ def _measured(plan: Plan, server: Database | None, workers: int) -> Run:
         for kind, roles in spent.items()
     }
     return Run(found, micro["mixed"], micro["empty"])
+
+
+def _profiles(server: Database) -> dict[str, dict[str, float]]:
+    """Return on what the engine spends its time with each store."""
+    with _fresh_store(server) as store:
+        return {"SQLite": microseconds(), "PostgreSQL": microseconds(store)}
 
 
 @contextmanager

@@ -305,34 +305,29 @@ def _new_row(
         reports={},
         earned=0.0,
         answered=False,
-        terms=terms.to_dict(),
+        terms=uow.stored_terms if terms is uow.terms else terms.to_dict(),
         due=deadline if terms.closes else None,
         request=request.idempotency_key,
     )
 
 
 def _terms(uow: UnitOfWork, request: RecommendRequest, choice: _Choice) -> Terms:
-    rules, selection, slate = uow.rules, choice.selection, choice.slate
-    return Terms(
-        revision=uow.snapshot.revision,
-        aggregation=rules.aggregation,
-        default_reward=rules.default_reward,
-        late=rules.late,
-        mix=choice.mix,
-        dial=request.dial,
-        candidates=None if selection is None else selection.candidates,
-        exclude=() if selection is None else selection.exclude,
-        where=None if request.where is None else dict(request.where),
-        constraints=request.constraints,
-        relaxed=slate.relaxed,
-        notes=slate.notes,
-        allow_repeats=request.allow_repeats,
-        memory=rules.memory,
-        memory_days=rules.memory_days,
-        offered=uow.snapshot.catalogue.is_open or request.offer is not None,
-        displaced=choice.displaced,
-        asked=None if request.idempotency_key is None else _request_hash(request),
-    )
+    selection, slate = choice.selection, choice.slate
+    values = {
+        "mix": choice.mix,
+        "dial": request.dial,
+        "candidates": None if selection is None else selection.candidates,
+        "exclude": () if selection is None else selection.exclude,
+        "where": None if request.where is None else dict(request.where),
+        "constraints": request.constraints,
+        "relaxed": slate.relaxed,
+        "notes": slate.notes,
+        "allow_repeats": request.allow_repeats,
+        "offered": uow.snapshot.catalogue.is_open or request.offer is not None,
+        "displaced": choice.displaced,
+        "asked": None if request.idempotency_key is None else _request_hash(request),
+    }
+    return uow.terms.with_values(values)
 
 
 def _request_hash(request: RecommendRequest) -> str:
@@ -393,10 +388,11 @@ def _answer(
             slate.ids, titles, slate.scores.tolist(), shown_before, strict=True
         )
     ]
-    for at, (item, place) in enumerate(zip(items, places, strict=True)):
-        if why is not None:
+    if why is not None:
+        for at, item in enumerate(items):
             item["explanation"] = _explanation(why, at)
-        if request.details:
+    if request.details:
+        for item, place in zip(items, places, strict=True):
             item["attributes"] = _attributes(catalogue, request, item["id"], place)
     unknown = [] if catalogue.is_open else unknown_ids(request, terms)
     relaxed = [one._asdict() for one in terms.relaxed]

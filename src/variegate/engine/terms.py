@@ -6,7 +6,7 @@ Default values are left out.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -143,6 +143,23 @@ class Terms:
     def memory_seconds(self) -> float:
         """How long a shown item is not repeated."""
         return self.memory_days * DAY
+
+    @classmethod
+    def of_rules(cls, rules: Rules, revision: str) -> "Terms":
+        """Return the terms of a request that asks for nothing special."""
+        return cls(
+            revision=revision,
+            aggregation=rules.aggregation,
+            default_reward=rules.default_reward,
+            late=rules.late,
+            memory=rules.memory,
+            memory_days=rules.memory_days,
+        )
+
+    def with_values(self, values: Mapping[str, Any]) -> "Terms":
+        """Return these terms with others' values; themselves if these are all defaults."""
+        special = {name: value for name, value in values.items() if value != _DEFAULTS[name]}
+        return replace(self, **special) if special else self
 
     def to_dict(self) -> dict[str, Any]:
         """Return the terms as JSON can hold them, without default values."""

@@ -8,7 +8,7 @@ from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.codecs import INTERACTION
 from variegate.engine.experiment import Experiment
 from variegate.engine.replay import restore_user, teach
-from variegate.engine.terms import Rules
+from variegate.engine.terms import Rules, Terms
 from variegate.engine.user_cache import CachedUser, UserCache
 from variegate.errors import NotFoundError, VariegateError
 from variegate.model.slate import Slate
@@ -83,6 +83,9 @@ class UnitOfWork:
 
     def _begin(self) -> None:
         """Start without changes."""
+        #: The terms of a request that asks for nothing special, and how they are stored
+        self.terms = Terms.of_rules(self.rules, self.snapshot.revision)
+        self.stored_terms = self.terms.to_dict()
         self._changed_users: set[str] = set()
         self._changed_slates: set[str] = set()
         self._changed_terms: set[str] = set()
@@ -232,15 +235,15 @@ class UnitOfWork:
             if slate.id in self._added_features:
                 features = self._added_features[slate.id]
                 given.setdefault(slate.user_id, {})[slate.id] = slate, features
+        changed_slates = self._changed_slates | self._changed_terms
         for user, policy in self._policies.items():
             row, before = self._users[user], self._cached.pop(user, None)
             policy.drop_estimates()  # a list is mostly followed by feedback, which changes them
             state_size = len(row.state or b"")
             if before is not None and row.state is NOT_READ:
                 state_size = before.state_size
-            slates = {} if before is None else before.slates
-            for changed in (self._changed_slates | self._changed_terms) & slates.keys():
-                del slates[changed]
+            known = {} if before is None else before.slates
+            slates = {name: one for name, one in known.items() if name not in changed_slates}
             slates |= given.get(user, {})
             version = row.version + (user in self._changed_users)
             one = CachedUser(version, policy, state_size, self._batch.user_sums(user), slates)

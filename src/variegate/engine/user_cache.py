@@ -10,7 +10,7 @@ from variegate.policies import Policy
 from variegate.store import SlateRow, SumsByPolicy, UserRow
 
 #: Approximate bytes of what is cached, at most.
-MAX_CACHE_BYTES: Final = 36_000_000
+MAX_CACHE_BYTES: Final = 44_000_000
 #: A policy holds a matrix, of which the state has one half, and some more.
 _BYTES_PER_STATE_BYTE, _MIN_BYTES = 2, 5_000
 #: Approximate bytes of a slate beside its features
