@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import variegate
+from tools.site.notebooks import notebook_page
 from tools.site.routes import routes_page
 from variegate import data, errors, evaluation, policies, prior
 from variegate.evaluation import offpolicy
@@ -28,6 +29,9 @@ _PACKAGES: Final[Mapping[str, tuple[Any, str]]] = MappingProxyType(
         "errors": (errors, "Errors"),
     }
 )
+
+
+_NOTEBOOKS: Final = Path(__file__).parents[2] / "docs" / "tutorial" / "notebooks"
 
 
 def settings_page() -> str:
@@ -168,6 +172,10 @@ GENERATED: Final[Mapping[str, Callable[[], str]]] = MappingProxyType(
         "reference/openapi.md": openapi_page,
         "reference/api/variegate.md": _top_page,
         "reference/api/client.md": _client_page,
+        **{
+            f"tutorial/notebooks/{path.stem}.md": partial(notebook_page, path)
+            for path in sorted(_NOTEBOOKS.glob("*.ipynb"))
+        },
         **{f"reference/api/{page}.md": partial(_python_page, page) for page in _PACKAGES},
     }
 )
