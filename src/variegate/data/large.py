@@ -128,7 +128,7 @@ def _check_arguments(folder: Path, train: float, **counts: int) -> None:
 
 @contextmanager
 def _new_folder(folder: Path) -> Iterator[tuple[Path, Path]]:
-    """Give a folder for pieces, and one that becomes `folder` at the end unless there is an error."""
+    """Give a folder for pieces, and one that becomes `folder` unless an error is raised."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder.parent, prefix=".prepare-") as name:
         pieces, made = Path(name) / "pieces", Path(name) / "made"
