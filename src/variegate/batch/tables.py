@@ -1,6 +1,5 @@
 """Lists for all users of a table, written to Parquet in parts: for mails, or to fill a cache."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -10,11 +9,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from variegate.arrays import FloatArray, IndexArray, check_count
+from variegate.batch.folder import (
+    BatchResult,
+    IdsAndScores,
+    claim,
+    height_of,
+    lists_of,
+    part_file,
+    write_part,
+)
 from variegate.data.table_reader import check_columns, check_polars, scan_table
-from variegate.errors import DataError, InputError
-from variegate.evaluation.parallel import Shared, Workers, parallel_map, share
+from variegate.errors import DataError
+from variegate.evaluation.parallel import Shared, Workers, share
 from variegate.evaluation.progress import Progress, show_progress
-from variegate.files import PathLike, as_path, atomic_write
+from variegate.files import PathLike, as_path
 from variegate.model.catalogue import Catalogue
 from variegate.policies import Policy, PolicySpec, parse_policy
 
@@ -23,10 +31,6 @@ if TYPE_CHECKING:
 
 #: Rows of the table per part, about: what is in memory at a time.
 PART_ROWS: Final = 2_000_000
-#: Users per job of a worker.
-JOB_USERS: Final = 500
-#: The settings of a run are beside its folder: in it, polars would take them for a part.
-SETTINGS_SUFFIX: Final = ".settings.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,18 +42,6 @@ class Columns:
     item: str = "item"
     #: From 0 to 1; without it in the table, every row is a like
     reward: str = "reward"
-
-
-@dataclass(frozen=True)
-class BatchResult:
-    """What `recommend_all` did."""
-
-    #: Users with a list, of whom some were there from an earlier run
-    users: int
-    #: Users whose list was made in this run
-    made: int
-    #: Rows whose item is not in the catalogue
-    unknown_items: int
 
 
 class _History(NamedTuple):
@@ -108,17 +100,17 @@ def recommend_all(
         "columns": asdict(table.columns),
         "catalogue": catalogue.fingerprint.to_json(),
     }
-    _claim(folder, settings)
+    claim(folder, settings)
     done = made = unknown = 0
     with show_progress(progress) as show, share([(catalogue, spec)], workers) as (shared,):
         for number in range(parts):
-            file = folder / f"part-{number:05d}.parquet"
+            file = part_file(folder, number)
             if file.exists():
-                done += _height(file)
+                done += height_of(file)
                 continue
             histories, missing = table.part(number, parts, catalogue)
             shown = partial(show, f"Part {number + 1} of {parts}")
-            _write(file, _lists(histories, shared, settings, workers, shown))
+            write_part(file, _lists(histories, shared, settings, workers, shown))
             made, unknown = made + len(histories), unknown + missing
     return BatchResult(done + made, made, unknown)
 
@@ -192,25 +184,6 @@ class _Table:
         return (pl.col(name).cast(pl.Float64) if is_there else pl.lit(1.0)).alias("reward")
 
 
-def _claim(folder: Path, settings: Mapping[str, Any]) -> None:
-    """Make the folder, or check that the parts in it have the same settings."""
-    file = folder.with_name(folder.name + SETTINGS_SUFFIX)
-    if not file.exists():
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise InputError(f"`out` must be a new folder, and {folder} holds something else")
-        folder.mkdir(parents=True, exist_ok=True)
-        with atomic_write(file) as target:
-            target.write(json.dumps(settings, indent=1).encode())
-        return
-    known = json.loads(file.read_text())
-    plain = json.loads(json.dumps(settings))
-    differing = [name for name in plain if known.get(name) != plain[name]]
-    if differing:
-        raise InputError(
-            f"`out` must be a new folder: {folder} was begun with another {', '.join(differing)}"
-        )
-
-
 def _lists(
     histories: Sequence[_History],
     shared: Shared[tuple[Catalogue, PolicySpec]],
@@ -219,39 +192,21 @@ def _lists(
     progress: Callable[[int, int], None],
 ) -> "pl.DataFrame":
     """Return the lists of these users, in their order."""
-    import polars as pl
-
-    starts = range(0, len(histories), JOB_USERS)
     how = {name: settings[name] for name in ("k", "allow_repeats")}
-    jobs = [(shared, how, histories[start : start + JOB_USERS]) for start in starts]
-    found: dict[int, list[tuple[list[str], list[float]]]] = {}
-    count = 0
-    for number, lists in parallel_map(_recommend, jobs, workers=workers):
-        found[number] = lists
-        progress(count := count + len(lists), len(histories))
-    pairs = [pair for number in sorted(found) for pair in found[number]]
-    return pl.DataFrame(
-        {
-            "user": [one.user for one in histories],
-            "items": [ids for ids, _ in pairs],
-            "scores": [scores for _, scores in pairs],
-        },
-        schema={"user": pl.String, "items": pl.List(pl.String), "scores": pl.List(pl.Float64)},
-    )
+    users = [one.user for one in histories]
+    return lists_of(users, partial(_recommend, shared, how), histories, workers, progress)
 
 
 def _recommend(
     shared: Shared[tuple[Catalogue, PolicySpec]],
     how: Mapping[str, Any],
     histories: Sequence[_History],
-) -> list[tuple[list[str], list[float]]]:
+) -> list[IdsAndScores]:
     catalogue, spec = shared.get()
     return [_list_of(spec(catalogue), one, **how) for one in histories]
 
 
-def _list_of(
-    policy: Policy, history: _History, *, k: int, allow_repeats: bool
-) -> tuple[list[str], list[float]]:
+def _list_of(policy: Policy, history: _History, *, k: int, allow_repeats: bool) -> IdsAndScores:
     if len(history.items):
         policy.learn_relevance(history.items, history.rewards)
     seen = np.zeros(0, dtype=np.intp) if allow_repeats else np.unique(history.items)
@@ -261,14 +216,3 @@ def _list_of(
     rng = np.random.default_rng(list(history.user.encode()))
     slate = policy.recommend(min(k, left), exclude=seen, rng=rng)
     return list(slate.ids), slate.scores.tolist()
-
-
-def _write(file: Path, lists: "pl.DataFrame") -> None:
-    with atomic_write(file) as target:
-        lists.write_parquet(target)
-
-
-def _height(file: Path) -> int:
-    import polars as pl
-
-    return int(pl.scan_parquet(file).select(pl.len()).collect().item())
