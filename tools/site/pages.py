@@ -125,6 +125,7 @@ def _top_page() -> str:
     others = {place for page in _PACKAGES for place in _places(page)}
     places = [_place(getattr(variegate, name)) for name in variegate.__all__]
     kept = [place for place in places if place not in others]
+    kept.append("variegate.sklearn_estimator.ListEstimator")
     return _api("Catalogues and recommenders", "`import variegate as vg`", kept)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 
 @click.command("evaluate-log")
 @of_a_service
-@click.option("--log", "file", metavar="FILE", help="Read a log in JSON lines instead of a store.")
+@click.option(
+    "--log",
+    "file",
+    metavar="FILE",
+    help="Read a log instead of a store: JSON lines, or a .csv file of the Open Bandit Dataset.",
+)
 @click.option(
     "--policy",
     "policies",
@@ -67,6 +73,7 @@ def evaluate_log(
         variegate evaluate-log --policy lmdh --policy mmr
         variegate evaluate-log --store sqlite:///shop.db --catalogue shop.npz --out shown.jsonl
         variegate evaluate-log --log shown.jsonl --catalogue shop.npz --policy lmdh --mix 0
+        variegate evaluate-log --log random/men/men.csv --catalogue men.npz --policy lmdh
     """
     console, settings = plain_console(), settings_of(store, catalogue, config)
     how["policies"] = policies or tuple(settings.policies.values())
@@ -93,7 +100,10 @@ def _source(
             yield log_source(executor, mask_password(settings.store))
         return
     items = load_catalogue(settings)
-    logs = offpolicy.user_logs(offpolicy.read_log(file, items, k=k), items)
+    if Path(file).suffix == ".csv":
+        logs = offpolicy.user_logs(offpolicy.read_open_bandit(file, items), items)
+    else:
+        logs = offpolicy.user_logs(offpolicy.read_log(file, items, k=k), items)
     logging = {name: parse_policy(line) for name, line in settings.policies.items()}
     yield offpolicy.LogSource(file, lambda: iter(logs), logging)
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from variegate.evaluation.offpolicy.logs import UserLog as UserLog
     from variegate.evaluation.offpolicy.logs import slate_log as slate_log
     from variegate.evaluation.offpolicy.logs import user_logs as user_logs
+    from variegate.evaluation.offpolicy.open_bandit import read_open_bandit as read_open_bandit
     from variegate.evaluation.offpolicy.pseudo_inverse import SlatePairs as SlatePairs
     from variegate.evaluation.offpolicy.pseudo_inverse import pi as pi
     from variegate.evaluation.offpolicy.pseudo_inverse import (
