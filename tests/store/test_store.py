@@ -55,6 +55,21 @@ def test_durability_is_set_by_the_address(tmp_path: Path, query: str, level: int
         assert value_of(batch, "PRAGMA journal_mode") == "wal"
 
 
+def test_one_batch_need_not_wait_for_the_disk(url: str) -> None:
+    is_file = url.startswith("sqlite")
+    asked = "PRAGMA synchronous" if is_file else "SHOW synchronous_commit"
+    found = []
+    with Store.open(url.removesuffix("?durability=normal")) as store:
+        for durable in (True, False, True):
+            with store.batch(durable=durable) as batch:
+                found.append(value_of(batch, asked))
+                batch.set_meta("durable", str(durable))
+            with store.reading() as reader:
+                assert reader.meta("durable") == str(durable)
+
+    assert found == ([2, 1, 2] if is_file else ["on", "off", "on"])
+
+
 @pytest.mark.parametrize(
     ("query", "committed"), [("", "on"), ("&durability=normal", "off")], ids=["full", "normal"]
 )

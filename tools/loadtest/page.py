@@ -231,7 +231,7 @@ def _measured(plan: Plan, server: Database | None, workers: int) -> Run:
 
 def _profiles(server: Database) -> dict[str, dict[str, float]]:
     """Return on what the engine spends its time with each store."""
-    with _fresh_store(server) as store:
+    with fresh_store(server) as store:
         return {"SQLite": microseconds(), "PostgreSQL": microseconds(store)}
 
 

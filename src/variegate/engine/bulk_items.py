@@ -121,6 +121,8 @@ class WriteItems:
     revision: str
     n_retired: int = 0
     alone: ClassVar[bool] = True
+    #: Lists do not wait for the disk with each piece: the commit that shows the items does.
+    durable: ClassVar[bool] = False
 
     def apply_alone(self, batch: Batch, executor: Any) -> CommandResult:
         """Store all of them, or none."""

@@ -161,7 +161,8 @@ class Executor:
         try:
             # One statement of an import may write all data of a user.
             timeout = LONG_SECONDS / 4 if getattr(command, "long", False) else None
-            with self.store.batch(timeout=timeout) as batch:
+            durable = getattr(command, "durable", True)
+            with self.store.batch(timeout=timeout, durable=durable) as batch:
                 self._check(batch.head())
                 result: CommandResult = command.apply_alone(batch, self)
         except _REFUSALS as error:

@@ -313,13 +313,17 @@ class Database(ABC, Generic[C]):
         self._trial = Lock()
         self.sql: Final = sql
 
-    def writing(self, timeout: float | None = None) -> AbstractContextManager[Transaction]:
+    def writing(
+        self, timeout: float | None = None, *, durable: bool = True
+    ) -> AbstractContextManager[Transaction]:
         """Open a transaction that is committed at the end, or rolled back after an exception.
 
         Raises StoreError if nothing was committed, OutcomeUnknownError if the answer to the commit
-        was lost or did not come within `timeout` seconds.
+        was lost or did not come within `timeout` seconds. Unless it is `durable`, the commit does
+        not wait for the disk; the next one that does waits for this one too.
         """
-        return self._transaction(self._begin_writing, timeout, commit=True)
+        begin = partial(self._begin_writing, durable=durable)
+        return self._transaction(begin, timeout, commit=True)
 
     def reading(self, timeout: float | None = None) -> AbstractContextManager[Transaction]:
         """Open a transaction that sees the database as of its first statement."""
@@ -347,7 +351,7 @@ class Database(ABC, Generic[C]):
         self._pool.close()
 
     @abstractmethod
-    def _begin_writing(self, connection: C) -> None: ...
+    def _begin_writing(self, connection: C, *, durable: bool = True) -> None: ...
 
     @abstractmethod
     def _begin_reading(self, connection: C) -> None: ...

@@ -172,8 +172,10 @@ class PostgresDatabase(Database[PostgresConnection]):
     def _set_timeout(self, connection: PostgresConnection, timeout: float | None) -> None:
         connection.timeout = self._timeout if timeout is None else timeout
 
-    def _begin_writing(self, connection: PostgresConnection) -> None:
+    def _begin_writing(self, connection: PostgresConnection, *, durable: bool = True) -> None:
         self._begin(connection, IsolationLevel.READ_COMMITTED)
+        if not durable:
+            connection.execute("SET LOCAL synchronous_commit = off")
 
     def _begin_reading(self, connection: PostgresConnection) -> None:
         self._begin(connection, IsolationLevel.REPEATABLE_READ)

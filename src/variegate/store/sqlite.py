@@ -44,6 +44,8 @@ class SqliteConnection(sqlite3.Connection):
 
     log: FileId | None = None
     closed = False
+    #: The present value of this pragma
+    synchronous = ""
 
     def is_usable(self) -> bool:
         """Return True: the files are checked when a transaction begins."""
@@ -81,7 +83,11 @@ class SqliteDatabase(Database[SqliteConnection]):
         pool = Pool(self._connect, max_idle=8, max_open=32, timeout=timeout)
         super().__init__(pool, SQLITE, errors, timeout=timeout)
 
-    def _begin_writing(self, connection: SqliteConnection) -> None:
+    def _begin_writing(self, connection: SqliteConnection, *, durable: bool = True) -> None:
+        level = "FULL" if durable and self._durable else "NORMAL"
+        if connection.synchronous != level:  # within a transaction it cannot be changed
+            connection.execute(f"PRAGMA synchronous = {level}")
+            connection.synchronous = level
         # With the write lock from the start no transaction has to be retried half-way.
         connection.execute("BEGIN IMMEDIATE")
         self._check_files(connection)
@@ -148,7 +154,6 @@ class SqliteDatabase(Database[SqliteConnection]):
 
     def _set_up(self, connection: SqliteConnection) -> None:
         for name, value in (
-            ("synchronous", "FULL" if self._durable else "NORMAL"),
             ("journal_size_limit", _MAX_LOG_BYTES),
             ("wal_autocheckpoint", _CHECKPOINT_PAGES),
             ("cache_size", -_CACHE_KIB),

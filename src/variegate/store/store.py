@@ -83,7 +83,7 @@ class Store:
         return cls(database)
 
     @contextmanager
-    def batch(self, *, timeout: float | None = None) -> Iterator[Batch]:
+    def batch(self, *, timeout: float | None = None, durable: bool = True) -> Iterator[Batch]:
         """Open a transaction for changes, committed at the end or rolled back by an exception.
 
         Raises StoreError if the database is away, full, locked for too long or read-only: nothing
@@ -94,8 +94,11 @@ class Store:
         ----------
         timeout
             Seconds for each statement, instead of the store's.
+        durable
+            Whether the commit waits for the disk, if those of the store do. Without it, a loss of
+            power can undo the batch, but never after a later durable one was committed.
         """
-        with self._database.writing(timeout) as transaction:
+        with self._database.writing(timeout, durable=durable) as transaction:
             batch = Batch(transaction, self._part)
             yield batch
             batch.write_sums()
