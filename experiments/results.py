@@ -98,6 +98,11 @@ class Results:
     beyond: BeyondResults = field(default_factory=BeyondResults)
 
     @property
+    def is_synthetic(self) -> bool:
+        """Whether the likes are generated, not those of the data set of this name."""
+        return bool(self.facts.get("plan", {}).get("synthetic"))
+
+    @property
     def has_paper(self) -> bool:
         """Whether it holds the paper's own experiments, or nothing at all."""
         return bool(self.replays or self.regrets or self.ratios) or not self.beyond.is_measured
@@ -110,5 +115,7 @@ class Results:
 
     def dataset_title(self, dataset: str) -> str:
         """Return the name of a data set in tables and figures; a sample is marked."""
+        if self.is_synthetic:
+            return "Generated likes"
         title = full_name(dataset)
         return f"{title} (sample)" if self.is_sample(dataset) else title

@@ -35,6 +35,10 @@ QUICK: Final = (
     "**A quick run: few users, few splits, short simulations. Its intervals are wide, and verdicts "
     "may change in the full run.**"
 )
+SYNTHETIC: Final = (
+    "**Generated likes, not the paper's data: verdicts say nothing about the paper, and where a "
+    "table or figure has MovieLens-100K it means these.**"
+)
 #: What the paper leaves open, and our reading of it; docs/explanation/paper.md has all of them,
 #: with reasons.
 OPEN_POINTS: Final[Mapping[str, str]] = {
@@ -99,6 +103,7 @@ def beyond_markdown(results: Results, *, settings: bool = True) -> str:
         "users as LMDH and the paper's baselines.",
         learner_settings(),
         *([QUICK] if results.quick else []),
+        *([SYNTHETIC] if results.is_synthetic else []),
         "## Our claims",
         BEYOND_RULE,
         claims_table("we claim of LMDP", judge_beyond(results)),
@@ -197,6 +202,8 @@ def _paper_opening(results: Results, judgement: Judgement) -> str:
     )
     datasets = ", ".join(map(results.dataset_title, results.replays)) or "no data set"
     quick = f"\n\n{QUICK}" if results.quick else ""
+    if results.is_synthetic:
+        quick += f"\n\n{SYNTHETIC}"
     return (
         f"The experiments of {PAPER}, run on {datasets} and in simulation. Of the paper's "
         f"{len(judgement.claims)} claims, {counts}.{quick}"

@@ -19,6 +19,8 @@ DOCUMENTS = [
     *GUIDES,
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
+    ROOT / "SECURITY.md",
+    ROOT / "CODE_OF_CONDUCT.md",
     *DECISIONS,
 ]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
+import yaml
 
 import variegate
 from tests.cli.running import archive
@@ -148,7 +149,24 @@ def test_links_are_found() -> None:
 
 def test_versions_agree() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["version"] == variegate.__version__
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert project["version"] == citation["version"] == variegate.__version__
+    assert citation["license"] == project["license"]
+    assert "arXiv:2012.13245" in str(citation["preferred-citation"]["identifiers"])
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / ".github").rglob("*.yml")), ids=name_of)
+def test_issue_forms_ask_for_something_with_labels(path: Path) -> None:
+    form = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if path.stem == "config":
+        assert form == {"blank_issues_enabled": True}
+        return
+    ids = [field["id"] for field in form["body"] if field["type"] != "markdown"]
+    assert ids
+    assert len(set(ids)) == len(ids)
+    assert all("label" in field["attributes"] for field in form["body"] if "id" in field)
+    assert form["name"]
+    assert form["description"]
 
 
 def test_changelog_has_a_heading_for_what_is_here() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments.claims import CLAIMS, judge
+from experiments.report.markdown import paper_markdown
 from experiments.results import Results
 from tests.cli.running import archive
 from tests.experiments.conftest import TinyRun, fail, run
@@ -119,6 +120,7 @@ def test_progress_is_drawn_on_a_terminal_and_the_command_is_quoted(
     [
         (["--dataset", "ml-100"], "got 'ml-100': did you mean 'ml-100k'?"),
         (["--workers", "0"], "`workers` must be from 1 to 10000 (the most that make sense), got 0"),
+        (["--synthetic", "--dataset", "ml-1m"], "likes of its own: leave out --dataset and --docs"),
         (["--users", "ml-1m"], "`--users` must be data set=number, got 'ml-1m'"),
         (["--users", "ml-1m=many"], "`--users` must be data set=number, got 'ml-1m=many'"),
         (["--users", "ml-1m=0"], "`--users` must be data set=number, got 'ml-1m=0'"),
@@ -138,8 +140,26 @@ def test_without_any_data_set_the_message_tells_how_to_get_one(
         patch.setenv("VARIEGATE_DATA", str(tmp_path))
         line = fail("--quick", "--out", tmp_path / "out")
 
-    assert line.startswith(f"no data set was found: ml-100k is not in {tmp_path}: run `variegate ")
-    assert "log in at https://www.kaggle.com/" in line
+    assert line.startswith(f"no data set was found in {tmp_path}: `variegate fetch ml-100k` gets ")
+    assert "`python -m experiments --synthetic` needs none" in line
+
+
+def test_generated_likes_need_no_archive_and_show_the_truth(
+    data_only_here: pytest.MonkeyPatch, seen: list[Results], tmp_path: Path
+) -> None:
+    small = replace(TINY_PLAN, splits=1, readings=("none",))
+    with data_only_here.context() as patch:
+        patch.setenv("VARIEGATE_DATA", str(tmp_path / "nothing"))
+        patch.setattr("experiments.__main__.quick_plan", lambda: small)
+        words = ("--quick", "--synthetic", "--workers", 1, "--only", "paper")
+        lines = run(*words, "--out", tmp_path / "out").splitlines()
+
+    recall = {name: float(text) for text, name in (line.split(maxsplit=1) for line in lines[-12:])}
+    truth, by_chance = recall["the true probabilities: no method knows more"], 9 / 300
+    assert by_chance < recall["logrank"] < truth
+    assert recall["random lists, expected"] == pytest.approx(by_chance)
+    assert seen[0].dataset_title("ml-100k") == "Generated likes"
+    assert "Generated likes, not the paper's data" in paper_markdown(seen[0])
 
 
 def test_movielens_100k_has_the_papers_sizes(
