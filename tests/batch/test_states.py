@@ -86,9 +86,8 @@ def test_a_folder_of_a_run_before_items_changed_is_refused(shop: Shop, tmp_path:
         recommend_all_states(shop.executor, tmp_path / "out")
 
 
-def test_the_command_reads_the_store(
-    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("shop")
+def test_the_command_reads_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = placed(tmp_path)
     monkeypatch.setenv("VARIEGATE_POLICIES", json.dumps(POLICIES))
     service = ["--store", place.url(), "--catalogue", place.catalogue]

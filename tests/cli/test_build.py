@@ -145,6 +145,21 @@ def test_same_seed_gives_the_same_catalogue_and_another_does_not(stars: Path, ou
     assert features("1") == features("1") != features("2")
 
 
+def test_embeddings_are_fitted_by_als_if_asked_for(stars: Path, out: Path) -> None:
+    pytest.importorskip("implicit")
+    als = ("--embeddings", "als", "--d", "2", "--no-cache")
+
+    run(*rated(stars, out, *als))
+
+    assert Catalogue.load(out).d == 2
+    assert fail(*rated(stars, out, *als, "--learning-rate", "0.1")) == (
+        "`--learning-rate` is of --embeddings bpr: als has none"
+    )
+    assert fail(*rated(stars, out, "--embeddings", "asl")) == (
+        "`embeddings` must be one of bpr, als, got 'asl': did you mean 'als'?"
+    )
+
+
 def test_second_training_is_taken_from_the_cache(stars: Path, out: Path, cache: Path) -> None:
     first, second = run(*rated(stars, out)), run(*rated(stars, out))
 

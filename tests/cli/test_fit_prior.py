@@ -161,6 +161,10 @@ def test_inspect_with_another_catalogue_is_one_line(here: Path) -> None:
             "--catalogue excludes --catalogue-out: it is used as it is",
         ),
         (("LIKES", "--tune", "--settings", "x"), "--settings excludes --tune"),
+        (
+            ("LIKES", "--tune", "--embeddings", "als", "--d", 2),
+            "--tune excludes --embeddings als: its replays fit embeddings by bpr",
+        ),
         (("ml-100",), "got 'ml-100': did you mean 'ml-100k'?"),
     ],
 )

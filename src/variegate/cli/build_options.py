@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from variegate.cli.output import all_of, progress_bar, say, size_of
-from variegate.errors import DataError
+from variegate.errors import DataError, InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,9 +69,16 @@ training_options: Final = all_of(
         help="cosine, angular or euclidean on the embeddings; genres; years. Repeatable.  "
         "[default: cosine]",
     ),
+    click.option(
+        "--embeddings",
+        default="bpr",
+        show_default=True,
+        metavar="bpr|als",
+        help="How they are fitted; als takes less time where likes are many.",
+    ),
     click.option("--d", default=10, show_default=True, help="Dimensions of the embeddings."),
-    click.option("--epochs", default=200, show_default=True, help="Training epochs."),
-    click.option("--learning-rate", default=0.02, show_default=True, help="Learning rate."),
+    click.option("--epochs", type=int, help="Training epochs.  [default: 200; of als 15]"),
+    click.option("--learning-rate", type=float, help="Learning rate of bpr.  [default: 0.02]"),
     click.option("--regularisation", default=0.01, show_default=True, help="L2 regularisation."),
     click.option("--seed", default=0, show_default=True, help="Random seed."),
     click.option(
@@ -97,9 +104,10 @@ class Training:
     """Values of the training options."""
 
     distances: tuple[str, ...]
+    embeddings: str
     d: int
-    epochs: int
-    learning_rate: float
+    epochs: int | None
+    learning_rate: float | None
     regularisation: float
     seed: int
     normalise: str
@@ -117,10 +125,13 @@ def catalogue_from_likes(
     console: "Console", data: "Dataset", training: Training
 ) -> "tuple[Catalogue, Dataset]":
     """Fit embeddings to the likes; return a catalogue and the likes used."""
-    from variegate.arrays import check_count
+    from variegate.arrays import check_choice, check_count
     from variegate.data.build import most_popular, rated_catalogue
     from variegate.data.splits import split_users
 
+    check_choice("embeddings", training.embeddings, ("bpr", "als"))
+    if training.embeddings == "als" and training.learning_rate is not None:
+        raise InputError("`--learning-rate` is of --embeddings bpr: als has none")
     say(
         console,
         f"{data.name}: {len(data):,} likes of {len(data.user_ids):,} users and "
@@ -139,19 +150,21 @@ def catalogue_from_likes(
 
 
 def _fit(console: "Console", data: "Dataset", training: Training) -> "Embeddings":
+    from variegate.data.als import fit_als
     from variegate.data.bpr import cache_folder, fit_bpr
 
+    fit: Any = fit_bpr if training.embeddings == "bpr" else fit_als
+    given = {"epochs": training.epochs, "learning_rate": training.learning_rate}
     with progress_bar("Fitting embeddings") as (progress, trained):
-        learnt = fit_bpr(
+        learnt: Embeddings = fit(
             data,
             d=training.d,
-            epochs=training.epochs,
-            learning_rate=training.learning_rate,
             regularisation=training.regularisation,
             seed=training.seed,
             normalise=training.normalise,
             progress=progress,
             cache=None if training.no_cache else cache_folder(),
+            **{name: value for name, value in given.items() if value is not None},
         )
     if not trained:
         say(console, "Embeddings taken from the cache")

@@ -95,11 +95,7 @@ def fit_prior(
         return
     if out is None:
         raise click.MissingParameter(param_hint="'--out'", param_type="option")
-    given = data or likes
-    if given is None or (data is None) == (catalogue is None) or (data and likes):
-        raise InputError("give DATA, or both --catalogue and --likes")
-    if catalogue and catalogue_out:
-        raise InputError("--catalogue excludes --catalogue-out: it is used as it is")
+    given = _checked_source(data, catalogue, likes, options)
     place = check_place(out, given, catalogue, options["settings"])
     beside = Path(catalogue_out or _sibling(place, "-catalogue.npz"))
     if data:
@@ -115,6 +111,18 @@ def fit_prior(
         source = source_from_catalogue(console, catalogue, likes_of)
     settings = _settings(console, source, training if data else None, place, **how)
     _fit_and_print(console, source, settings, place, beside)
+
+
+def _checked_source(
+    data: str | None, catalogue: str | None, likes: str | None, options: dict[str, Any]
+) -> str:
+    """Return what names the likes, or raise InputError for options that exclude each other."""
+    given = data or likes
+    if given is None or (data is None) == (catalogue is None) or (data and likes):
+        raise InputError("give DATA, or both --catalogue and --likes")
+    if options["tune"] and options["embeddings"] != "bpr":
+        raise InputError("--tune excludes --embeddings als: its replays fit embeddings by bpr")
+    return given
 
 
 def _settings(

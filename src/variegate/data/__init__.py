@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from variegate.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from variegate.data.als import fit_als as fit_als
     from variegate.data.anime import load_anime as load_anime
     from variegate.data.bpr import cache_folder as cache_folder
     from variegate.data.bpr import fit_bpr as fit_bpr

@@ -169,15 +169,21 @@ def fit_bpr(
         "method": "bpr",
         "cornac": _cornac_version(),
         "data": pairs.digest,
-        "d": _whole("d", d, minimum=1),
-        "epochs": _whole("epochs", epochs, minimum=1),
+        "d": whole_number("d", d, minimum=1),
+        "epochs": whole_number("epochs", epochs, minimum=1),
         "learning_rate": float(learning_rate),
         "regularisation": float(regularisation),
-        "seed": _whole("seed", seed, minimum=0),
+        "seed": whole_number("seed", seed, minimum=0),
     }
     raw = cached_training(cache, settings, lambda: _trained(pairs, settings, progress))
-    vectors, scale = normalise_vectors(raw.vectors, normalise)
-    return replace(raw, vectors=vectors, scale=scale, settings={**settings, "normalise": normalise})
+    return normalised(raw, normalise)
+
+
+def normalised(raw: Embeddings, how: str) -> Embeddings:
+    """Return trained vectors scaled into [-1, 1]; see `normalise_vectors`."""
+    vectors, scale = normalise_vectors(raw.vectors, how)
+    settings = {**raw.settings, "normalise": how}
+    return replace(raw, vectors=vectors, scale=scale, settings=settings)
 
 
 def _trained(
@@ -242,7 +248,8 @@ def _cornac() -> tuple[Any, Any]:
     return BPR, TrainSet
 
 
-def _whole(name: str, value: int, *, minimum: int) -> int:
+def whole_number(name: str, value: int, *, minimum: int) -> int:
+    """Return `value` as an int of at least `minimum`, or raise InputError."""
     try:
         number = operator.index(value)
     except TypeError:
