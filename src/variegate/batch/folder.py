@@ -56,16 +56,21 @@ def claim(folder: Path, settings: Mapping[str, Any]) -> None:
 
 def lists_of(
     users: Sequence[str],
-    recommend: Callable[[Sequence[T]], list[IdsAndScores]],
+    recommend: Callable[..., list[IdsAndScores]],
+    common: tuple[Any, ...],
     known: Sequence[T],
     workers: Workers,
     progress: Callable[[int, int], None],
 ) -> "pl.DataFrame":
-    """Return the lists of users, in their order, from what is known of each."""
+    """Return the lists of users, in their order, from what is known of each.
+
+    `recommend` is called with `common` and what is known of some users; a function, not a partial,
+    which Ray would refuse.
+    """
     import polars as pl
 
     starts = range(0, len(known), JOB_USERS)
-    jobs = [(known[start : start + JOB_USERS],) for start in starts]
+    jobs = [(*common, known[start : start + JOB_USERS]) for start in starts]
     found: dict[int, list[IdsAndScores]] = {}
     count = 0
     for number, lists in parallel_map(recommend, jobs, workers=workers):

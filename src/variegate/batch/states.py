@@ -109,7 +109,7 @@ def recommend_all_states(
                 return BatchResult(done + made, made, 0)
             shown = partial(_show, show, done + made, total)
             ids = [one.row.id for one in users]
-            write_part(file, lists_of(ids, partial(_recommend, shared), users, workers, shown))
+            write_part(file, lists_of(ids, _recommend, (shared,), users, workers, shown))
             made, after = made + len(users), ids[-1]
 
 

@@ -194,7 +194,7 @@ def _lists(
     """Return the lists of these users, in their order."""
     how = {name: settings[name] for name in ("k", "allow_repeats")}
     users = [one.user for one in histories]
-    return lists_of(users, partial(_recommend, shared, how), histories, workers, progress)
+    return lists_of(users, _recommend, (shared, how), histories, workers, progress)
 
 
 def _recommend(
