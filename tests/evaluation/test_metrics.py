@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
-from sklearn.metrics import fbeta_score  # type: ignore[import-untyped]
+from sklearn.metrics import fbeta_score
 
 from tests.evaluation.replaying import drawn_task, ranked_task
 from variegate import Catalogue
