@@ -96,6 +96,8 @@ def fit_prior(
     if out is None:
         raise click.MissingParameter(param_hint="'--out'", param_type="option")
     given = _checked_source(data, catalogue, likes, options)
+    if catalogue and catalogue_out:
+        raise InputError("--catalogue excludes --catalogue-out: it is used as it is")
     place = check_place(out, given, catalogue, options["settings"])
     beside = Path(catalogue_out or _sibling(place, "-catalogue.npz"))
     if data:
