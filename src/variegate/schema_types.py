@@ -12,7 +12,9 @@ from variegate.errors import MissingExtraError, join_problems
 try:
     from pydantic import (
         AfterValidator,
+        AwareDatetime,
         BaseModel,
+        BeforeValidator,
         ConfigDict,
         Discriminator,
         Field,
@@ -65,6 +67,27 @@ Users = Annotated[list[Id], Field(min_length=1, max_length=1000), AfterValidator
 def _checked_condition(where: dict[str, Any]) -> dict[str, Any]:
     parse_condition(where)  # its InputError is a ValueError, which pydantic reports
     return where
+
+
+def _checked_time(time: Any) -> Any:
+    if not isinstance(time, str):
+        raise ValueError("must be a text such as 2026-11-18T20:00:00Z")
+    return time
+
+
+def _checked_year(time: AwareDatetime) -> AwareDatetime:
+    if not 0 <= time.timestamp() < 2**32:
+        raise ValueError(f"must be from 1970 to 2106, got {time.isoformat()}")
+    return time
+
+
+#: A time in a request: a text of RFC 3339.
+Time = Annotated[
+    AwareDatetime,
+    Field(strict=False),
+    BeforeValidator(_checked_time),
+    AfterValidator(_checked_year),
+]
 
 
 #: A condition on the attributes of items; see `variegate.conditions`.

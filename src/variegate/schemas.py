@@ -21,12 +21,15 @@ from variegate.schema_types import ResponseModel as ResponseModel
 from variegate.schema_types import SlateId as SlateId
 from variegate.schema_types import StoredValue as StoredValue
 from variegate.schema_types import Text as Text
+from variegate.schema_types import Time as Time
 from variegate.schema_types import Users as Users
 from variegate.schema_types import Value as Value
 from variegate.schema_types import Where as Where
 
 # After `schema_types`, which says what to install where pydantic is missing.
 from pydantic import (  # isort: skip
+    AwareDatetime,
+    ConfigDict,
     Field,
     FiniteFloat,
     StringConstraints,
@@ -36,6 +39,8 @@ from pydantic import (  # isort: skip
 
 class SlateRequest(RequestModel):
     """A request for a slate. Every field is optional."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"k": 3, "explain": True}]})
 
     k: int | None = Field(
         None, ge=1, le=10_000, description="Maximum number of items.", examples=[5]
@@ -73,6 +78,8 @@ class SlateRequest(RequestModel):
 class BatchRequest(SlateRequest):
     """A request for a slate for each of several users, with the same options."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"users": ["ana", "ben"], "k": 3}]})
+
     users: Users = Field(
         description="Distinct ids of users, who need not exist yet.", examples=[["ana", "ben"]]
     )
@@ -86,6 +93,8 @@ class BatchRequest(SlateRequest):
 
 class FeedbackRequest(RequestModel):
     """Feedback of a user on a slate."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"rewards": {"tt0047478": 1}}]})
 
     rewards: dict[Id, Annotated[FiniteFloat, Field(ge=0, le=1)]] = Field(
         {}, description="Rewards from 0 to 1, by item id.", examples=[{}]
@@ -103,6 +112,10 @@ class FeedbackRequest(RequestModel):
 class EventRequest(RequestModel):
     """What a user did with items outside slates, such as a purchase after a search."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"rewards": {"tt0047478": 1}, "event": "order-17"}]}
+    )
+
     rewards: dict[Id, Annotated[FiniteFloat, Field(ge=0, le=1)]] = Field(
         min_length=1,
         max_length=1000,
@@ -114,9 +127,7 @@ class EventRequest(RequestModel):
         description="Id of this event: one with the same id is counted once. Without it, every "
         "request is another event.",
     )
-    time: Annotated[FiniteFloat, Field(ge=0, lt=2**32)] | None = Field(
-        None, description="When it happened, in seconds since 1970: stored, and not learnt from."
-    )
+    time: Time | None = Field(None, description="When it happened: stored, and not learnt from.")
     allow_repeats: bool = Field(
         False,
         description="Whether the items may be recommended at once; by default they count as seen.",
@@ -145,6 +156,10 @@ class ItemData(RequestModel):
 
 class NewItem(ItemData):
     """An item with its id."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"id": "p7", "title": "Lamp", "attributes": {"price": 24}}]}
+    )
 
     id: Id
 
@@ -276,13 +291,13 @@ class Learnt(ResponseModel):
 
 
 class User(ResponseModel):
-    """A user, under the policy of the next slate. Times are in seconds since 1970."""
+    """A user, under the policy of the next slate."""
 
     user: str
     policy: str
     slates: int
-    created: float
-    changed: float
+    created: AwareDatetime
+    changed: AwareDatetime
     learnt: Learnt
 
 
@@ -296,12 +311,12 @@ class PastItem(ResponseModel):
 
 
 class PastSlate(ResponseModel):
-    """A past slate and its feedback. Times are in seconds since 1970."""
+    """A past slate and its feedback."""
 
     slate_id: str
     policy: str
-    created: float
-    deadline: float | None
+    created: AwareDatetime
+    deadline: AwareDatetime | None
     closed: bool
     answered: bool
     earned: float = Field(description="Sum of the rewards.")
@@ -316,6 +331,7 @@ class History(ResponseModel):
 
     user: str
     slates: tuple[PastSlate, ...]
+    total: int = Field(description="Number of all slates of the user.")
     next: str | None
 
 
@@ -339,7 +355,7 @@ class ItemPage(ResponseModel):
     """A page of items; pass `next` as `after` for more."""
 
     items: tuple[Item, ...]
-    total: int
+    total: int = Field(description="Number of all items that match.")
     next: int | None
 
 
@@ -407,9 +423,9 @@ class Prior(ResponseModel):
 
     policy: str
     version: int = Field(description="Grows with every change; 0 before the first one.")
-    fitted: float | None = Field(
-        description="When it was fitted to the users of this service, in seconds since 1970; null "
-        "for the prior of the policy's spec."
+    fitted: AwareDatetime | None = Field(
+        description="When it was fitted to the users of this service; null for the prior of the "
+        "policy's spec."
     )
     users: int = Field(description="Number of users that it was fitted to; 0 for a default prior.")
     words: tuple[str, ...]
@@ -473,25 +489,41 @@ class Status(ResponseModel):
     status: Literal["ok"] = "ok"
 
 
-class ErrorDetail(ResponseModel):
-    """What went wrong."""
+class FieldError(ResponseModel):
+    """What is wrong with one field of a request."""
 
-    code: str = Field(
-        description="For programs, such as not_found. A 503 is `unavailable` where nothing was "
-        "changed, and `outcome_unknown` where the change may have been made."
+    field: str = Field(description="Such as k, or diversity.scale.")
+    detail: str
+
+
+class Problem(ResponseModel):
+    """What went wrong: the body of every response with a status of 400 or above (RFC 9457)."""
+
+    type: str = Field(
+        description="The kind of error, for programs, such as /problems/not_found. A 503 is "
+        "/problems/unavailable where nothing was changed, and /problems/outcome_unknown where the "
+        "change may have been made.",
+        examples=["/problems/invalid"],
     )
-    message: str = Field(description="For people: what is wrong, and what is expected.")
+    title: str = Field(description="The kind in words.", examples=["Invalid request"])
+    status: int = Field(examples=[422])
+    detail: str = Field(
+        description="For people: what is wrong, and what is expected.",
+        examples=["`k` must be greater than or equal to 1, got 0"],
+    )
     request_id: str = Field(description="Also in the service's log and in X-Request-ID.")
+    errors: tuple[FieldError, ...] = Field(
+        (), description="Every invalid field of the request; left out if there is none."
+    )
+
+    @property
+    def kind(self) -> str:
+        """The last segment of `type`, such as not_found."""
+        return self.type.rpartition("/")[2]
 
 
 class FailedSlate(ResponseModel):
     """Why a user of a batch has no slate."""
 
     user: str
-    error: ErrorDetail
-
-
-class ErrorResponse(ResponseModel):
-    """The body of every response with a status of 400 or above."""
-
-    error: ErrorDetail
+    error: Problem

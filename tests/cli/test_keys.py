@@ -48,14 +48,14 @@ def test_list_shows_keys_and_no_secret(url: str) -> None:
     listed = run("keys", "list", "--store", url)
 
     assert listed.splitlines()[0].split() == ["id", "role", "name", "created", "revoked"]
-    assert listed.splitlines()[1].split()[:3] == [own_id, "client", "shop"]
+    assert listed.splitlines()[1].split()[:3] == [own_id, "write", "shop"]
     assert secret not in listed
 
 
 def test_revoked_key_is_shown_as_such(url: str) -> None:
     own_id = made("--name", "shop").split("_")[1]
 
-    assert run("keys", "revoke", own_id) == f"Key {own_id} (client, shop) is revoked.\n"
+    assert run("keys", "revoke", own_id) == f"Key {own_id} (write, shop) is revoked.\n"
 
     assert len(run("keys", "list", "--store", url).splitlines()[1].split()) == 5
 
@@ -67,9 +67,9 @@ def test_revoking_a_key_that_is_not_there() -> None:
 
 @pytest.mark.usefixtures("url")
 def test_role_that_is_none() -> None:
-    message = fail("keys", "make", "--role", "clint", "--name", "x")
+    message = fail("keys", "make", "--role", "writ", "--name", "x")
 
-    assert message == "`role` must be one of client, admin, got 'clint': did you mean 'client'?"
+    assert message == "`role` must be one of read, write, admin, got 'writ': did you mean 'write'?"
 
 
 def test_store_of_a_settings_file(

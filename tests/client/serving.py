@@ -1,5 +1,6 @@
 """A real service in a thread, and a proxy in front of it that misbehaves on request."""
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -102,7 +103,15 @@ class _Handler(BaseHTTPRequestHandler):
             self.refuse(503, "outcome_unknown")
 
     def refuse(self, status: int, code: str) -> None:
-        text = f'{{"error":{{"code":"{code}","message":"not now","request_id":"r-1"}}}}'
+        text = json.dumps(
+            {
+                "type": f"/problems/{code}",
+                "title": "Refused",
+                "status": status,
+                "detail": "not now",
+                "request_id": "r-1",
+            }
+        )
         self.tell(status, text.encode())
 
     def tell(self, status: int, content: bytes, length: int | None = None) -> None:

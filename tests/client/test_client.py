@@ -23,7 +23,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
     """Return the address of a service with keys, and a client's key."""
     folder: Path = tmp_path_factory.mktemp("locked")
     with Store.open(f"sqlite:///{folder}/store.db") as store:
-        key, _ = make_key(store, "client", "shop")
+        key, _ = make_key(store, "write", "shop")
     with service(folder) as url:
         yield url, key
 
@@ -43,7 +43,7 @@ def test_a_client_may_not_do_what_needs_an_admin(ask: Asking, locked: tuple[str,
     url, key = locked
 
     with pytest.raises(InputError, match="`key`: this needs a key with the role admin"):
-        ask.at(url, key=key)("report")
+        ask.at(url, key=key)("drop_prior", "lmdp")
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
@@ -100,6 +100,7 @@ CATALOGUE = {
     "items": 3,
     "features": [],
     "distances": [],
+    "largest_distances": {},
     "attributes": [],
     "policies": {},
     "k": 1,

@@ -20,7 +20,10 @@ from variegate.errors import (
     VariegateError,
 )
 
-OURS = b'{"error": {"code": "unavailable", "message": "the words", "request_id": "r-7"}}'
+OURS = (
+    b'{"type": "/problems/unavailable", "title": "Unavailable", "status": 503, '
+    b'"detail": "the words", "request_id": "r-7"}'
+)
 UNKNOWN = Reply(503, OURS.replace(b"unavailable", b"outcome_unknown"))
 LOST, REFUSED = NoReply("ReadTimeout", unsent=False), NoReply("ConnectError", unsent=True)
 BUSY = Reply(503, OURS)

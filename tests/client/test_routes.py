@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
@@ -28,6 +29,7 @@ from variegate.client.transport import Call
 from variegate.errors import ConflictError, DataError, InputError, NotFoundError
 from variegate.policies.lmdp import DEFAULT_PRIOR_FLOOR
 
+NIGHT = datetime(2023, 11, 14, 22, 13, tzinfo=UTC)
 #: One call of every function that makes them.
 CALLS: dict[str, Callable[[], Call[Any]]] = {
     "recommend": lambda: routes.recommend("_"),
@@ -94,7 +96,7 @@ def test_lists_of_many_users_come_line_by_line(both: Asking, user: str) -> None:
     assert sorted(found) == users
     assert all(isinstance(one, Slate) and len(one.ids) == 2 for one in found.values())
     again = both("recommend_many", users[1:], 3, idempotency_key=key)
-    assert [one.error.code for one in again if isinstance(one, FailedSlate)] == ["conflict"] * 2
+    assert [one.error.kind for one in again if isinstance(one, FailedSlate)] == ["conflict"] * 2
 
 
 def test_rules_reach_the_service(both: Asking, user: str) -> None:
@@ -150,14 +152,21 @@ def test_the_dial_reaches_the_service(
 
 
 def test_event_is_learnt_once(ask: Asking, user: str) -> None:
-    first = ask("add_event", user, {SAMURAI: 1}, event="order 1", time=1_700_000_000)
-    again = ask("add_event", user, {SAMURAI: 1}, event="order 1", time=1_700_000_000)
+    first = ask("add_event", user, {SAMURAI: 1}, event="order 1", time=NIGHT)
+    again = ask("add_event", user, {SAMURAI: 1}, event="order 1", time=NIGHT)
 
     assert again == first
     assert (first.user, first.learnt) == (user, (SAMURAI,))
     (line,) = (line for line in ask("export_users") if line.get("user") == user)
     assert [event["kind"] for event in line["events"]] == ["interaction"]
     assert SAMURAI not in ask("recommend", user, 10).ids
+
+
+def test_time_of_an_event_needs_a_zone(ask: Asking, user: str) -> None:
+    with pytest.raises(InputError, match="`time` must have a time zone, such as UTC, got 2023-11"):
+        ask("add_event", user, {SAMURAI: 1}, time=NIGHT.replace(tzinfo=None))
+    with pytest.raises(InputError, match="`time`: must be from 1970 to 2106, got 1823-11-14"):
+        ask("add_event", user, {SAMURAI: 1}, time=NIGHT.replace(year=1823))
 
 
 def test_event_of_an_unknown_item_or_another_content_is_refused(ask: Asking, user: str) -> None:

@@ -73,7 +73,7 @@ def variegate(*words: str) -> str:
 def test_clients_of_the_load_balancer_lose_nothing_when_replicas_end(
     replicas: list[Replica], balancer: int, postgres_url: str
 ) -> None:
-    made = variegate("keys", "make", "--role", "client", "--name", "shop", "--store", postgres_url)
+    made = variegate("keys", "make", "--role", "write", "--name", "shop", "--store", postgres_url)
     key = re.findall(r"vgk_\w+", made)[0]
     lists = 24
     with Client(f"http://127.0.0.1:{balancer}", key=key, retries=20, deadline=60) as client:

@@ -13,6 +13,8 @@ _OWN = {"request_id"}
 _ROUNDED = 2e-3
 #: Numbers from here on are seconds since 1970, which go on.
 _TIMES = 1e9
+#: Times of RFC 3339 go on too.
+_MOMENT = re.compile(r"\b\d{4}-\d\d-\d\dT[\d:.]+Z")
 _SLATE_ID = re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b")
 _NUMBER = re.compile(r"\d+(\.\d+)?(e[+-]\d+)?")
 
@@ -48,7 +50,7 @@ def _of_lists(shown: list[Any], real: list[Any], place: str) -> list[str]:
 
 def _is_like(shown: Any, real: Any) -> bool:
     if isinstance(shown, str) and isinstance(real, str):
-        shown, real = _SLATE_ID.sub("id", shown), _SLATE_ID.sub("id", real)
+        shown, real = (_MOMENT.sub("time", _SLATE_ID.sub("id", one)) for one in (shown, real))
         if shown.endswith(MORE):
             return bool(real.startswith(shown.removesuffix(MORE)))
         return bool(shown == real)

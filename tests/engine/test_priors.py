@@ -34,7 +34,7 @@ class TestFit:
         assert found["sweet"] > found["cold"] > found["mild"]
         assert view["diversity"][0]["mean"] < 0.15
         assert (view["policy"], view["version"], view["users"]) == ("lmdp", 1, 100)
-        assert view["fitted"] == shop.clock.now
+        assert view["fitted"].timestamp() == shop.clock.now
         assert view["words"][0] == "fitted to 100 users"
 
     def test_a_newcomers_first_list_changes_without_a_restart(self, store: Store) -> None:

@@ -25,7 +25,7 @@ class TestView:
         wants = policy.preferences
         view = shop.engine.user("ann")
         assert (view["policy"], view["slates"]) == ("lmdh", 4)
-        assert (view["created"], view["changed"]) == (NOON, NOON + 9)
+        assert (view["created"].timestamp(), view["changed"].timestamp()) == (NOON, NOON + 9)
         relevance = view["learnt"]["relevance"]
         assert [one["name"] for one in relevance] == ["fast", "sad", "loud", "long"]
         assert [one["weight"] for one in relevance] == wants.relevance.tolist()

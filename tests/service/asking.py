@@ -17,12 +17,12 @@ class Answer(NamedTuple):
     @property
     def message(self) -> str:
         """The message of an error."""
-        return str(json.loads(self.body)["error"]["message"])
+        return str(json.loads(self.body)["detail"])
 
     @property
     def code(self) -> str:
         """What an error is, for programs."""
-        return str(json.loads(self.body)["error"]["code"])
+        return str(json.loads(self.body)["type"]).rpartition("/")[2]
 
 
 class Caller:

@@ -22,7 +22,7 @@ class Caller:
         self.app, self.engine = app, engine
         self.client = TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False)
         self.keys = {
-            role: make_key(engine.store, role, "a test")[0] for role in ("client", "admin")
+            role: make_key(engine.store, role, "a test")[0] for role in ("read", "write", "admin")
         }
 
     def send(self, method: str, path: str, body: Any = None, *, role: str | None = "admin") -> Any:
@@ -65,4 +65,4 @@ class Caller:
 
 def error(answer: Any, status: int) -> str:
     assert answer.status_code == status, answer.text
-    return problem(answer)["message"]
+    return str(problem(answer)["detail"])

@@ -21,13 +21,15 @@ def calling(store: Store, *routers: APIRouter, **settings: Any) -> TestClient:
     return TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False)
 
 
-def problem(answer: Any) -> dict[str, str]:
-    """Return the error of an answer, which has nothing else."""
-    (name, content), *rest = answer.json().items()
-    assert (name, rest) == ("error", [])
-    assert set(content) == {"code", "message", "request_id"}
+def problem(answer: Any) -> dict[str, Any]:
+    """Return the content of an error, with its `kind`, in the format of all errors."""
+    content: dict[str, Any] = answer.json()
+    fields = {"type", "title", "status", "detail", "request_id"}
+    assert fields <= set(content) <= fields | {"errors"}
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert content["status"] == answer.status_code
     assert content["request_id"] == answer.headers["x-request-id"]
-    return dict(content)
+    return content | {"kind": content["type"].rpartition("/")[2]}
 
 
 def numbers(client: TestClient, **headers: str) -> dict[str, float]:

@@ -23,7 +23,7 @@ def caller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
 
 def lines(caller: Caller, body: dict[str, Any], key: str | None = None) -> dict[str, Any]:
     """Return the lines of a batch by user, once they are seen to be what the schema has."""
-    headers = {"X-API-Key": caller.keys["client"]} | ({"Idempotency-Key": key} if key else {})
+    headers = {"X-API-Key": caller.keys["write"]} | ({"Idempotency-Key": key} if key else {})
     answer = caller.client.post("/v1/slates", json=body, headers=headers)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "application/x-ndjson"
@@ -58,7 +58,7 @@ def test_the_same_request_again_gives_the_same_lists(caller: Caller) -> None:
     assert caller.get("GET", "/v1/users/ann")["slates"] == 1
     single = caller.client.post(
         "/v1/users/cyd/slates",
-        headers={"X-API-Key": caller.keys["client"], "Idempotency-Key": "mail-1"},
+        headers={"X-API-Key": caller.keys["write"], "Idempotency-Key": "mail-1"},
     )
     assert single.json() == again["cyd"]
 
@@ -68,8 +68,8 @@ def test_a_user_who_fails_does_not_stop_the_others(caller: Caller) -> None:
     found = lines(caller, {"users": ["eve", "fay", "gus"], "k": 2}, "mail-2")
 
     assert [len(found[user]["items"]) for user in ("eve", "gus")] == [2, 2]
-    assert found["fay"]["error"]["code"] == "conflict"
-    assert found["fay"]["error"]["message"].startswith("`Idempotency-Key` 'mail-2' was used for")
+    assert found["fay"]["error"]["type"] == "/problems/conflict"
+    assert found["fay"]["error"]["detail"].startswith("`Idempotency-Key` 'mail-2' was used for")
     assert found["fay"]["error"]["request_id"]
 
 
@@ -130,5 +130,5 @@ def test_a_bug_costs_one_user_their_list_and_is_logged(
     found = {line["user"]: line for line in asyncio.run(every_line())}
 
     assert found["right"]["items"]
-    assert found[None]["error"]["code"] == "internal"
+    assert found[None]["error"]["type"] == "/problems/internal"
     assert "a slate of a batch could not be made" in caplog.text

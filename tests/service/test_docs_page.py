@@ -6,6 +6,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
@@ -13,7 +14,15 @@ import uvicorn
 from fastapi.testclient import TestClient
 
 from tests.service.shell import calling
+from tests.service.whole import service
 from variegate.engine.settings import Settings
+from variegate.schemas import (
+    BatchRequest,
+    EventRequest,
+    FeedbackRequest,
+    NewItem,
+    SlateRequest,
+)
 from variegate.service.app import create_app
 from variegate.store import Store
 
@@ -96,7 +105,7 @@ def test_every_operation_declares_the_errors_and_the_keys(client: TestClient) ->
         for method, operation in methods.items()
     }
     assert ("/v1/ping", "get") in operations
-    shape = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorResponse"}}}
+    shape = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for operation in operations.values():
         assert operation["responses"]["4XX"]["content"] == shape
         assert operation["responses"]["5XX"]["content"] == shape
@@ -128,3 +137,19 @@ def test_browser_shows_the_routes_and_complains_of_nothing(address: str) -> None
 
     assert 'data-path="/v1/ping"' in seen.stdout
     assert "CONSOLE" not in seen.stderr
+
+
+def test_examples_of_request_bodies_are_valid() -> None:
+    bodies = [SlateRequest, BatchRequest, FeedbackRequest, EventRequest, NewItem]
+    for model in bodies:
+        (example,) = model.model_json_schema()["examples"]
+        assert model.model_validate(example).model_dump(exclude_unset=True) == example
+
+
+def test_generated_clients_get_short_names_of_methods(tmp_path: Path) -> None:
+    with service(tmp_path) as (app, _):
+        schema = app.openapi()
+    names = {one["operationId"] for path in schema["paths"].values() for one in path.values()}
+
+    assert {"recommend", "feedback", "user", "history", "items", "forget", "report"} <= names
+    assert len(names) == sum(map(len, schema["paths"].values()))

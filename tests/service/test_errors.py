@@ -20,7 +20,7 @@ from variegate.errors import (
     StateError,
     StoreError,
 )
-from variegate.service.routing import client_router
+from variegate.service.routing import read_router
 from variegate.store import Store
 
 ERRORS = {
@@ -44,7 +44,7 @@ class RecommendRequest(BaseModel, extra="forbid"):
 
 
 def routes() -> APIRouter:
-    router = client_router()
+    router = read_router()
 
     @router.get("/raise/{name}")
     async def fail(name: str) -> None:
@@ -71,7 +71,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         ("state", 409, "conflict"),
         ("conflict", 409, "conflict"),
         ("store", 503, "unavailable"),
-        ("teapot", 418, "status_418"),
+        ("teapot", 418, "about:blank"),
     ],
 )
 def test_error_becomes_its_answer(client: TestClient, name: str, status: int, code: str) -> None:
@@ -79,7 +79,7 @@ def test_error_becomes_its_answer(client: TestClient, name: str, status: int, co
 
     assert answer.status_code == status
     detail = problem(answer)
-    assert (detail["code"], detail["message"]) == (
+    assert (detail["kind"], detail["detail"]) == (
         code,
         getattr(ERRORS[name], "detail", str(ERRORS[name])),
     )
@@ -89,7 +89,7 @@ def test_text_that_cannot_be_sent_is_spelt(client: TestClient) -> None:
     answer = client.get("/v1/raise/not_found")
 
     assert answer.status_code == 404
-    assert problem(answer)["message"] == "no user has the id 'x\\ud800'"
+    assert problem(answer)["detail"] == "no user has the id 'x\\ud800'"
 
 
 def test_store_error_says_when_to_come_back(client: TestClient) -> None:
@@ -99,7 +99,7 @@ def test_store_error_says_when_to_come_back(client: TestClient) -> None:
 def test_missing_part_is_the_services_own_fault(client: TestClient) -> None:
     answer = client.get("/v1/raise/extra")
 
-    assert (answer.status_code, problem(answer)["code"]) == (500, "internal")
+    assert (answer.status_code, problem(answer)["kind"]) == (500, "internal")
     assert "polars" not in answer.text
 
 
@@ -126,7 +126,7 @@ def test_routing_errors_have_the_same_shape(
 ) -> None:
     answer = client.request(method, path)
 
-    assert (answer.status_code, problem(answer)["message"]) == (status, message)
+    assert (answer.status_code, problem(answer)["detail"]) == (status, message)
 
 
 def test_wrong_method_tells_the_right_one(client: TestClient) -> None:
@@ -152,19 +152,19 @@ def test_wrong_method_tells_the_right_one(client: TestClient) -> None:
 def test_field_that_will_not_do_is_named(client: TestClient, body: Any, message: str) -> None:
     answer = client.post("/v1/echo", json=body)
 
-    assert (answer.status_code, problem(answer)["message"]) == (422, message)
+    assert (answer.status_code, problem(answer)["detail"]) == (422, message)
 
 
 def test_query_that_will_not_do_is_named(client: TestClient) -> None:
     answer = client.post("/v1/echo?limit=0", json={})
 
-    assert problem(answer)["message"] == "`limit` must be greater than or equal to 1, got '0'"
+    assert problem(answer)["detail"] == "`limit` must be greater than or equal to 1, got '0'"
 
 
 def test_missing_body_is_reported(client: TestClient) -> None:
     answer = client.post("/v1/echo")
 
-    assert (answer.status_code, problem(answer)["message"]) == (422, "the body is missing")
+    assert (answer.status_code, problem(answer)["detail"]) == (422, "the body is missing")
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_body_that_cannot_be_read_is_malformed(
     answer = client.post("/v1/echo", content=content, headers={"Content-Type": "application/json"})
 
     assert answer.status_code == 400
-    assert problem(answer)["message"].startswith(message)
+    assert problem(answer)["detail"].startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_half_a_surrogate_pair_is_answered(client: TestClient) -> None:
     )
 
     assert answer.status_code == 422
-    assert problem(answer)["code"] == "invalid"
+    assert problem(answer)["kind"] == "invalid"
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
@@ -214,7 +214,7 @@ def test_other_kinds_of_body_are_refused(client: TestClient, kind: str) -> None:
     answer = client.post("/v1/echo", content=b"{}", headers={"Content-Type": kind})
 
     assert answer.status_code == 415
-    assert problem(answer)["message"] == "the body must be sent as Content-Type: application/json"
+    assert problem(answer)["detail"] == "the body must be sent as Content-Type: application/json"
 
 
 @pytest.mark.parametrize(

@@ -302,7 +302,7 @@ def test_bodies_of_other_kinds_are_refused(client: TestClient, path: str, kind: 
 def test_methods_that_make_no_sense_are_refused(client: TestClient, method: str) -> None:
     detail = refused(client.request(method, "/v1/users/ann"), 405)
 
-    assert detail["code"] == "method_not_allowed"
+    assert detail["kind"] == "method_not_allowed"
 
 
 @pytest.mark.parametrize(

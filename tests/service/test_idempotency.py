@@ -54,7 +54,7 @@ def test_event_is_learnt_once_under_a_key(page: TestClient) -> None:
     assert happened(page, "order 17", rewards={other: 1}).status_code == 409
     two_keys = happened(page, "order 17", rewards={item: 1}, event="order 18")
     assert two_keys.status_code == 422
-    assert problem(two_keys)["message"] == (
+    assert problem(two_keys)["detail"] == (
         "`Idempotency-Key` must be absent or the same as `event` 'order 18', got 'order 17'"
     )
 
@@ -74,7 +74,7 @@ def test_another_body_under_the_same_key_is_refused(page: TestClient) -> None:
     refused = asked(page, "a", k=3)
 
     assert refused.status_code == 409
-    assert "`Idempotency-Key` 'a' was used for another request" in problem(refused)["message"]
+    assert "`Idempotency-Key` 'a' was used for another request" in problem(refused)["detail"]
 
 
 @pytest.mark.parametrize("key", ["", "x" * 201, "caf\u00e9", "tab\there"])
@@ -84,7 +84,7 @@ def test_key_must_be_printable_and_short(page: TestClient, key: str) -> None:
     )
 
     assert refused.status_code == 422
-    assert "Idempotency-Key" in problem(refused)["message"]
+    assert "Idempotency-Key" in problem(refused)["detail"]
     assert page.get("/v1/users/ann").status_code == 404
 
 

@@ -83,7 +83,7 @@ def test_no_body_takes_much_memory(service: Service, name: str) -> None:
 
     status, answer = service.send("POST", "/v1/import", body)
 
-    assert (status, words in json.loads(answer)["error"]["message"]) == (422, True), answer
+    assert (status, words in json.loads(answer)["detail"]) == (422, True), answer
     assert service.peak() - idle < MAX_BYTES
 
 

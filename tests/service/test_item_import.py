@@ -70,8 +70,8 @@ def test_error_in_the_middle_is_the_last_line(shop: Caller) -> None:
     ]
     answer = send(shop, "\n".join(lines), "application/x-ndjson")
     last = json.loads(answer.text.splitlines()[-1])
-    assert last["error"]["code"] == "conflict"
-    assert "the last item cannot be retired" in last["error"]["message"]
+    assert last["error"]["type"] == "/problems/conflict"
+    assert "the last item cannot be retired" in last["error"]["detail"]
 
 
 def test_what_was_written_is_shown_although_the_client_is_gone(

@@ -21,7 +21,7 @@ from variegate.engine.logs import (
     redact,
 )
 from variegate.service.keys import make_key
-from variegate.service.routing import client_router
+from variegate.service.routing import read_router
 from variegate.store import Store
 
 
@@ -50,7 +50,7 @@ def logged(stream: io.StringIO) -> list[dict[str, Any]]:
 
 
 def routes() -> APIRouter:
-    router = client_router()
+    router = read_router()
 
     @router.get("/users/{user}")
     async def user(user: str) -> str:
@@ -81,7 +81,7 @@ def test_request_is_one_line_with_the_route_and_without_the_user(store: Store) -
 
 
 def test_line_has_the_id_of_the_key_and_nothing_more_of_it(store: Store) -> None:
-    key, row = make_key(store, "client", "shop")
+    key, row = make_key(store, "write", "shop")
     stream = io.StringIO()
     configure_logs("debug", "json", stream)
 

@@ -9,12 +9,12 @@ from fastapi import APIRouter
 
 from tests.service.shell import calling, numbers
 from variegate.service.metrics import CONTENT_TYPE, Metrics
-from variegate.service.routing import client_router
+from variegate.service.routing import read_router
 from variegate.store import Store
 
 
 def routes() -> APIRouter:
-    router = client_router()
+    router = read_router()
 
     @router.get("/users/{user}")
     async def user(user: str) -> str:

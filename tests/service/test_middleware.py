@@ -19,12 +19,12 @@ from variegate.service.middleware import (
     is_malformed,
     rate_client,
 )
-from variegate.service.routing import RequestContext, client_router, request_context
+from variegate.service.routing import RequestContext, read_router, request_context
 from variegate.store import Store
 
 
 def routes() -> APIRouter:
-    router = client_router()
+    router = read_router()
 
     @router.post("/size")
     async def size(request: Request) -> int:
@@ -123,7 +123,7 @@ def test_body_above_the_limit_is_refused(client: TestClient, content: Any) -> No
     answer = client.post("/v1/size", content=content)
 
     assert answer.status_code == 413
-    assert problem(answer)["message"] == "the body must have at most 1000 bytes"
+    assert problem(answer)["detail"] == "the body must have at most 1000 bytes"
     assert answer.headers["connection"] == "close"
 
 
@@ -175,7 +175,7 @@ def test_exception_tells_the_log_and_nobody_else(
     answer = client.get("/v1/broken/alice")
 
     assert answer.status_code == 500
-    assert problem(answer)["code"] == "internal"
+    assert problem(answer)["kind"] == "internal"
     assert "secret" not in answer.text
     (record,) = (record for record in caplog.records if record.levelno == logging.ERROR)
     assert record.exc_info is not None
@@ -199,7 +199,7 @@ def test_bytes_that_are_no_text_are_refused(client: TestClient, path: str) -> No
     answer = client.get(path)
 
     assert answer.status_code == 400
-    assert problem(answer)["code"] == "malformed"
+    assert problem(answer)["kind"] == "malformed"
 
 
 @pytest.mark.parametrize("path", ["/v1/%EF%BF%BD", "/v1/é", "/v1/ping?a=%C3%A9"])
@@ -221,7 +221,7 @@ def test_requests_above_the_rate_wait(store: Store) -> None:
 
     assert statuses == [200, 200]
     assert late.status_code == 429
-    assert problem(late)["message"] == "more than 0.001 requests per second: try again later"
+    assert problem(late)["detail"] == "more than 0.001 requests per second: try again later"
     assert 900 < int(late.headers["retry-after"]) <= 1000
 
 

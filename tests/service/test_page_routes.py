@@ -109,7 +109,7 @@ class TestKeys:
     @pytest.fixture
     def keyed(self, tmp_path: Path) -> Iterator[tuple[TestClient, dict[str, str]]]:
         with service(tmp_path) as (app, engine):
-            texts = {role: make_key(engine.store, role, role)[0] for role in ("client", "admin")}
+            texts = {role: make_key(engine.store, role, role)[0] for role in ("read", "admin")}
             yield TestClient(app, base_url="http://127.0.0.1"), texts
 
     def test_the_page_is_open_and_its_data_is_not(
@@ -127,9 +127,9 @@ class TestKeys:
         def status(role: str, path: str) -> int:
             return page.get(path, headers={"X-API-Key": texts[role]}).status_code
 
-        assert status("client", "/v1/overview") == 403
+        assert status("read", "/v1/overview") == 403
         assert status("admin", "/v1/overview") == 200
-        assert status("client", "/v1/map") == 200
+        assert status("read", "/v1/map") == 200
 
 
 class TestDetails:
@@ -191,7 +191,7 @@ class TestInsteadOf:
             refused = answer(page, first, ids(first)[0])
 
             assert refused.status_code == 409
-            assert "withdrawn" in problem(refused)["message"]
+            assert "withdrawn" in problem(refused)["detail"]
             with engine.store.reading() as reader:
                 assert reader.users(["ann"])["ann"].state is None
                 assert [one.kind for one in reader.events("ann")] == ["withdraw"]
@@ -203,7 +203,7 @@ class TestInsteadOf:
         refused = page.post("/v1/users/ann/slates", json={"instead_of": first["slate_id"]})
 
         assert refused.status_code == 409
-        assert "has feedback" in problem(refused)["message"]
+        assert "has feedback" in problem(refused)["detail"]
         assert len(page.get("/v1/users/ann/history").json()["slates"]) == 1
 
     def test_a_list_is_taken_back_once(self, page: TestClient) -> None:
@@ -213,7 +213,7 @@ class TestInsteadOf:
         again = page.post("/v1/users/ann/slates", json={"instead_of": first["slate_id"]})
 
         assert again.status_code == 409
-        assert "withdrawn" in problem(again)["message"]
+        assert "withdrawn" in problem(again)["detail"]
 
     def test_nobody_takes_back_the_list_of_another(self, page: TestClient) -> None:
         first = given(page, "bob")
@@ -298,7 +298,7 @@ class TestBeside:
         refused = beside(page, given(page), "lmhd")
 
         assert refused.status_code == 404
-        assert "lmdh" in problem(refused)["message"]
+        assert "lmdh" in problem(refused)["detail"]
 
     def test_the_list_must_be_the_users(self, page: TestClient) -> None:
         slate = given(page, "bob")

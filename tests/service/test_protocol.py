@@ -20,7 +20,7 @@ from variegate.engine.settings import Settings
 from variegate.service.app import create_app
 from variegate.service.protocol import RESERVE, LimitedProtocol, default_max_connections
 from variegate.service.routes import health
-from variegate.service.routing import client_router
+from variegate.service.routing import read_router
 from variegate.store import Store
 
 MUCH = 20_000_000
@@ -46,7 +46,7 @@ class HastyProtocol(LimitedProtocol):
 
 
 def routes() -> APIRouter:
-    router = client_router()
+    router = read_router()
 
     @router.post("/size")
     async def size(request: Request) -> int:
@@ -163,8 +163,8 @@ def test_probes_are_answered_where_there_is_no_room(app: FastAPI, port: int) -> 
         assert ask(port, "GET", "/healthz")[0] == 200
         assert ask(port, "GET", "/readyz")[0] == 200
         status, body = ask(port, "GET", "/v1/ping")
-        assert (status, body["error"]["code"]) == (503, "unavailable")
-        assert "too many connections" in body["error"]["message"]
+        assert (status, body["type"]) == (503, "/problems/unavailable")
+        assert "too many connections" in body["detail"]
 
         for connection in busy:
             connection.sendall(b"y")

@@ -19,7 +19,7 @@ from variegate.engine.settings import Settings
 from variegate.errors import NotFoundError, StateError
 from variegate.service.app import N_THREADS, create_app
 from variegate.service.responses import MAX_TASKS, CoalescingPool, computed_response, json_response
-from variegate.service.routing import client_router
+from variegate.service.routing import read_router
 from variegate.store import Store
 
 
@@ -28,7 +28,7 @@ class Slow:
 
     def __init__(self, store: Store) -> None:
         self.going, self.begun = Event(), list[int]()
-        router, self.pool = client_router(), CoalescingPool(n_threads=2, max_tasks=4)
+        router, self.pool = read_router(), CoalescingPool(n_threads=2, max_tasks=4)
 
         @router.get("/slow/{number}")
         async def slow(request: Request, number: int) -> Response:
@@ -109,7 +109,7 @@ def test_errors_are_reported_to_who_asked(slow: Slow, port: int) -> None:
 
     status, body = ask(port, "GET", "/v1/slow/404")
 
-    assert (status, body["error"]["message"]) == (404, "no such number")
+    assert (status, body["detail"]) == (404, "no such number")
 
 
 def test_probe_waits_for_no_pool(slow: Slow, port: int) -> None:

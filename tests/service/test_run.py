@@ -23,7 +23,7 @@ from variegate.model.catalogue import Catalogue
 from variegate.service.app import create_app
 from variegate.service.keys import make_key, revoke_key
 from variegate.service.protocol import LimitedProtocol
-from variegate.service.routing import client_router
+from variegate.service.routing import read_router
 from variegate.service.run import bind_socket, check_exposure, local_url
 from variegate.store import Store
 
@@ -39,7 +39,7 @@ class HastyProtocol(LimitedProtocol):
 @pytest.fixture
 def port(store: Store) -> Iterator[int]:
     """Answer in a thread, and return the port."""
-    router = client_router()
+    router = read_router()
 
     @router.post("/size")
     async def size(request: Request) -> int:

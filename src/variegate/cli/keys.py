@@ -27,13 +27,13 @@ def keys() -> None:
 
     \b
     Examples:
-        variegate keys make --role client --name shop
+        variegate keys make --role write --name shop
         variegate keys list
     """
 
 
 @keys.command()
-@click.option("--role", default="client", show_default=True, help="client or admin.")
+@click.option("--role", default="write", show_default=True, help="read, write or admin.")
 @click.option("--name", required=True, help="Name of its owner, for your reference.")
 @_in_a_store
 def make(role: str, name: str, store: str | None, config: str | None) -> None:

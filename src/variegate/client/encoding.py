@@ -5,6 +5,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from math import isnan
 from typing import Any, Final, TypedDict
 from urllib.parse import quote, urlencode
@@ -102,6 +103,13 @@ def plain_constraints(
     if isinstance(constraints, Constraints):
         return constraints.model_dump(exclude_defaults=True)
     return None if constraints is None else dict(constraints)
+
+
+def moment_text(time: datetime) -> str:
+    """Return a time as JSON has it, or raise InputError if it has no time zone."""
+    if time.tzinfo is None:
+        raise InputError(f"`time` must have a time zone, such as UTC, got {time.isoformat()}")
+    return time.isoformat()
 
 
 def json_body(content: dict[str, Any]) -> bytes:

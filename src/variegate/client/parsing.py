@@ -9,12 +9,12 @@ from pydantic import BaseModel, ValidationError
 from variegate.client.transport import Call, Page
 from variegate.errors import ConflictError, DataError, InputError, StoreError, VariegateError
 from variegate.schemas import (
-    ErrorResponse,
     FailedSlate,
     History,
     ImportResult,
     ItemPage,
     ItemsProgress,
+    Problem,
     RejectedItem,
     Slate,
     UpsertedItems,
@@ -23,7 +23,7 @@ from variegate.schemas import (
 Model = TypeVar("Model", bound=BaseModel)
 PageModel = TypeVar("PageModel", History, ItemPage)
 T = TypeVar("T")
-#: The errors that end an import of items, by code.
+#: The errors that end an import of items, by kind.
 _ERRORS: Final[Mapping[str, type[VariegateError]]] = {
     "conflict": ConflictError,
     "invalid": InputError,
@@ -86,8 +86,8 @@ def parse_item_line(line: bytes) -> ItemsProgress | RejectedItem:
     """Return a line of an import of items, or raise the error that ended it."""
     content = parse_object(line)
     if "error" in content:
-        error = parser(ErrorResponse)(line).error
-        raise _ERRORS.get(error.code, StoreError)(error.message)
+        error = parser(Problem)(json.dumps(content["error"]).encode())
+        raise _ERRORS.get(error.kind, StoreError)(error.detail)
     return parser(RejectedItem)(line) if "message" in content else parser(ItemsProgress)(line)
 
 

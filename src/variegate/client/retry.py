@@ -20,7 +20,7 @@ from variegate.errors import (
     StoreError,
     VariegateError,
 )
-from variegate.schemas import ErrorDetail, ErrorResponse
+from variegate.schemas import Problem
 
 #: Maximum seconds of a pause, besides what Retry-After asks for.
 _MAX_PAUSE: Final = 5.0
@@ -131,10 +131,10 @@ class Attempts:
             return failure(
                 f"no response to {call.method} {call.path:.200}: {outcome.reason}{attempts}"
             )
-        detail = _error_detail(outcome)
+        problem = _problem(outcome)
         message = (
-            f"{detail.message} (request {detail.request_id})"
-            if detail
+            f"{problem.detail} (request {problem.request_id})"
+            if problem
             else f"{call.method} {call.path:.200} returned status {outcome.status}, not in the "
             "service's format: `url` must be the address of a variegate service"
         )
@@ -149,18 +149,18 @@ def is_certainly_not_executed(outcome: Outcome) -> bool:
     """Return whether the service certainly did not execute the request.
 
     A 503 may come from a proxy whose service had received the request; only the service's own
-    error code is certain.
+    `type` is certain.
     """
     if isinstance(outcome, NoReply):
         return outcome.unsent
-    detail = _error_detail(outcome)
-    return outcome.status < 500 or (detail is not None and detail.code == _NOT_EXECUTED)
+    problem = _problem(outcome)
+    return outcome.status < 500 or (problem is not None and problem.kind == _NOT_EXECUTED)
 
 
-def _error_detail(reply: Reply) -> ErrorDetail | None:
+def _problem(reply: Reply) -> Problem | None:
     """Return the service's own description of an error; None for a response of anything else."""
     try:
-        return ErrorResponse.model_validate_json(reply.body).error
+        return Problem.model_validate_json(reply.body)
     except ValidationError:
         return None
 

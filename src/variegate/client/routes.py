@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final, Literal, Unpack
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from variegate.client.encoding import (
     import_bodies,
     json_body,
     json_bytes,
+    moment_text,
     quote_id,
     reward_numbers,
     slate_options,
@@ -170,7 +172,7 @@ def add_event(
     rewards: Mapping[str, float],
     *,
     event: str | None = None,
-    time: float | None = None,
+    time: datetime | None = None,
     allow_repeats: bool = False,
 ) -> Call[EventResult]:
     """Report what a user did with items outside slates, such as a purchase after a search.
@@ -186,14 +188,14 @@ def add_event(
         Id of this event, such as the number of an order: one with the same id is counted once, also
         from another process. By default a new one for every call.
     time
-        When it happened, in seconds since 1970: stored, and not learnt from.
+        When it happened, with its time zone: stored, and not learnt from.
     allow_repeats
         Whether the items may be recommended at once; by default they count as seen.
     """
     body = {
         "rewards": reward_numbers(rewards),
         "event": str(uuid4()) if event is None else event,
-        "time": time,
+        "time": None if time is None else moment_text(time),
         "allow_repeats": allow_repeats,
     }
     path = f"/v1/users/{quote_id('user', user)}/events"

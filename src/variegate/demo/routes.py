@@ -13,15 +13,15 @@ PolicyName = Annotated[str, Query(min_length=1, max_length=64)]
 Compute = Callable[[Request, Hashable, Callable[[], Any]], Awaitable[Response]]
 
 
-def add_page_routes(client: APIRouter, admin: APIRouter, demo: Demo, compute: Compute) -> None:
-    """Add the page's routes to a router for clients and to one for admins."""
-    _add_slate_routes(client, demo, compute)
-    _add_catalogue_routes(client, demo, compute)
+def add_page_routes(reading: APIRouter, admin: APIRouter, demo: Demo, compute: Compute) -> None:
+    """Add the page's routes to a router for readers and to one for admins."""
+    _add_slate_routes(reading, demo, compute)
+    _add_catalogue_routes(reading, demo, compute)
     _add_admin_routes(admin, demo, compute)
 
 
-def _add_slate_routes(client: APIRouter, demo: Demo, compute: Compute) -> None:
-    @client.get("/users/{user}/counterfactual", include_in_schema=False)
+def _add_slate_routes(reading: APIRouter, demo: Demo, compute: Compute) -> None:
+    @reading.get("/users/{user}/counterfactual", include_in_schema=False)
     async def counterfactual(
         request: Request,
         user: Id,
@@ -34,7 +34,7 @@ def _add_slate_routes(client: APIRouter, demo: Demo, compute: Compute) -> None:
             request, ("counterfactual", key), lambda: demo.counterfactual(user, slate, policy)
         )
 
-    @client.get("/simulation", include_in_schema=False)
+    @reading.get("/simulation", include_in_schema=False)
     async def simulation(
         request: Request,
         seed: Annotated[int, Query(ge=0, lt=2**31)] = 0,
@@ -46,13 +46,13 @@ def _add_slate_routes(client: APIRouter, demo: Demo, compute: Compute) -> None:
         return await compute(request, ("simulation", key), lambda: demo.simulation(*key))
 
 
-def _add_catalogue_routes(client: APIRouter, demo: Demo, compute: Compute) -> None:
-    @client.get("/policies", include_in_schema=False)
+def _add_catalogue_routes(reading: APIRouter, demo: Demo, compute: Compute) -> None:
+    @reading.get("/policies", include_in_schema=False)
     async def policies(request: Request) -> Response:
         """Return the policies that can work on this catalogue."""
         return await compute(request, "policies", demo.policies)
 
-    @client.get("/map", include_in_schema=False)
+    @reading.get("/map", include_in_schema=False)
     async def map_(request: Request) -> Response:
         """Return the items in two dimensions."""
         return await compute(request, "map", demo.map)

@@ -280,12 +280,17 @@ def format_value(value: object) -> str:
 
 
 def validation_messages(problems: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return one message for each field that pydantic found invalid.
+    """Return the errors of pydantic as messages, one per field, each with the field's name.
 
     The first part of each problem's location is where the fields are, such as "body".
     """
+    return [message for _, message in validation_errors(problems)]
+
+
+def validation_errors(problems: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Return the name of each invalid field with its message; see `validation_messages`."""
     return [
-        validation_message(name, _most_specific(of_field))
+        (name.strip("`"), validation_message(name, _most_specific(of_field)))
         for name, of_field in _by_field(problems).items()
     ]
 

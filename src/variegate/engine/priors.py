@@ -11,6 +11,7 @@ import numpy as np
 from variegate.arrays import FloatArray, IndexArray
 from variegate.engine.catalogue import LiveCatalogue
 from variegate.engine.experiment import Experiment, full_prior
+from variegate.engine.queries import as_moment
 from variegate.engine.terms import Rules
 from variegate.engine.unit_of_work import Clock
 from variegate.errors import ConflictError, StateError, StoreError
@@ -78,7 +79,7 @@ class Priors:
         return {
             "policy": name,
             "version": row.version,
-            "fitted": None if row.data is None else row.fitted,
+            "fitted": None if row.data is None else as_moment(row.fitted),
             "users": prior.users,
             "words": list(prior.describe(catalogue)),
             "relevance": relevance,

@@ -2,7 +2,9 @@
 
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,11 @@ from variegate.store import Moments, PolicySums, Reader, SlateRow, UserRow
 Answer = dict[str, Any]
 
 
+def as_moment(seconds: float) -> datetime:
+    """Return a time of the store, in seconds since 1970, as JSON has it: RFC 3339, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC)
+
+
 def user_view(
     reader: Reader, user: str, snapshot: CatalogueSnapshot, experiment: Experiment
 ) -> Answer:
@@ -36,8 +43,8 @@ def user_view(
         "user": row.id,
         "policy": row.policy,
         "slates": row.slates,
-        "created": row.created,
-        "changed": row.changed,
+        "created": as_moment(row.created),
+        "changed": as_moment(row.changed),
         "learnt": _learnt_view(policy),
     }
 
@@ -46,13 +53,14 @@ def history_view(
     reader: Reader, user: str, snapshot: CatalogueSnapshot, *, limit: int, before: str | None
 ) -> Answer:
     """Return a user's latest slates before one, the newest first."""
-    _find_user(reader, user)
+    total = _find_user(reader, user).slates
     rows = reader.history(user, limit + 1, before)
     has_more, rows = len(rows) > limit, rows[:limit]
     titles = _titles(snapshot.catalogue, rows)
     return {
         "user": user,
         "slates": [_slate_view(row, titles) for row in rows],
+        "total": total,
         "next": rows[-1].id if has_more else None,
     }
 
@@ -67,20 +75,20 @@ def find_items(
 ) -> Answer:
     """Return items that meet a condition and contain a text in title or id, from a row on."""
     catalogue, text = snapshot.catalogue, search.casefold()
-    rows: Iterable[int] = range(after, len(catalogue))
+    rows: Sequence[int] = range(len(catalogue))
     if where is not None:
-        rows = (np.flatnonzero(catalogue.where(where)[after:]) + after).tolist()
-    found = []
-    for row in rows:
-        if text in catalogue.titles[row].casefold() or text in catalogue.ids[row].casefold():
-            found.append(row)
-            if len(found) > limit:
-                break
-    following = found.pop() if len(found) > limit else None
+        rows = np.flatnonzero(catalogue.where(where)).tolist()
+    if text:
+        titles, ids = catalogue.titles, catalogue.ids
+        rows = [
+            row for row in rows if text in titles[row].casefold() or text in ids[row].casefold()
+        ]
+    first = bisect_left(rows, after)
+    page, following = rows[first : first + limit], rows[first + limit : first + limit + 1]
     return {
-        "items": [_item_summary(snapshot, row) for row in found],
-        "total": len(catalogue),
-        "next": following,
+        "items": [_item_summary(snapshot, row) for row in page],
+        "total": len(rows),
+        "next": following[0] if following else None,
     }
 
 
@@ -172,8 +180,8 @@ def _slate_view(row: SlateRow, titles: Mapping[str, str]) -> Answer:
     return {
         "slate_id": row.id,
         "policy": row.policy,
-        "created": row.created,
-        "deadline": row.deadline,
+        "created": as_moment(row.created),
+        "deadline": None if row.deadline is None else as_moment(row.deadline),
         "closed": row.closed,
         "answered": row.answered,
         "earned": row.earned,

@@ -27,13 +27,14 @@ from variegate.engine.process import EngineProxy, uses_engine_process
 from variegate.engine.replicas import Replica
 from variegate.engine.settings import Settings
 from variegate.errors import InputError
-from variegate.service.docs import add_docs
-from variegate.service.errors import add_error_handlers
+from variegate.service.docs import add_docs, add_problems
+from variegate.service.errors import ERROR_RESPONSES, add_error_handlers
 from variegate.service.keys import KeyCache
 from variegate.service.metrics import Metrics
 from variegate.service.middleware import Guard
+from variegate.service.problems import CONTENT_TYPE
 from variegate.service.responses import CoalescingPool, computed_response
-from variegate.service.routes.admin import operator_router
+from variegate.service.routes.admin import operator_routers
 from variegate.service.routes.batches import batch_router
 from variegate.service.routes.health import PROBES, health_routers
 from variegate.service.routes.items import item_routers
@@ -41,10 +42,10 @@ from variegate.service.routes.slates import slate_router
 from variegate.service.routes.users import user_routers
 from variegate.service.routing import (
     SECURITY_SCHEMES,
-    ClientRoute,
     FastRouteMiddleware,
+    KeyRoute,
     admin_router,
-    client_router,
+    read_router,
 )
 from variegate.store import Store
 
@@ -141,7 +142,7 @@ def create_app(
     store
         Holds the keys; `/readyz` checks that it can be reached.
     routers
-        Made by `client_router`, `admin_router` or `fast_router`.
+        Made by `read_router`, `write_router`, `admin_router` or `fast_router`.
     lifespan
         Opens what the server needs when it starts, and closes it when it stops.
     metrics
@@ -168,6 +169,7 @@ def create_app(
         # Not `include_router`, which looks each route up twice per request.
         app.router.routes.extend(router.routes)
     add_docs(app)
+    add_problems(app)
     public = [*PROBES, *(add_page_files(app) if settings.page else ())]
     add_error_handlers(app)
     app.add_middleware(FastRouteMiddleware, routes=app.routes)
@@ -186,23 +188,23 @@ def api_routers(engine: Engine, *, page: bool = True) -> list[APIRouter]:
         batch_router(engine),
         *user_routers(engine),
         *item_routers(engine),
-        operator_router(engine, pool),
+        *operator_routers(engine, pool),
     ]
     if page:
-        client, admin = client_router(tags=["page"]), admin_router(tags=["page"])
-        add_page_routes(client, admin, Demo(engine), partial(computed_response, pool))
-        routers += [client, admin]
+        reading, admin = read_router(tags=["page"]), admin_router(tags=["page"])
+        add_page_routes(reading, admin, Demo(engine), partial(computed_response, pool))
+        routers += [reading, admin]
     return routers
 
 
 def check_roles(routers: Sequence[APIRouter]) -> None:
     """Raise InputError for a route without a role."""
     for route in (route for router in routers for route in router.routes):
-        if not isinstance(route, ClientRoute):
+        if not isinstance(route, KeyRoute):
             path = getattr(route, "path", route)
             raise InputError(
-                f"`routers` must be made by client_router or admin_router, got the public route "
-                f"{path}"
+                "`routers` must be made by read_router, write_router or admin_router, got the "
+                f"public route {path}"
             )
 
 
@@ -254,12 +256,17 @@ def _add_cors(app: FastAPI, origins: Sequence[str]) -> None:
 
 
 def _declare_security(app: FastAPI) -> None:
-    """Add the ways to send a key to the OpenAPI schema."""
+    """Add the ways to send a key, and the content type of errors, to the OpenAPI schema."""
     original = app.openapi
 
     def openapi() -> dict[str, Any]:
         schema = original()
         schema.setdefault("components", {})["securitySchemes"] = SECURITY_SCHEMES
+        for route in (one for path in schema["paths"].values() for one in path.values()):
+            for status in ERROR_RESPONSES.keys() & route["responses"].keys():
+                # FastAPI documents every response with the content type of a successful one.
+                content = route["responses"][status]["content"]
+                route["responses"][status]["content"] = {CONTENT_TYPE: next(iter(content.values()))}
         return schema
 
     app.openapi = openapi  # type: ignore[method-assign]

@@ -8,8 +8,10 @@ forbids.
 from importlib.resources import files
 from typing import Final
 
-from fastapi import FastAPI
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi import FastAPI, HTTPException
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+
+from variegate.service.problems import KINDS, PATH
 
 #: URLs are relative, so that the page works behind a proxy that adds a prefix.
 PAGE: Final = """<!DOCTYPE html>
@@ -73,3 +75,15 @@ def add_docs(app: FastAPI) -> None:
         ("/openapi.json", openapi),
     ):
         app.add_api_route(path, answer, include_in_schema=False)
+
+
+def add_problems(app: FastAPI) -> None:
+    """Add what the `type` of an error leads to: what to do about it."""
+
+    async def problem_kind(kind: str) -> Response:
+        if kind not in KINDS:
+            raise HTTPException(404, f"no kind of error is named {kind!r:.80}")
+        status, title, advice = KINDS[kind]
+        return PlainTextResponse(f"{title} (status {status})\n{advice}\n")
+
+    app.add_api_route(f"{PATH}{{kind}}", problem_kind, include_in_schema=False)

@@ -1,8 +1,8 @@
-"""Errors as responses of one format: {"error": {"code", "message", "request_id"}}."""
+"""Errors as responses of one format: application/problem+json (RFC 9457)."""
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from variegate.engine.codecs import replace_surrogates, validation_messages
+from variegate.engine.codecs import validation_errors
 from variegate.errors import (
     ConflictError,
     DataError,
@@ -22,7 +22,8 @@ from variegate.errors import (
     VariegateError,
     join_problems,
 )
-from variegate.schemas import ErrorResponse
+from variegate.schemas import Problem
+from variegate.service.problems import CONTENT_TYPE, KIND_OF, FieldError, problem
 
 log = logging.getLogger(__name__)
 
@@ -34,30 +35,15 @@ STATUS_CODES: Final[Mapping[type[VariegateError], int]] = {
     StateError: 409,
     StoreError: 503,
 }
-#: For programs; the message is for people and may change.
-ERROR_CODES: Final[Mapping[int, str]] = {
-    400: "malformed",
-    401: "unauthenticated",
-    403: "forbidden",
-    404: "not_found",
-    405: "method_not_allowed",
-    408: "timeout",
-    409: "conflict",
-    413: "too_large",
-    415: "unsupported_type",
-    422: "invalid",
-    429: "rate_limited",
-    500: "internal",
-    503: "unavailable",
-}
-#: The code of a 503 after which the change may have been made; "unavailable" means that it was not.
+#: The kind of a 503 after which the change may have been made; "unavailable" means that it was not.
 OUTCOME_UNKNOWN: Final = "outcome_unknown"
 INTERNAL_ERROR: Final = "an internal error, not a fault of the request: see the service's log"
 
+
 #: For the `responses` of routers, by OpenAPI's ranges of statuses.
 ERROR_RESPONSES: Final[Mapping[int | str, dict[str, Any]]] = {
-    "4XX": {"model": ErrorResponse, "description": "The request is invalid or refused."},
-    "5XX": {"model": ErrorResponse, "description": "The service cannot respond now; try again."},
+    "4XX": {"model": Problem, "description": "The request is invalid or refused."},
+    "5XX": {"model": Problem, "description": "The service cannot respond now; try again."},
 }
 
 _UNAVAILABLE: Final = "the service cannot reach its store: try again in a moment"
@@ -70,16 +56,13 @@ def error_response(
     request_id: str,
     headers: Mapping[str, str] | None = None,
     *,
-    code: str | None = None,
+    kind: str | None = None,
+    errors: Sequence[FieldError] = (),
 ) -> Response:
-    """Return the response for an error; `code` replaces that of the status."""
-    detail = {
-        "code": code or ERROR_CODES.get(status, f"status_{status}"),
-        "message": replace_surrogates(message),
-        "request_id": request_id,
-    }
-    body = json.dumps({"error": detail}, ensure_ascii=False, separators=(",", ":"))
-    return Response(body, status, dict(headers or {}), "application/json")
+    """Return the response for an error; `kind` replaces that of the status."""
+    content = problem(status, message, request_id, kind=kind, errors=errors)
+    body = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return Response(body, status, dict(headers or {}), CONTENT_TYPE)
 
 
 def add_error_handlers(app: FastAPI) -> None:
@@ -97,18 +80,25 @@ async def handle_error(request: Request, error: Exception) -> Response:
 
 
 class ErrorAnswer(NamedTuple):
-    """How a caller learns of an error: the status, the code for programs, the words."""
+    """How a caller learns of an error: the status, the kind, the words."""
 
     status: int
-    code: str
+    kind: str
     message: str
+
+    def content(self, request_id: str) -> dict[str, Any]:
+        """Return it as a part of a response that has begun."""
+        return problem(self.status, self.message, request_id, kind=self.kind)
+
+
+INTERNAL: Final = ErrorAnswer(500, "internal", INTERNAL_ERROR)
 
 
 def own_error(error: VariegateError, *, is_admin: bool) -> ErrorAnswer:
     """Return the answer to an error of this package; one that is no answer is raised."""
     status = next((code for kind, code in STATUS_CODES.items() if isinstance(error, kind)), 500)
     if status < 500:
-        return ErrorAnswer(status, ERROR_CODES[status], str(error))
+        return ErrorAnswer(status, KIND_OF[status], str(error))
     if status == 500:
         raise error  # an extra that is not installed: the middleware logs it
     log.warning("the store is not available: %s", error)
@@ -116,16 +106,16 @@ def own_error(error: VariegateError, *, is_admin: bool) -> ErrorAnswer:
     message = _OUTCOME_UNKNOWN if is_unknown else _UNAVAILABLE
     if is_admin:
         message = str(error)  # which may contain the store's address or file
-    return ErrorAnswer(status, OUTCOME_UNKNOWN if is_unknown else ERROR_CODES[status], message)
+    return ErrorAnswer(status, OUTCOME_UNKNOWN if is_unknown else KIND_OF[status], message)
 
 
 async def _handle_own_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, VariegateError)  # noqa: S101 - for the types: it is registered so
     context = request.scope.get("context")
     is_admin = context is not None and context.role == "admin"
-    status, code, message = own_error(error, is_admin=is_admin)
+    status, kind, message = own_error(error, is_admin=is_admin)
     headers = {"Retry-After": "1"} if status >= 500 else None
-    return _response(request, status, message, headers, code=code)
+    return _response(request, status, message, headers, kind=kind)
 
 
 async def _handle_http_exception(request: Request, error: Exception) -> Response:
@@ -150,7 +140,9 @@ async def _handle_invalid_request(request: Request, error: Exception) -> Respons
         return _response(request, 400, f"the body must be JSON: {reason} at character {position}")
     if isinstance(problems[0].get("input"), bytes):  # FastAPI did not parse it
         return _response(request, 415, "the body must be sent as Content-Type: application/json")
-    return _response(request, 422, join_problems(validation_messages(problems)))
+    found = [FieldError(*one) for one in validation_errors(problems)]
+    message = join_problems([one.detail for one in found])
+    return _response(request, 422, message, errors=found)
 
 
 async def _handle_deep_nesting(request: Request, _: Exception) -> Response:
@@ -171,11 +163,12 @@ def _response(
     message: str,
     headers: Mapping[str, str] | None = None,
     *,
-    code: str | None = None,
+    kind: str | None = None,
+    errors: Sequence[FieldError] = (),
 ) -> Response:
     context = request.scope.get("context")
     request_id = context.request_id if context else ""
-    return error_response(status, message, request_id, headers, code=code)
+    return error_response(status, message, request_id, headers, kind=kind, errors=errors)
 
 
 def _describe_unreadable(cause: BaseException) -> str:

@@ -21,8 +21,11 @@ from variegate.store import KeyRow, Reader, Store
 if TYPE_CHECKING:
     from variegate.engine.settings import Settings  # which `variegate keys` need not load
 
-Role = Literal["client", "admin"]
-ROLES: Final[tuple[Role, ...]] = ("client", "admin")
+Role = Literal["read", "write", "admin"]
+#: Each may do what those before it may.
+ROLES: Final[tuple[Role, ...]] = ("read", "write", "admin")
+#: Roles of keys that earlier versions made.
+_FORMER: Final[Mapping[str, Role]] = {"client": "write"}
 PREFIX: Final = "vgk"
 #: Where the store counts the changes of its keys, so that a running service notices one.
 REVISION: Final = "keys_revision"
@@ -48,7 +51,7 @@ def new_key(role: str, name: str, now: float) -> tuple[str, KeyRow]:
 
     Examples
     --------
-    >>> key, row = new_key("client", "shop", now=0.0)
+    >>> key, row = new_key("write", "shop", now=0.0)
     >>> key.startswith(f"vgk_{row.id}_"), key in repr(row)
     (True, False)
     """
@@ -84,7 +87,7 @@ def revoke_key(store: Store, key_id: str) -> KeyRow:
 def list_keys(store: Store) -> list[KeyRow]:
     """Return all keys, also revoked ones, oldest first."""
     with store.reading() as reader:
-        return sorted(reader.keys(), key=lambda row: (row.created, row.id))
+        return sorted(_rows_by_id(reader).values(), key=lambda row: (row.created, row.id))
 
 
 class KeyCache:
@@ -204,7 +207,7 @@ def _host(url: str) -> str | None:
 
 def _rows_by_id(reader: Reader) -> dict[str, KeyRow]:
     rows = reader.keys()
-    return {row.id: row for row in rows}
+    return {row.id: row._replace(role=_FORMER.get(row.role, row.role)) for row in rows}
 
 
 def _split_key(key: str) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from variegate.engine.logs import RequestLog, current_request, log_request
 from variegate.engine.settings import Settings
 from variegate.errors import StoreError
 from variegate.service.errors import INTERNAL_ERROR, error_response
-from variegate.service.keys import PREFIX, AnonymousAccess, KeyCache
+from variegate.service.keys import PREFIX, ROLES, AnonymousAccess, KeyCache
 from variegate.service.metrics import Metrics
 from variegate.service.protocol import OVER_LIMIT
 from variegate.service.routing import RequestContext, routing_path
@@ -160,7 +160,8 @@ class Guard:
             # service.
             context.refusal = "bad_key"
             if context.key is not None:
-                context.role = "admin" if context.key.role == "admin" else "client"
+                # A role of a later version is the least here.
+                context.role = next((r for r in ROLES if r == context.key.role), ROLES[0])
         elif not self.keys.has_keys:
             refusal = self.anonymous.refusal(headers)
             if refusal is None:

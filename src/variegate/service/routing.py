@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from variegate.service.errors import ERROR_RESPONSES, handle_error
-from variegate.service.keys import Role
+from variegate.service.keys import ROLES, Role
 from variegate.store.rows import KeyRow
 
 #: The ways to send a key, for OpenAPI.
@@ -79,10 +79,10 @@ def request_context(request: Request) -> RequestContext:
 
 
 def require_role(context: RequestContext, role: Role) -> None:
-    """Raise 401 or 403 unless the caller has the role; an admin may do what a client may."""
-    if context.role == role or context.role == "admin":
-        return
+    """Raise 401 or 403 unless the caller has the role, or one that may do more."""
     if context.role is not None:
+        if ROLES.index(context.role) >= ROLES.index(role):
+            return
         context.refusal = "role"
         raise HTTPException(403, f"this needs a key with the role {role}")
     if context.refusal in _FORBIDDEN:
@@ -90,14 +90,14 @@ def require_role(context: RequestContext, role: Role) -> None:
     raise HTTPException(401, _REFUSALS[context.refusal], {"WWW-Authenticate": "Bearer"})
 
 
-class ClientRoute(APIRoute):
-    """A route for keys of any role; the key is checked before the body is read.
+class KeyRoute(APIRoute):
+    """A route for keys of any role, which reads; the key is checked before the body is read.
 
     Not a dependency: FastAPI would read and parse the body of an unknown caller first, and a
     dependency costs a fifth of an empty request.
     """
 
-    role: ClassVar[Role] = "client"
+    role: ClassVar[Role] = "read"
 
     def __init__(self, *args: Any, **options: Any) -> None:
         security: dict[str, Any] = {"security": [{name: []} for name in SECURITY_SCHEMES]}
@@ -123,14 +123,20 @@ class ClientRoute(APIRoute):
         return check_and_handle
 
 
-class AdminRoute(ClientRoute):
+class WriteRoute(KeyRoute):
+    """A route for keys that write: recommend, and report feedback."""
+
+    role = "write"
+
+
+class AdminRoute(KeyRoute):
     """A route for admin keys."""
 
     role = "admin"
 
 
-class FastRoute(ClientRoute):
-    """A route with one path parameter and a JSON body, called without FastAPI's machinery.
+class FastRoute(WriteRoute):
+    """A writing route with one path parameter and a JSON body, called without FastAPI's machinery.
 
     OpenAPI documents it as any other: path and body are declared in the endpoint's signature. The
     machinery that is left out takes longer than computing a slate. An optional header can be the
@@ -211,9 +217,14 @@ class FastRouteMiddleware:
         await self._app(scope, receive, send)
 
 
-def client_router(*, prefix: str = "/v1", tags: Sequence[str] = ()) -> APIRouter:
+def read_router(*, prefix: str = "/v1", tags: Sequence[str] = ()) -> APIRouter:
     """Return a router whose routes need a key of any role."""
-    return _router(ClientRoute, prefix, tags)
+    return _router(KeyRoute, prefix, tags)
+
+
+def write_router(*, prefix: str = "/v1", tags: Sequence[str] = ()) -> APIRouter:
+    """Return a router whose routes need a key with the role write or admin."""
+    return _router(WriteRoute, prefix, tags)
 
 
 def admin_router(*, prefix: str = "/v1", tags: Sequence[str] = ()) -> APIRouter:
@@ -222,7 +233,7 @@ def admin_router(*, prefix: str = "/v1", tags: Sequence[str] = ()) -> APIRouter:
 
 
 def fast_router(*, prefix: str = "/v1", tags: Sequence[str] = ()) -> APIRouter:
-    """Return a router of fast routes, which need a key of any role."""
+    """Return a router of fast routes, which need a key with the role write or admin."""
     return _router(FastRoute, prefix, tags)
 
 
@@ -233,7 +244,11 @@ def public_router(*, tags: Sequence[str] = ()) -> APIRouter:
 
 def _router(route: type[APIRoute], prefix: str, tags: Sequence[str]) -> APIRouter:
     return APIRouter(
-        prefix=prefix, tags=list(tags), route_class=route, responses={**ERROR_RESPONSES}
+        prefix=prefix,
+        tags=list(tags),
+        route_class=route,
+        responses={**ERROR_RESPONSES},
+        generate_unique_id_function=lambda one: one.name,  # generated clients name methods so
     )
 
 

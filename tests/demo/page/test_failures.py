@@ -136,7 +136,7 @@ def test_text_of_a_catalogue_is_only_text(browser: Browser, evil: str, tmp_path:
 def test_a_key_is_asked_for_once(browser: Browser, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/keyed.db"
     with Store.open(url) as store:
-        text, _ = make_key(store, "client", "page")
+        text, _ = make_key(store, "write", "page")
         admin, _ = make_key(store, "admin", "me")
     with Service("--store", url) as service:
         tab = Tab(browser, service.address)

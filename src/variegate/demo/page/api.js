@@ -115,8 +115,8 @@ async function reached(method, path, body, seconds) {
 
 async function wordsOf(answer) {
   try {
-    const { error } = await answer.clone().json();
-    return sentence(error.message);
+    const { detail } = await answer.clone().json();
+    return sentence(detail);
   } catch {
     return `The service answered ${answer.status}.`;
   }

@@ -10,19 +10,19 @@ from variegate.service.responses import (
     json_response,
     returns,
 )
-from variegate.service.routing import admin_router
+from variegate.service.routing import admin_router, read_router
 
 
-def operator_router(engine: Engine, pool: CoalescingPool) -> APIRouter:
+def operator_routers(engine: Engine, pool: CoalescingPool) -> list[APIRouter]:
     """Return the routes for operators."""
-    router = admin_router(tags=["operation"])
+    reading, router = read_router(tags=["operation"]), admin_router(tags=["operation"])
 
-    @router.get("/report", **returns(Report, "The comparison."))
+    @reading.get("/report", **returns(Report, "The comparison."))
     async def report(request: Request) -> Response:
         """Compare the policies over their users: rewards and diversity, with intervals."""
         return await computed_response(pool, request, "report", engine.report)
 
-    @router.get("/policies/{policy}/prior", **returns(Prior, "The prior."))
+    @reading.get("/policies/{policy}/prior", **returns(Prior, "The prior."))
     def prior(policy: PolicyName) -> Response:
         """Return the prior of a policy's new users, in words and numbers."""
         return json_response(engine.priors.view(policy))
@@ -38,4 +38,4 @@ def operator_router(engine: Engine, pool: CoalescingPool) -> APIRouter:
         """Return to the prior of the policy's spec."""
         return json_response(engine.priors.drop(policy))
 
-    return router
+    return [reading, router]

@@ -12,10 +12,10 @@ from starlette.responses import StreamingResponse
 from variegate.engine import Engine, RecommendRequest
 from variegate.errors import VariegateError
 from variegate.schemas import BatchRequest
-from variegate.service.errors import ERROR_CODES, INTERNAL_ERROR, own_error
+from variegate.service.errors import INTERNAL, own_error
 from variegate.service.responses import serialise
 from variegate.service.routes.slates import IdempotencyKey, recommend_request
-from variegate.service.routing import RequestContext, client_router, request_context
+from variegate.service.routing import RequestContext, request_context, write_router
 
 LINES: Final = "application/x-ndjson"
 #: Slates of one batch that wait for the engine at once, so that others need not wait for all.
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 def batch_router(engine: Engine) -> APIRouter:
     """Return the route for slates of many users."""
-    router = client_router(tags=["slates"])
+    router = write_router(tags=["slates"])
 
     @router.post("/slates", response_class=StreamingResponse, responses=_RESPONSE)
     async def recommend_many(
@@ -83,9 +83,9 @@ async def _line(engine: Engine, request: RecommendRequest, context: RequestConte
     try:
         return serialise(await engine.recommend(request)) + b"\n"
     except VariegateError as error:
-        _, code, message = own_error(error, is_admin=context.role == "admin")
+        answer = own_error(error, is_admin=context.role == "admin")
     except Exception:  # a bug must not cost the other users their slates
         _log.exception("a slate of a batch could not be made")
-        code, message = ERROR_CODES[500], INTERNAL_ERROR
-    detail = {"code": code, "message": message, "request_id": context.request_id}
-    return serialise({"user": request.user, "error": detail}) + b"\n"
+        answer = INTERNAL
+    content = {"user": request.user, "error": answer.content(context.request_id)}
+    return serialise(content) + b"\n"

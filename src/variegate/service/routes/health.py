@@ -16,7 +16,7 @@ from fastapi import APIRouter, HTTPException, Response
 
 from variegate.schemas import Status
 from variegate.service.metrics import CONTENT_TYPE, Metrics
-from variegate.service.routing import client_router, public_router
+from variegate.service.routing import public_router, read_router
 
 #: For load balancers: without rate limit and without keys.
 PROBES: Final = ("/healthz", "/readyz")
@@ -62,7 +62,7 @@ def _probes(readiness: "Readiness") -> APIRouter:
 
 
 def _metrics(metrics: Metrics) -> APIRouter:
-    router = client_router(prefix="", tags=["operation"])
+    router = read_router(prefix="", tags=["operation"])
 
     @router.get("/metrics", response_class=Response, responses={200: _METRICS_RESPONSE})
     async def metrics_text() -> Response:
@@ -74,7 +74,7 @@ def _metrics(metrics: Metrics) -> APIRouter:
 
 
 def _ping() -> APIRouter:
-    router = client_router(tags=["operation"])
+    router = read_router(tags=["operation"])
 
     @router.get("/ping")
     async def ping() -> Status:

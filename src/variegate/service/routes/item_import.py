@@ -15,7 +15,7 @@ from variegate.engine import Engine
 from variegate.engine.bulk_items import ItemImport, RejectedLine
 from variegate.engine.item_lines import CsvColumns
 from variegate.errors import VariegateError
-from variegate.service.errors import ERROR_CODES, INTERNAL_ERROR, own_error
+from variegate.service.errors import INTERNAL, own_error
 from variegate.service.responses import serialise
 from variegate.service.routing import RequestContext, admin_router, request_context
 from variegate.service.uploads import spooled
@@ -107,12 +107,11 @@ async def import_lines(work: ItemImport, context: RequestContext) -> AsyncIterat
         yield serialise(asdict(work.counts) | {"done": True} | _ignored(work)) + b"\n"
         return
     except VariegateError as error:
-        _, code, message = own_error(error, is_admin=context.role == "admin")
+        answer = own_error(error, is_admin=context.role == "admin")
     except Exception:  # the answer has begun: what is written stays, and can be sent again
         _log.exception("an import of items failed")
-        code, message = ERROR_CODES[500], INTERNAL_ERROR
-    detail = {"code": code, "message": message, "request_id": context.request_id}
-    yield serialise({"error": detail}) + b"\n"
+        answer = INTERNAL
+    yield serialise({"error": answer.content(context.request_id)}) + b"\n"
 
 
 def _ignored(work: ItemImport) -> dict[str, Any]:

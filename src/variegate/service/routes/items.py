@@ -19,7 +19,7 @@ from variegate.schemas import (
 )
 from variegate.service.responses import json_response, returns
 from variegate.service.routes.item_import import item_import_router
-from variegate.service.routing import admin_router, client_router
+from variegate.service.routing import admin_router, read_router
 
 _WHERE: Final = 'A condition on their attributes, as JSON: {"attribute": "price", "<=": 20}.'
 
@@ -30,7 +30,7 @@ def item_routers(engine: Engine) -> list[APIRouter]:
 
 
 def _client_routes(engine: Engine) -> APIRouter:
-    router = client_router(tags=["items"])
+    router = read_router(tags=["items"])
 
     @router.get("/catalogue", **returns(CatalogueInfo, "Names in the catalogue."))
     def catalogue() -> Response:

@@ -19,7 +19,7 @@ from variegate.schemas import (
 )
 from variegate.service.responses import json_response, returns
 from variegate.service.routes.slates import IdempotencyKey
-from variegate.service.routing import admin_router, client_router, request_context
+from variegate.service.routing import admin_router, read_router, request_context, write_router
 from variegate.service.uploads import spooled
 
 LINES: Final = "application/x-ndjson"
@@ -41,11 +41,11 @@ _LINES_RESPONSE: Final[dict[int | str, Any]] = {
 
 def user_routers(engine: Engine) -> list[APIRouter]:
     """Return the routes for users."""
-    return [_client_routes(engine), _admin_routes(engine)]
+    return [_read_routes(engine), _write_routes(engine), _admin_routes(engine)]
 
 
-def _client_routes(engine: Engine) -> APIRouter:
-    router = client_router(tags=["users"])
+def _read_routes(engine: Engine) -> APIRouter:
+    router = read_router(tags=["users"])
 
     @router.get("/users/{user}", **returns(User, "The user."))
     def user(user: Id) -> Response:
@@ -60,6 +60,12 @@ def _client_routes(engine: Engine) -> APIRouter:
     ) -> Response:
         """Return a user's slates and their feedback, newest first."""
         return json_response(engine.history(user, limit, before))
+
+    return router
+
+
+def _write_routes(engine: Engine) -> APIRouter:
+    router = write_router(tags=["users"])
 
     @router.post("/users/{user}/events", **returns(EventResult, "The result."))
     async def event(
@@ -76,7 +82,10 @@ def _client_routes(engine: Engine) -> APIRouter:
                 f"{idempotency_key!r}"
             )
         one = Interaction(
-            body.rewards, body.event or idempotency_key, body.time, body.allow_repeats
+            body.rewards,
+            body.event or idempotency_key,
+            None if body.time is None else body.time.timestamp(),
+            body.allow_repeats,
         )
         return json_response(await engine.learn(user, one))
 
