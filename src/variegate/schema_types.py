@@ -106,6 +106,39 @@ class ResponseModel(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
 
+class FieldError(ResponseModel):
+    """What is wrong with one field of a request."""
+
+    field: str = Field(description="Such as k, or diversity.scale.")
+    detail: str
+
+
+class Problem(ResponseModel):
+    """What went wrong: the body of every response with a status of 400 or above (RFC 9457)."""
+
+    type: str = Field(
+        description="The kind of error, for programs, such as /problems/not_found. A 503 is "
+        "/problems/unavailable where nothing was changed, and /problems/outcome_unknown where the "
+        "change may have been made.",
+        examples=["/problems/invalid"],
+    )
+    title: str = Field(description="The kind in words.", examples=["Invalid request"])
+    status: int = Field(examples=[422])
+    detail: str = Field(
+        description="For people: what is wrong, and what is expected.",
+        examples=["`k` must be greater than or equal to 1, got 0"],
+    )
+    request_id: str = Field(description="Also in the service's log and in X-Request-ID.")
+    errors: tuple[FieldError, ...] = Field(
+        (), description="Every invalid field of the request; left out if there is none."
+    )
+
+    @property
+    def kind(self) -> str:
+        """The last segment of `type`, such as not_found."""
+        return self.type.rpartition("/")[2]
+
+
 def _checked_score(score: float) -> float:
     if isinf(score):
         raise ValueError("must be finite, or null for a missing one")

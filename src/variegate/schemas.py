@@ -13,9 +13,11 @@ from variegate.schema_types import Candidate as Candidate
 from variegate.schema_types import CandidateList as CandidateList
 from variegate.schema_types import Constraints as Constraints
 from variegate.schema_types import Diversity as Diversity
+from variegate.schema_types import FieldError as FieldError
 from variegate.schema_types import Id as Id
 from variegate.schema_types import Number as Number
 from variegate.schema_types import PolicyName as PolicyName
+from variegate.schema_types import Problem as Problem
 from variegate.schema_types import RequestModel as RequestModel
 from variegate.schema_types import ResponseModel as ResponseModel
 from variegate.schema_types import SlateId as SlateId
@@ -487,39 +489,6 @@ class Status(ResponseModel):
     """The service works."""
 
     status: Literal["ok"] = "ok"
-
-
-class FieldError(ResponseModel):
-    """What is wrong with one field of a request."""
-
-    field: str = Field(description="Such as k, or diversity.scale.")
-    detail: str
-
-
-class Problem(ResponseModel):
-    """What went wrong: the body of every response with a status of 400 or above (RFC 9457)."""
-
-    type: str = Field(
-        description="The kind of error, for programs, such as /problems/not_found. A 503 is "
-        "/problems/unavailable where nothing was changed, and /problems/outcome_unknown where the "
-        "change may have been made.",
-        examples=["/problems/invalid"],
-    )
-    title: str = Field(description="The kind in words.", examples=["Invalid request"])
-    status: int = Field(examples=[422])
-    detail: str = Field(
-        description="For people: what is wrong, and what is expected.",
-        examples=["`k` must be greater than or equal to 1, got 0"],
-    )
-    request_id: str = Field(description="Also in the service's log and in X-Request-ID.")
-    errors: tuple[FieldError, ...] = Field(
-        (), description="Every invalid field of the request; left out if there is none."
-    )
-
-    @property
-    def kind(self) -> str:
-        """The last segment of `type`, such as not_found."""
-        return self.type.rpartition("/")[2]
 
 
 class FailedSlate(ResponseModel):

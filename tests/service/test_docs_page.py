@@ -12,6 +12,7 @@ from urllib.parse import urljoin
 import pytest
 import uvicorn
 from fastapi.testclient import TestClient
+from pydantic import BaseModel
 
 from tests.service.shell import calling
 from tests.service.whole import service
@@ -140,7 +141,13 @@ def test_browser_shows_the_routes_and_complains_of_nothing(address: str) -> None
 
 
 def test_examples_of_request_bodies_are_valid() -> None:
-    bodies = [SlateRequest, BatchRequest, FeedbackRequest, EventRequest, NewItem]
+    bodies: list[type[BaseModel]] = [
+        SlateRequest,
+        BatchRequest,
+        FeedbackRequest,
+        EventRequest,
+        NewItem,
+    ]
     for model in bodies:
         (example,) = model.model_json_schema()["examples"]
         assert model.model_validate(example).model_dump(exclude_unset=True) == example

@@ -237,7 +237,7 @@ def test_items_that_will_not_do_are_refused(
 ) -> None:
     item = {"id": "new", "features": FEATURES, "distances": DISTANCES, **change}
 
-    message = refused(client.post("/v1/items", json={"items": [item]}), 422)["message"]
+    message = refused(client.post("/v1/items", json={"items": [item]}), 422)["detail"]
 
     assert message.startswith(words)
     assert client.get("/v1/items?limit=100").json()["total"] == 12
