@@ -11,6 +11,7 @@ from benchmarks import bench_batch, bench_peers
 from benchmarks.bars import BARS, Bar, judged
 from benchmarks.bench_growth import exponent
 from benchmarks.bench_lists import PAPER
+from benchmarks.bench_ray import same_bits
 from benchmarks.environments import PeerError, succeeded
 from benchmarks.markdown import duration, size, table, three_digits
 from benchmarks.page import page
@@ -18,6 +19,8 @@ from benchmarks.plain_kernel import plain_list
 from benchmarks.results import Comparison, Part, Results, Shape
 from benchmarks.timing import alternated, compared
 from benchmarks.workloads import catalogue, taught
+from tests.evaluation.replaying import drawn_task
+from variegate.evaluation import evaluate
 from variegate.model.gains import Normaliser
 
 
@@ -138,3 +141,13 @@ def test_peers_that_cannot_be_installed_are_skipped_with_the_reason(
     assert part.skipped[0] == "mabwiser==2.7.4: exit code 1: no matching distribution"
     text = page(Results(quick=True, parts={"peers": part}), [], [])
     assert "*Skipped: mabwiser==2.7.4: exit code 1: no matching distribution.*" in text
+
+
+def test_replays_are_compared_by_all_of_their_bits() -> None:
+    task = drawn_task(users=4, items=12)
+    one, same, other = (
+        evaluate(["lmdt"], task, k=3, rounds=2, seed=seed, progress=False) for seed in (0, 0, 1)
+    )
+
+    assert same_bits(one, same)
+    assert not same_bits(one, other)
