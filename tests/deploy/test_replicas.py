@@ -1,7 +1,6 @@
 """The processes of `deploy/compose.yaml`, with its settings, without containers."""
 
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.test_files import DEPLOY, replica_settings
+from tests.deploy.test_files import replica_settings
 from tests.waiting import until
-from tools.attack.replicas import Replica, free_port
+from tools.attack.balancer import balancing, haproxy
+from tools.attack.replicas import Replica
 from variegate.client import Client
 from variegate.engine.settings import PREFIX
 
-HAPROXY = shutil.which("haproxy")
 N_REPLICAS = 3
 
 
@@ -37,23 +36,11 @@ def replicas(tmp_path: Path, postgres_url: str) -> Iterator[list[Replica]]:
 
 @pytest.fixture
 def balancer(replicas: list[Replica], tmp_path: Path) -> Iterator[int]:
-    if HAPROXY is None:
+    if haproxy() is None:
         pytest.skip("haproxy is not installed: apt-get install haproxy")
-    port, statistics = free_port(), free_port()
-    text = (DEPLOY / "haproxy.cfg").read_text()
-    servers = [f"    server replica{r.number} 127.0.0.1:{r.port}" for r in replicas]
-    text = re.sub(r"    server-template .*", "\n".join(servers), text)
-    text = text.replace(":8080", f"127.0.0.1:{port}").replace(":8404", f"127.0.0.1:{statistics}")
-    path = tmp_path / "haproxy.cfg"
-    path.write_text(text)
-    subprocess.run([HAPROXY, "-c", "-f", path], check=True, capture_output=True)
-    process = subprocess.Popen([HAPROXY, "-db", "-f", path], stderr=subprocess.DEVNULL)
-    try:
-        until(lambda: _is_ready(port))
-        yield port
-    finally:
-        process.terminate()
-        process.wait(10)
+    with balancing(replicas, tmp_path) as started:
+        until(lambda: _is_ready(started.port))
+        yield started.port
 
 
 def _is_ready(port: int) -> bool:

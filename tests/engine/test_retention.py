@@ -167,7 +167,7 @@ def killed(files, step, *rows):
     if place == "before" and next(number) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
 retention.Archive.write = killed
-retention._STEP_USERS = 1
+retention._STEP_ROWS = 1
 def progress(done):
     if place == "after" and done.users == 3:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -10,10 +11,11 @@ import click
 import numpy as np
 
 from tools.attack.audit import audit
+from tools.attack.balancer import balancing
 from tools.attack.chaos import Chaos
 from tools.attack.clients import Client
 from tools.attack.facts import Facts
-from tools.attack.replicas import Database, Replica, attacked
+from tools.attack.replicas import Database, Replica, attacked, unpacked
 from variegate import Catalogue
 from variegate.engine import Experiment, LiveCatalogue
 from variegate.store import Store
@@ -28,9 +30,24 @@ POLICIES = {"lmdp": "lmdp", "c2ucb": "c2ucb"}
 @click.option("--clients", default=8, show_default=True, help="Clients at once.")
 @click.option("--users", default=40, show_default=True, help="Users that the clients share.")
 @click.option("--seed", default=0, show_default=True, help="Decides what is disturbed when.")
+@click.option("--kill-every", type=float, help="Kill a replica at least so often, in seconds.")
+@click.option("--balancer", is_flag=True, help="Let clients use HAProxy in front of the replicas.")
+@click.option("--skew", default=0.0, help="Seconds by which the clock of one replica is wrong.")
+@click.option(
+    "--upgrade-from", metavar="COMMIT", help="Run the code of this commit in the first half."
+)
 @click.option("--keep-logs", metavar="DIR", help="Copy the replicas' logs there at the end.")
 def main(
-    minutes: float, count: int, clients: int, users: int, seed: int, keep_logs: str | None
+    minutes: float,
+    count: int,
+    clients: int,
+    users: int,
+    seed: int,
+    kill_every: float | None,
+    balancer: bool,
+    skew: float,
+    upgrade_from: str | None,
+    keep_logs: str | None,
 ) -> None:
     """Kill and stop replicas, engine processes and PostgreSQL at random, and check every fact.
 
@@ -40,16 +57,24 @@ def main(
     anything was answered 500.
 
     \b
-    Example:
+    Examples:
         python -m tools.attack --minutes 10
+        python -m tools.attack --clients 32 --balancer --kill-every 20 --skew 120 \\
+            --upgrade-from 02c983a
     """
     facts = Facts()
-    with attacked(count) as (replicas, database, folder):
+    with ExitStack() as stack:
+        replicas, database, folder = stack.enter_context(attacked(count))
+        replicas[-1].skew = skew
+        source = None if upgrade_from is None else unpacked(upgrade_from, folder / "before")
+        for replica in replicas:
+            replica.source = source
+        targets = [stack.enter_context(balancing(replicas, folder))] if balancer else replicas
         settings = _settings(database.url, folder)
         rng = random.Random(seed)  # noqa: S311 - nobody's secret
-        chaos = Chaos(replicas, database, facts, settings, rng)
+        chaos = Chaos(replicas, database, facts, settings, rng, kill_every=kill_every)
         crowd = [
-            Client(number, replicas, facts, random.Random(f"{seed}:{number}"), users)  # noqa: S311
+            Client(number, targets, facts, random.Random(f"{seed}:{number}"), users)  # noqa: S311
             for number in range(clients)
         ]
         asyncio.run(_attack(chaos, crowd, 60.0 * minutes))

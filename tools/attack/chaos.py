@@ -28,6 +28,8 @@ class Chaos:
     ----------
     settings
         What all replicas always have.
+    kill_every
+        Seconds after which a replica is killed, whatever else is done; None for at random only.
     """
 
     def __init__(
@@ -37,7 +39,10 @@ class Chaos:
         facts: Facts,
         settings: Mapping[str, Any],
         rng: random.Random,
+        *,
+        kill_every: float | None = None,
     ) -> None:
+        self._kill_every = kill_every
         self._replicas, self._database, self._facts = replicas, database, facts
         self._settings, self._rng = dict(settings), rng
         self._variant: Mapping[str, Any] = {}
@@ -61,10 +66,14 @@ class Chaos:
             (1, self._crash_database),
             (2, self._change_settings),
         ]
-        end = monotonic() + seconds
-        while monotonic() < end:
+        start = killed = monotonic()
+        while monotonic() < start + seconds:
             await asyncio.sleep(self._rng.uniform(0.5, 3.0))
             (act,) = self._rng.choices([one for _, one in acts], [weight for weight, _ in acts])
+            if self._kill_every is not None and monotonic() > killed + self._kill_every:
+                killed, act = monotonic(), self._kill_replica
+            if self._is_old and monotonic() > start + seconds / 2:
+                act = self._upgrade
             self.counts[act.__name__.strip("_").replace("_", " ")] += 1
             await act()
         for replica in self._replicas:
@@ -119,6 +128,19 @@ class Chaos:
             if not await asyncio.to_thread(replica.stop):
                 self._facts.problems.append(f"replica {replica.number} did not end well on SIGTERM")
             replica.start(self._current, replace=number == 0)
+            await self._until_ready(replica)
+
+    @property
+    def _is_old(self) -> bool:
+        return any(replica.source is not None for replica in self._replicas)
+
+    async def _upgrade(self) -> None:
+        """Replace the code of all replicas by the present one, one restart after another."""
+        for replica in self._replicas:
+            if not await asyncio.to_thread(replica.stop):
+                self._facts.problems.append(f"replica {replica.number} did not end well on SIGTERM")
+            replica.source = None
+            replica.start(self._current)
             await self._until_ready(replica)
 
     async def _all_ready(self) -> None:

@@ -2,12 +2,13 @@
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Final
 from urllib.parse import quote
 
+from tools.attack.balancer import Balancer
 from tools.attack.facts import Facts, Feedback
 from tools.attack.replicas import Replica
 from tools.loadtest.connection import Connection, request_bytes
@@ -19,6 +20,8 @@ MAX_SECONDS: Final = 10.0
 GIVE_UP_SECONDS: Final = 30.0
 #: Statuses that an attack may lead to: 404 and 409 where it asks for them.
 EXPECTED: Final = frozenset({200, 201, 404, 409, 503})
+#: Answers of the load balancer if a replica did not give one
+_LOST: Final = frozenset({502, 504})
 
 
 class NoAnswerError(Exception):
@@ -38,7 +41,7 @@ class Client:
     """
 
     number: int
-    replicas: list[Replica]
+    replicas: Sequence[Replica | Balancer]
     facts: Facts
     rng: random.Random
     shared_users: int
@@ -183,11 +186,20 @@ class Client:
             if isinstance(error, TimeoutError) and replica.disturbances == disturbed:
                 self._complain(replica, kind, f"no answer within {GIVE_UP_SECONDS:g} s")
             raise NoAnswerError from None
+        if status in _LOST and isinstance(replica, Balancer):
+            self.facts.answers[kind, status] += 1
+            raise NoAnswerError
         self._record(replica, kind, status, answer, perf_counter() - start, disturbed)
         return status, answer
 
     def _record(
-        self, replica: Replica, kind: str, status: int, body: bytes, seconds: float, before: int
+        self,
+        replica: Replica | Balancer,
+        kind: str,
+        status: int,
+        body: bytes,
+        seconds: float,
+        before: int,
     ) -> None:
         self.facts.answers[kind, status] += 1
         if replica.disturbances == before:
@@ -199,7 +211,7 @@ class Client:
                 replica, kind, f"answered {status}: {body[:300].decode(errors='replace')}"
             )
 
-    def _complain(self, replica: Replica, kind: str, what: str) -> None:
+    def _complain(self, replica: Replica | Balancer, kind: str, what: str) -> None:
         self.facts.problems.append(f"{kind} at replica {replica.number}: {what}")
 
     async def _exchange(self, at: int, request: bytes, *, fresh: bool) -> tuple[int, bytes]:

@@ -1,10 +1,14 @@
 """Replicas of the service and their database as processes that can be killed and stopped."""
 
+import io
+import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from collections.abc import Iterator
@@ -14,7 +18,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from tools.loadtest.server import family_of
-from variegate.engine.settings import Settings, settings_as_toml
 
 #: Seconds to start, and to end after SIGTERM.
 START_SECONDS: Final = 60.0
@@ -35,6 +38,10 @@ class Replica:
         self.port = free_port()
         #: How often it was killed, stopped or restarted: answers meanwhile may be late
         self.disturbances = 0
+        #: Seconds by which its clock is wrong
+        self.skew = 0.0
+        #: The folder of the code that it runs, if not the present one
+        self.source: Path | None = None
         #: Whether it was started and is not ready yet: its port takes connections already
         self.is_starting = True
         self._folder = folder
@@ -46,12 +53,19 @@ class Replica:
         self.is_starting = True
         path = self._folder / f"replica-{self.number}.toml"
         path.touch(0o600)
-        path.write_text(settings_as_toml(Settings(**settings, port=self.port)))
+        path.write_text(_toml({**settings, "port": self.port}))
+        environment = dict(os.environ)
+        if self.skew:
+            # Not the command `faketime`, which would get the signals in place of the service.
+            library = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+            environment |= {"LD_PRELOAD": str(library), "FAKETIME": f"{self.skew:+g}"}
+        if self.source is not None:
+            environment["PYTHONPATH"] = str(self.source)
         command = [sys.executable, "-m", "variegate", "serve", "--config", str(path)]
         command += ["--replace-configuration"] if replace else []
         with (self._folder / f"replica-{self.number}.log").open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own command
-                command, stdout=log, stderr=log, start_new_session=True
+                command, stdout=log, stderr=log, start_new_session=True, env=environment
             )
 
     @property
@@ -175,6 +189,33 @@ def attacked(count: int) -> Iterator[tuple[list[Replica], Database, Path]]:
             for replica in replicas:
                 replica.kill()
             database.close()
+
+
+def _toml(settings: dict[str, Any]) -> str:
+    """Return a settings file with these settings alone, which earlier versions can read too."""
+    lines = []
+    for name, value in settings.items():
+        text = json.dumps(value)  # JSON's text, numbers and booleans are TOML's
+        if isinstance(value, dict):
+            pairs = (f"{json.dumps(key)} = {json.dumps(one)}" for key, one in value.items())
+            text = f"{{{', '.join(pairs)}}}"
+        lines.append(f"{name} = {text}\n")
+    return "".join(lines)
+
+
+def unpacked(revision: str, folder: Path) -> Path:
+    """Return the folder of the package as of a commit, with its loops compiled."""
+    command = [str(shutil.which("git")), "archive", revision, "src"]
+    archive = subprocess.run(command, check=True, capture_output=True)  # noqa: S603
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder, filter="data")
+    source = folder / "src"
+    subprocess.run(
+        [sys.executable, "-m", "variegate.policies.warmup"],
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(source)},
+    )
+    return source
 
 
 def _runs(pid: int) -> bool:

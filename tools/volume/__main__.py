@@ -4,9 +4,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
+import numpy as np
+import psycopg
 
 from tools.attack.replicas import Database
 from tools.volume.partitions import compare
+from tools.volume.slates import measure
+from variegate import Catalogue
 
 
 @click.group()
@@ -22,6 +26,28 @@ def partitions(rows: int) -> None:
         database = Database(Path(folder) / "data")
         try:
             compare(database.url, rows)
+        finally:
+            database.close()
+
+
+@main.command()
+@click.option(
+    "--slates", "count", default=5_000_000, show_default=True, help="Slates in the store."
+)
+def slates(count: int) -> None:
+    """Measure the overview and lists in a large store, then remove 80% of it under traffic."""
+    features = np.random.default_rng(0).uniform(-1.0, 1.0, (80, 4))
+    catalogue = Catalogue(range(80), features, ["cosine", "euclidean"])
+    with TemporaryDirectory(prefix="variegate-volume-") as name:
+        folder = Path(name)
+        database = Database(folder / "data")
+        try:
+            with psycopg.connect(database.url, autocommit=True) as connection:
+                connection.execute("CREATE DATABASE empty")
+                connection.execute("ALTER SYSTEM SET max_wal_size = '8GB'")
+                connection.execute("SELECT pg_reload_conf()")
+            empty = database.url.replace("/postgres?", "/empty?")
+            measure(database.url, empty, folder, catalogue, count)
         finally:
             database.close()
 

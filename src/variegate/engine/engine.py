@@ -88,9 +88,13 @@ class Engine:
 
     def check(self) -> None:
         """Raise StoreError if the engine does not answer, or must not write any more."""
-        self._queue.check()
+        self.check_worker()
         if self._replica is not None:
             self._replica.check_now()
+
+    def check_worker(self) -> None:
+        """Raise StoreError if what executes commands does not answer."""
+        self._queue.check()
 
     def start(self) -> None:
         """Start to execute commands."""

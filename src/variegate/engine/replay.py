@@ -144,18 +144,17 @@ def teach(
 
 def replay_user(reader: Reader, user: str, policy: Policy) -> Policy:
     """Teach a new policy all lessons of the log, in their order; return it."""
-    start_at_checkpoint(reader, user, policy)
+    start_at_checkpoint(policy, user, reader.checkpoint_state(user))
     for row, rewards in lessons(reader, user):
         teach(policy, row, rewards)
     return policy
 
 
-def start_at_checkpoint(reader: Reader, user: str, policy: Policy) -> None:
+def start_at_checkpoint(policy: Policy, user: str, state: bytes | None) -> None:
     """Let a new policy start with what the part of the log taught that was removed.
 
     A policy of another kind than the one that learnt it starts without.
     """
-    state = reader.checkpoint_state(user)
     if state is not None:
         try:
             policy.restore(State.from_bytes(state))
@@ -213,7 +212,7 @@ def check_states(
     with store.reading() as reader:
         catalogue = live.as_of(reader).catalogue
         for row in iter_users(reader):
-            difference = _difference(reader, row, catalogue, experiment)
+            difference = state_difference(reader, row, catalogue, experiment)
             largest = max(largest, difference)
             if difference > TOLERANCE:
                 wrong.append(row.id)
@@ -223,7 +222,7 @@ def check_states(
     return StateCheck(count, tuple(wrong), largest, wrong_sums)
 
 
-def _difference(
+def state_difference(
     reader: Reader, row: UserRow, catalogue: Catalogue, experiment: Experiment
 ) -> float:
     """Return the largest difference between the user's state and the log."""

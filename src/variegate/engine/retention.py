@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Final
 from variegate.data.table_reader import check_polars
 from variegate.engine.executor import Executor
 from variegate.engine.replay import (
-    iter_events,
-    iter_slates,
     lessons_of,
     policy_name,
     start_at_checkpoint,
@@ -28,6 +26,7 @@ from variegate.store import (
     CONFIGURATION,
     Batch,
     EventRow,
+    History,
     SlateRow,
     UserRow,
     pack_event,
@@ -42,8 +41,9 @@ MIN_DAYS: Final = 9
 #: Entry of the store: how many steps were committed
 _STEPS: Final = "retention_steps"
 _USER_PAGE: Final = 1000
-#: Users of one transaction, who wait for it if they are active just then
-_STEP_USERS: Final = 50
+#: Old slates and events after which a transaction ends: its users wait for it if they are active
+#: just then. A user is never split.
+_STEP_ROWS: Final = 1000
 _DAY: Final = 86_400.0
 
 
@@ -170,8 +170,15 @@ def _users_with_old(executor: Executor, before: float) -> Iterator[list[str]]:
             page, old = reader.users_with_old(after, _USER_PAGE, before)
         if not page:
             return
-        for start in range(0, len(old), _STEP_USERS):
-            yield old[start : start + _STEP_USERS]
+        users, size = list[str](), 0
+        for user, count in old:
+            users.append(user)
+            size += count
+            if size >= _STEP_ROWS:
+                yield users
+                users, size = [], 0
+        if users:
+            yield users
         after = page[-1]
 
 
@@ -179,41 +186,34 @@ def _remove_of(
     batch: Batch, users: list[str], executor: Executor, before: float, files: Archive | None
 ) -> Removed:
     """Remove what is old of some users, in one transaction."""
-    slates, events, done = list[SlateRow](), list[EventRow](), Removed()
     locked = batch.lock_users(users)
     catalogue = executor.live.as_of(batch).catalogue
-    for row in locked.values():
-        old_slates, old_events = oldest_part(
-            list(iter_slates(batch, row.id)), list(iter_events(batch, row.id)), before
-        )
-        if not old_slates and not old_events:
-            continue
-        _checkpoint(batch, row, old_slates, old_events, executor, catalogue)
-        slates += old_slates
-        events += old_events
-        done += Removed(1, len(old_slates), len(old_events))
-    if done.users:
-        step = int(batch.swap_meta(_STEPS, "") or 0) + 1
-        batch.set_meta(_STEPS, str(step))
-        if files is not None:
-            files.write(step, slates, events)
-    return done
+    found, removed = list[tuple[UserRow, bytes, History]](), dict[str, History]()
+    for user, known in batch.histories(locked).items():
+        slates, events = oldest_part(known.slates, known.events, before)
+        if slates or events:
+            removed[user] = known._replace(slates=slates, events=events)
+            state = _state_after(locked[user], removed[user], executor, catalogue)
+            found.append((locked[user], state, known))
+    if not found:
+        return Removed()
+    batch.move_to_checkpoints(found, removed)
+    step = int(batch.swap_meta(_STEPS, "") or 0) + 1
+    batch.set_meta(_STEPS, str(step))
+    all_slates = [row for old in removed.values() for row in old.slates]
+    all_events = [event for old in removed.values() for event in old.events]
+    if files is not None:
+        files.write(step, all_slates, all_events)
+    return Removed(len(found), len(all_slates), len(all_events))
 
 
-def _checkpoint(
-    batch: Batch,
-    user: UserRow,
-    slates: list[SlateRow],
-    events: list[EventRow],
-    executor: Executor,
-    catalogue: Catalogue,
-) -> None:
-    """Replace the oldest part of a user's log by a checkpoint."""
+def _state_after(user: UserRow, old: History, executor: Executor, catalogue: Catalogue) -> bytes:
+    """Return the state that the oldest part of a user's log leads to."""
     policy = executor.experiment.new_policy(policy_name(user, executor.experiment), catalogue)
-    start_at_checkpoint(batch, user.id, policy)
-    for row, rewards in lessons_of(events, {row.id: row for row in slates}):
+    start_at_checkpoint(policy, user.id, old.state)
+    for row, rewards in lessons_of(old.events, {row.id: row for row in old.slates}):
         teach(policy, row, rewards)
-    batch.move_to_checkpoint(user, policy.state().to_bytes(), slates, events)
+    return policy.state().to_bytes()
 
 
 def oldest_part(

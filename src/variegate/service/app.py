@@ -101,7 +101,7 @@ def build_app(settings: Settings) -> FastAPI:
 
     metrics.watch_queue(lambda: engine.waiting)
 
-    return create_app(
+    app = create_app(
         settings,
         store=store,
         routers=api_routers(engine, page=settings.page),
@@ -109,6 +109,8 @@ def build_app(settings: Settings) -> FastAPI:
         metrics=metrics,
         checks=[engine.check],
     )
+    app.state.check_engine = engine.check_worker
+    return app
 
 
 def _for_open_catalogue(settings: Settings) -> Settings:

@@ -5,7 +5,7 @@ stored beside it.
 """
 
 from variegate.store.batch import Batch
-from variegate.store.reader import Reader
+from variegate.store.reader import History, Reader
 from variegate.store.rows import (
     CATALOGUE,
     CONFIGURATION,
@@ -48,6 +48,7 @@ __all__ = [
     "Batch",
     "EventRow",
     "Head",
+    "History",
     "ItemChange",
     "ItemRow",
     "KeyRow",

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from variegate.errors import ConflictError
 from variegate.store.database import Transaction
-from variegate.store.reader import Reader, unpack_head
+from variegate.store.reader import History, Reader, unpack_head
 from variegate.store.rows import (
     FORGOTTEN,
     ITEMS_HISTORY,
@@ -249,22 +249,31 @@ class Batch(Reader):
         values = map(body_update, rows)
         self._transaction.update_each(self._sql.update_event, values, "events do not exist")
 
-    def move_to_checkpoint(
-        self,
-        user: UserRow,
-        state: bytes | None,
-        slates: Sequence[SlateRow],
-        events: Sequence[EventRow],
+    def move_to_checkpoints(
+        self, users: Sequence[tuple[UserRow, bytes, History]], removed: Mapping[str, History]
     ) -> None:
-        """Delete slates and events of a locked user, and keep what they taught and add to sums."""
-        sums = to_json(sums_with(self._sums.of_checkpoint(user.id), slates, len(events)))
-        self._transaction.change(self._sql.save_checkpoint, user.id, state, sums)
-        ids = self._sql.array([row.id for row in slates])
-        self._transaction.change(self._sql.delete_slates, ids)
-        numbers = [row.seq for row in events if row.seq is not None]
+        """Delete slates and events of locked users, and keep what they taught and add to sums.
+
+        Parameters
+        ----------
+        users
+            Each with the state that the removed part led to, and all that the store has.
+        removed
+            What is deleted, by user.
+        """
+        rows = []
+        for user, state, known in users:
+            old = removed[user.id]
+            sums = sums_with(known.sums, old.slates, len(old.events))
+            rows.append((user.id, state, to_json(sums)))
+        self._transaction.change_each(self._sql.save_checkpoint, rows)
+        ids = [row.id for old in removed.values() for row in old.slates]
+        self._transaction.change(self._sql.delete_slates, self._sql.array(ids))
+        numbers = [row.seq for old in removed.values() for row in old.events if row.seq is not None]
         if numbers:  # an array without entries has no type
             self._transaction.change(self._sql.delete_events, self._sql.array(numbers))
-        self.save_seen_items([user])  # so that no process uses a cached slate
+        # So that no process uses a cached slate.
+        self.save_seen_items([user for user, _state, _known in users])
 
     def add_checkpoint(self, user: str, state: bytes) -> None:
         """Store what a removed log taught a new user, without sums."""

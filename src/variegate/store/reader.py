@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from itertools import starmap
 from time import time
-from typing import Final
+from typing import Final, NamedTuple
 
 from variegate.store.database import Transaction
 from variegate.store.rows import (
@@ -23,15 +23,38 @@ from variegate.store.rows import (
     Values,
     check_ids,
     check_text,
+    from_json,
     unpack_event,
     unpack_item,
     unpack_slate,
 )
 from variegate.store.summaries import PolicySums, Recent, policy_sums, recent
-from variegate.store.sums import ALL_TIME, NO_POLICY, count_wrong_sums, minute_of, read_sums
+from variegate.store.sums import (
+    ALL_TIME,
+    NO_POLICY,
+    SumsByPolicy,
+    count_wrong_sums,
+    minute_of,
+    read_sums,
+)
 
 #: Maximum number of events that `recent_users` looks at
 MAX_RECENT_EVENTS: Final = 10_000
+
+
+class History(NamedTuple):
+    """All that the store has of what a user was shown and did.
+
+    Parameters
+    ----------
+    state, sums
+        What the part that was removed led to, and adds to the running sums.
+    """
+
+    slates: list[SlateRow]
+    events: list[EventRow]
+    state: bytes | None
+    sums: SumsByPolicy
 
 
 def _no_pause() -> None:
@@ -108,8 +131,10 @@ class Reader:
             rows = self._transaction.rows(self._sql.user_events, after_seq, user, limit)
         return [unpack_event(row) for row in rows]
 
-    def users_with_old(self, after: str, limit: int, before: float) -> tuple[list[str], list[str]]:
-        """Return the next `limit` users after an id, and those with slates or events before a time.
+    def users_with_old(
+        self, after: str, limit: int, before: float
+    ) -> tuple[list[str], list[tuple[str, int]]]:
+        """Return the next `limit` users after an id, and who has how much from before a time.
 
         Both in the order of their ids.
         """
@@ -117,7 +142,25 @@ class Reader:
         users = [user for (user,) in self._transaction.rows(self._sql.next_user_ids, after, limit)]
         ids = self._sql.array(users)
         found = self._transaction.rows(self._sql.users_with_old, ids, before, ids, before)
-        return users, [user for (user,) in found]
+        return users, [(user, count) for user, count in found]
+
+    def histories(self, users: Iterable[str]) -> dict[str, History]:
+        """Return all slates and events of some users, and their checkpoints."""
+        wanted = self._ids("user", users)
+        ids = self._sql.array(wanted)
+        slates, events, checkpoints = self._transaction.rows_of(
+            (self._sql.slates_of_users, (ids,)),
+            (self._sql.events_of_users, (ids,)),
+            (self._sql.checkpoints, (ids,)),
+        )
+        found = {user: History([], [], None, {}) for user in wanted}
+        for row in map(unpack_slate, slates):
+            found[row.user_id].slates.append(row)
+        for event in map(unpack_event, events):
+            found[event.user_id].events.append(event)
+        for user, state, sums in checkpoints:
+            found[user] = found[user]._replace(state=state and bytes(state), sums=from_json(sums))
+        return found
 
     def checkpoint_state(self, user: str) -> bytes | None:
         """Return the state that the removed part of a user's log led to, or None."""

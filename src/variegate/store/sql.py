@@ -76,10 +76,13 @@ class Statements:
     delete_user_slates = "DELETE FROM slates WHERE user_id = ?"
     delete_slates = "DELETE FROM slates WHERE id {among}"
     next_user_ids = "SELECT id FROM users WHERE id > ? ORDER BY id LIMIT ?"
-    users_with_old = """SELECT DISTINCT user_id FROM (
+    users_with_old = """SELECT user_id, count(*) FROM (
         SELECT user_id FROM slates WHERE user_id {among} AND created < ?
         UNION ALL SELECT user_id FROM events WHERE user_id {among} AND time < ?) AS old
-        ORDER BY user_id"""
+        GROUP BY user_id ORDER BY user_id"""
+    slates_of_users = "SELECT {slate} FROM slates WHERE user_id {among} ORDER BY id"
+    events_of_users = "SELECT {event} FROM events WHERE user_id {among} ORDER BY seq"
+    checkpoints = "SELECT user_id, state, sums FROM checkpoints WHERE user_id {among}"
 
     events = "SELECT {event} FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
     user_events = "SELECT {event} FROM events WHERE seq > ? AND user_id = ? ORDER BY seq LIMIT ?"
