@@ -1,5 +1,6 @@
 """The attack's audit finds what must not be; the attack itself is a command, not a test."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,3 +82,15 @@ def test_two_answers_to_one_key_are_a_problem(facts: Facts) -> None:
     facts.add_list("key", b'{"slate_id": "other", "user": "ann", "items": []}')
 
     assert facts.problems[0].startswith("key key of ann led to")
+
+
+def test_an_answer_that_comes_after_its_user_was_forgotten_is_no_fact(
+    shop: Shop, facts: Facts
+) -> None:
+    # A replica that was stopped with SIGSTOP had answered, and the answer came a minute later.
+    ((report, answer),) = facts.reports.items()
+    facts.forget("ann")
+    shop.forget("ann")
+    facts.add_report(report, json.dumps(answer).encode())
+
+    assert found(shop, facts) == []

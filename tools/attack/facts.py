@@ -69,7 +69,9 @@ class Facts:
         return slate
 
     def add_report(self, report: Feedback, body: bytes) -> None:
-        """Record an acknowledged report."""
+        """Record an acknowledged report, unless its user was forgotten before the answer came."""
+        if report.slate not in self.lists:
+            return
         answer = json.loads(body)
         known = self.reports.setdefault(report, answer)
         if known != answer:
