@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.store.factories import event, item, key, slate, user
 from variegate.errors import InputError
 from variegate.store import Batch, Store
-from variegate.store.rows import check_ids, to_json
+from variegate.store.rows import check_ids, from_json, to_json
 
 values = st.recursive(
     st.none()
@@ -80,8 +80,15 @@ def test_id_that_is_too_long_for_an_index_is_refused(text: str) -> None:
 
 
 @given(values)
-def test_json_is_the_standard_library_s(value: object) -> None:
-    assert to_json(value) == json.dumps(value, separators=(",", ":"))
+def test_json_is_read_as_what_was_written(value: object) -> None:
+    text = to_json(value)
+    assert json.loads(text) == from_json(text) == value
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("text", ["Infinity War", "NaN", "half a \ud83e"])
+def test_json_holds_words_for_numbers_and_halves_of_characters(text: str) -> None:
+    assert from_json(to_json({text: [text, 0.1]})) == {text: [text, 0.1]}
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
