@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.paths import FIXTURES, ROOT
-from tools.journeys import history, rules, speed, users
+from tools.journeys import history, imports, rules, speed, users
 from tools.journeys.findings import PARTS, RESULTS, Finding, Part, load, page, save
 from variegate import Catalogue
 from variegate.data import load_movielens_100k
@@ -79,3 +79,17 @@ def test_likes_are_halved() -> None:
         likes = {films.item_ids[item] for item in films.items[films.users == user]}
         assert set(one.imported) | set(one.held_out) == likes
         assert 0 <= len(one.held_out) - len(one.imported) <= 1
+
+
+def test_an_import_is_judged_by_what_lists_wait() -> None:
+    quick, slow = [0.010] * 98 + [0.020] * 2, [0.010] * 98 + [0.030] * 2
+    assert [one.holds for one in imports.judged(quick, slow, 0.3)] == [True, True]
+    assert [one.holds for one in imports.judged(slow, quick, 0.3)] == [False, False]
+    assert [one.holds for one in imports.judged([*quick * 10, 0.9], slow, 0.3)] == [True, False]
+    assert imports.judged(slow, quick, 0.3)[0].found.startswith("30 ms against 20 ms, 1.50 times")
+
+
+def test_an_import_on_a_busy_machine_shows_nothing() -> None:
+    found = imports.judged([0.01] * 100, [0.02] * 100, 3.0)
+    assert [one.holds for one in found] == [False, False]
+    assert all("not shown" in one.found for one in found)

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from benchmarks.machine import described
-from tools.journeys import history, rules, speed, users
+from tools.journeys import history, imports, rules, speed, users
 from tools.journeys.findings import PARTS, RESULTS, Part, load, page, save
 
 MEASURES: Final[dict[str, Callable[[], Part]]] = {
@@ -17,6 +17,7 @@ MEASURES: Final[dict[str, Callable[[], Part]]] = {
     "users": users.measure,
     "rules": rules.measure,
     "history": history.measure,
+    "imports": imports.measure,
 }
 
 

@@ -16,6 +16,7 @@ PARTS: Final = {
     "users": "A ranker's candidates: what is learnt",
     "rules": "Rules: what a condition costs",
     "history": "History: the first list after an import",
+    "imports": "Items: what lists wait during an import",
 }
 _HEAD: Final = """# Rankers, rules and history, measured
 
