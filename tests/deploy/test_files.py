@@ -68,6 +68,8 @@ def test_dashboard_shows_metrics_that_the_service_has() -> None:
     metrics = Metrics()
     metrics.count_request("/v1/users/{user}/slates", "POST", 201, 0.01)
     metrics.count_refusal("no_key")
+    for name in ("answered lmdp", "positions lmdp", "reward lmdp", "diversity lmdp genres"):
+        metrics.observe(name, 1)
     known = set(re.findall(r"^(variegate_\w+)", metrics.text().decode(), flags=re.M))
     shown = set(re.findall(r"\bvariegate_\w+", (DEPLOY / "grafana" / "dashboard.json").read_text()))
     assert len(shown) > 8

@@ -1,6 +1,5 @@
 """Whatever the numbers in an import, nothing that reads it later fails."""
 
-import json
 from base64 import b64encode
 from typing import Any
 
@@ -18,6 +17,7 @@ from variegate.engine.log_reader import log_source
 from variegate.engine.replay import RebuildUser
 from variegate.errors import ConflictError, DataError
 from variegate.model.slate import Slate
+from variegate.service.responses import serialise
 
 ITEMS = catalogue()
 POLICIES = {"a": "lmdh:ridge=1", "b": "linucb", "c": "lsb", "d": "lmdp"}
@@ -153,15 +153,15 @@ def look_at_everything(shop: Shop, user: str) -> None:
         shop.engine.history(user, 100, None),
         shop.engine.user("ann"),
     ]
-    json.dumps(answers, allow_nan=False)
+    serialise(answers)
     shop.check()
     list(log_source(shop.executor, "the log").logs())
-    json.dumps([shop.give("ann"), shop.give(user), shop.click(user, k=1)], allow_nan=False)
+    serialise([shop.give("ann"), shop.give(user), shop.click(user, k=1)])
     shop.engine.close_due()
     b"".join(shop.engine.export_lines())
     shop.do(RebuildUser(user))
-    json.dumps([shop.give(user), shop.engine.user(user)], allow_nan=False)
-    json.dumps([shop.engine.report(), Demo(shop.engine).overview(60)], allow_nan=False)
+    serialise([shop.give(user), shop.engine.user(user)])
+    serialise([shop.engine.report(), Demo(shop.engine).overview(60)])
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])

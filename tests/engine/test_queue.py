@@ -1,6 +1,9 @@
 """The queue in front of the engine: every command is answered in time, and answered truly."""
 
 import asyncio
+import io
+import json
+import logging
 import threading
 import tracemalloc
 from collections.abc import Callable, Sequence
@@ -12,6 +15,7 @@ import pytest
 
 from variegate.engine import Feedback, RecommendRequest, queue
 from variegate.engine import queue as batch_loop
+from variegate.engine.logs import JsonFormatter, current_request
 from variegate.engine.queue import (
     BatchLoop,
     CommandQueue,
@@ -301,3 +305,34 @@ def test_a_failing_tick_is_tried_again(
     asyncio.run(work())
     assert "the store is not available: away" in caplog.text
     assert "it is tried again" in caplog.text
+
+
+def test_lines_that_the_engine_logs_have_the_ids_of_their_requests() -> None:
+    stream, gate = io.StringIO(), threading.Event()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter())
+    log = logging.getLogger("tests.engine")
+    log.addHandler(handler)
+
+    def execute(commands: Sequence[Any]) -> list[Any]:
+        gate.wait(20)
+        log.warning("commands: %s", commands)
+        return list(commands)
+
+    async def submit(engine: Engine, request: str) -> None:
+        current_request.set(request)
+        await engine.submit(request)
+
+    async def run() -> None:
+        engine = Engine(execute)
+        tasks = [asyncio.create_task(submit(engine, name)) for name in ("r1", "r2", "r3")]
+        await asyncio.sleep(0)
+        gate.set()
+        await asyncio.gather(*tasks)
+        await engine.stop()
+
+    asyncio.run(run())
+    log.removeHandler(handler)
+
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert ",".join(line["request_id"] for line in lines) == "r1,r2,r3"

@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from fastapi import APIRouter
+from fastapi.testclient import TestClient
 
 from tests.service.shell import calling, numbers
+from tests.service.whole import service
 from variegate.service.metrics import CONTENT_TYPE, Metrics
 from variegate.service.routing import read_router
 from variegate.store import Store
@@ -109,3 +112,23 @@ def test_processes_put_their_numbers_together(tmp_path: Path) -> None:
     assert "variegate_slates_total 1.0" in texts[0]
     assert "variegate_slates_total 2.0" in texts[1]
     assert 'variegate_request_seconds_count{route="/v1/ping"} 2.0' in texts[1]
+
+
+def test_rewards_and_diversity_are_counted_by_policy(tmp_path: Path) -> None:
+    with service(tmp_path) as (app, _), TestClient(app, base_url="http://127.0.0.1") as client:
+        slate = client.post("/v1/users/ann/slates", json={"k": 3}).json()
+        first, second, third = (item["id"] for item in slate["items"])
+        path = f"/v1/slates/{slate['slate_id']}/feedback"
+        client.post(path, json={"rewards": {first: 1, second: 0.5}, "seen": [first, second]})
+        client.post(path, json={"rewards": {third: 0.25}, "seen": [third]})
+        client.post(path, json={"rewards": {third: 0.25}, "seen": [third]})  # a duplicate
+
+        found = numbers(client)
+
+    policy = slate["policy"]
+    assert found[f'variegate_policy_answered_total{{policy="{policy}"}}'] == 1
+    assert found[f'variegate_policy_positions_total{{policy="{policy}"}}'] == 3
+    assert found[f'variegate_policy_reward_total{{policy="{policy}"}}'] == 1.75
+    for distance, value in slate["diversity"].items():
+        series = f'variegate_policy_diversity_total{{distance="{distance}",policy="{policy}"}}'
+        assert found[series] == pytest.approx(value)

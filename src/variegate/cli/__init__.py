@@ -2,9 +2,11 @@
 
 import click
 
+from variegate.cli.backup import backup, restore
 from variegate.cli.build import build
 from variegate.cli.compare import compare
 from variegate.cli.datasets import fetch, stats
+from variegate.cli.doctor import doctor
 from variegate.cli.evaluate_log import evaluate_log
 from variegate.cli.fit_prior import fit_prior
 from variegate.cli.import_interactions import import_interactions
@@ -23,7 +25,6 @@ from variegate.cli.simulate import ratios, simulate
 from variegate.cli.sweep import sweep
 from variegate.cli.try_ import try_
 from variegate.cli.tune import tune
-from variegate.cli.users import users
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,7 +44,9 @@ for _command in (
     serve,
     keys,
     items,
-    users,
+    doctor,
+    backup,
+    restore,
     import_interactions,
     rebuild,
     prune,

@@ -324,7 +324,7 @@ def bind_store(batch: Batch, catalogue: Catalogue) -> StoreCatalogue:
     if known is None:
         known = StoreCatalogue(catalogue.fingerprint, catalogue.fingerprint)
     else:
-        _check_same(known, catalogue)
+        check_same(known, catalogue)
         add_file_items(batch, catalogue, known)
     if len(catalogue) >= known.latest.items:
         known = known._replace(latest=catalogue.fingerprint)
@@ -388,7 +388,8 @@ def check_not_relearning(reader: Reader, kind: type[DataError | StoreError]) -> 
         )
 
 
-def _check_same(known: StoreCatalogue, catalogue: Catalogue) -> None:
+def check_same(known: StoreCatalogue, catalogue: Catalogue) -> None:
+    """Raise DataError, with the differences, if a store was made for another catalogue."""
     before, now = known.fingerprints(catalogue)
     found = before.differences(now)
     if found:

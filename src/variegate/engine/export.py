@@ -39,15 +39,17 @@ def export_lines(
     store: Store,
     live: LiveCatalogue,
     now: Callable[[Reader], float] = lambda reader: reader.head().now,
+    *,
+    keys: bool = False,
 ) -> Iterator[bytes]:
-    """Yield the lines of an export: a header, items, priors, then users by id.
+    """Yield the lines of an export: a header, items, priors, keys if asked, then users by id.
 
     Items, with all of their changes, and priors are read in one transaction, and so is each user.
     No transaction stays open while the caller pauses, and memory is bounded for any history.
     """
     with store.reading() as reader:
         history, changes, priors = item_history(reader), reader.item_changes(), reader.priors()
-        time = now(reader)
+        time, rows = now(reader), reader.keys() if keys else []
     catalogue = live.base.fingerprint.to_json()
     yield _line(kind="export", time=time, catalogue=catalogue, items=history)
     for change in changes:
@@ -55,6 +57,8 @@ def export_lines(
     for prior in priors.values():
         if prior.data is not None:
             yield _prior_line(prior)
+    for key in rows:
+        yield _line(kind="key", **key._asdict())
     after: str | None = ""
     while after is not None:
         with SpooledTemporaryFile(max_size=_CHUNK_SIZE) as spool:

@@ -119,6 +119,18 @@ class PriorLine(_Line):
     data: str
 
 
+class KeyLine(_Line):
+    """An API key: a hash, and no secret."""
+
+    kind: Literal["key"]
+    id: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{1,40}$")]
+    name: Annotated[_Name, Field(min_length=1, max_length=100)]
+    role: Annotated[str, StringConstraints(pattern=r"^(read|write|admin|client)$")]
+    hash: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    created: _Time
+    revoked: _Time | None
+
+
 class ArrayLine(_Part):
     """An array: its shape, and its numbers as base64 of 8 bytes each, little-endian."""
 
@@ -289,13 +301,14 @@ class UserLine(_HistoryPart):
     checkpoint: StateLine | None = None
 
 
-Line: TypeAlias = ExportLine | ItemLine | PriorLine | UserLine | HistoryLine
+Line: TypeAlias = ExportLine | ItemLine | PriorLine | KeyLine | UserLine | HistoryLine
 
 
 _KINDS: Final[Mapping[str, type[Line]]] = {
     "export": ExportLine,
     "item": ItemLine,
     "prior": PriorLine,
+    "key": KeyLine,
     "user": UserLine,
     "history": HistoryLine,
 }

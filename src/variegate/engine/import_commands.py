@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.engine.experiment import Experiment
-from variegate.engine.export_schema import Entry, ImportFile, ItemLine, PriorLine
+from variegate.engine.export_schema import Entry, ImportFile, ItemLine, KeyLine, PriorLine
 from variegate.engine.import_rows import LineConverter, UserLines, item_row, prior_bytes
 from variegate.engine.items import lock_catalogue, new_snapshot
 from variegate.engine.queue import CommandResult
@@ -23,6 +23,7 @@ from variegate.store import (
     Batch,
     ItemChange,
     ItemRow,
+    KeyRow,
     PriorRow,
     UserRow,
     new_version,
@@ -112,7 +113,7 @@ class ImportUsers:
 
 @dataclass(frozen=True, slots=True)
 class ImportItems:
-    """Import the items and priors of some entries of a file, all of them or none.
+    """Import the items, priors and keys of some entries of a file, all of them or none.
 
     Parameters
     ----------
@@ -144,6 +145,9 @@ class ImportItems:
             if isinstance(line, PriorLine):
                 with self.file.at_line(at.number):
                     self._import_prior(batch, snapshot.catalogue, line)
+            elif isinstance(line, KeyLine):
+                with self.file.at_line(at.number):
+                    _import_key(batch, line)
         if self.restores is not None and int(batch.meta(ITEMS_REVISION) or 0) < self.restores[0]:
             batch.set_meta(ITEMS_REVISION, str(self.restores[0]))
         later = partial(executor.live.install, new_snapshot(batch, executor))
@@ -198,3 +202,14 @@ class ImportItems:
         if known.data is not None and not self.replace:
             raise ConflictError(f"policy {line.policy!r} has another fitted prior")
         batch.save_prior(new)
+
+
+def _import_key(batch: Batch, line: KeyLine) -> None:
+    """Add a key that does not exist; one that exists stays as it is, also if it was revoked."""
+    rows = batch.keys()
+    known = next((row for row in rows if row.id == line.id), None)
+    if known is None:
+        fields = line.model_dump(exclude={"variegate", "kind"})
+        batch.add_key(KeyRow(**fields))
+    elif known.hash != line.hash:
+        raise ConflictError(f"key {line.id!r} exists with another secret")

@@ -19,6 +19,7 @@ from variegate.engine.export_schema import (
     HistoryLine,
     ImportFile,
     ItemLine,
+    KeyLine,
     Line,
     PriorLine,
     UserLine,
@@ -42,7 +43,7 @@ class ItemPlan(NamedTuple):
     Parameters
     ----------
     entries
-        The lines of items, all of them or the last of each, and those of priors.
+        The lines of items, all of them or the last of each, and those of priors and keys.
     restores
         See `ImportItems`.
     converter
@@ -62,7 +63,7 @@ class ImportPlan:
     items: ItemPlan
     users: Sequence[Entry]
     replace: bool
-    #: Number of lines of items and priors, including those that change nothing
+    #: Number of lines of items, priors and keys, including those that change nothing
     items_and_priors: int
 
     def commands(self) -> Iterator[ImportItems | ImportUsers]:
@@ -211,11 +212,12 @@ class _ItemCheck:
         self._changes: list[ItemChange] = []
         self._entries: list[Entry] = []
         self._priors: list[Entry] = []
+        self._keys: list[Entry] = []
 
     @property
     def count(self) -> int:
-        """The number of lines of items and priors so far."""
-        return len(self._entries) + len(self._priors)
+        """The number of lines of items, priors and keys so far."""
+        return len(self._entries) + len(self._priors) + len(self._keys)
 
     def add(self, at: Entry, line: Line) -> None:
         """Check the next line, or raise DataError or InputError."""
@@ -227,6 +229,8 @@ class _ItemCheck:
         elif isinstance(line, PriorLine):
             prior_bytes(self._snapshot.catalogue, line)
             self._priors.append(at)
+        elif isinstance(line, KeyLine):
+            self._keys.append(at)
         elif isinstance(line, ItemLine):
             self._add_item(at, line)
 
@@ -242,14 +246,14 @@ class _ItemCheck:
         restores = None
         if self._header is not None and (is_same or is_restored):
             is_behind = int(self._snapshot.revision) < self._header.items.revision
-            if is_behind or self._priors or is_restored:
+            if is_behind or self._priors or self._keys or is_restored:
                 restores = self._header.items.revision, self._header.items.first
         ids = {change.item.id for change in self._changes}
         coming = {item for item in ids if self._snapshot.row_of(item) is None}
         converter = LineConverter(
             self._snapshot.catalogue, coming, keeps_revisions=is_same or is_restored
         )
-        return ItemPlan((*entries, *self._priors), restores, converter)
+        return ItemPlan((*entries, *self._priors, *self._keys), restores, converter)
 
     def _add_item(self, at: Entry, line: ItemLine) -> None:
         row = self._snapshot.row_of(line.id)

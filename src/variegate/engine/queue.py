@@ -15,6 +15,7 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
+from variegate.engine.logs import current_request
 from variegate.errors import OutcomeUnknownError, StoreError
 
 #: Commands that may wait, at most: more would be answered too late anyway.
@@ -71,6 +72,8 @@ class QueuedCommand(NamedTuple):
     #: When it was queued, by `time.monotonic`, which all processes of a machine share
     since: float
     command: Any
+    #: The id of the request that it is of, for the log
+    request: str = ""
 
 
 class Progress:
@@ -176,7 +179,7 @@ class CommandQueue:
         self._waiting[number] = _Waiting(future, now, size, is_long)
         self._bytes += size
         try:
-            self._worker.send(QueuedCommand(number, now, command))
+            self._worker.send(QueuedCommand(number, now, command, current_request.get()))
         except StoreError:
             self._count_error("unavailable")
             self._remove(number)
@@ -324,6 +327,8 @@ class BatchLoop:
         self.progress.begin(group[-1].number, monotonic() + seconds)
         now = monotonic()
         begun = [one for one in group if now - one.since < self._timeout]
+        # Whatever is logged meanwhile, here or in the store, is of these requests.
+        current_request.set(",".join(dict.fromkeys(one.request for one in begun if one.request)))
         outcomes = self._execute_group(begun) if begun else []
         self.progress.finish()
         late = StoreError("the service is too busy: try again in a moment")
@@ -345,6 +350,7 @@ class BatchLoop:
         if not self._has_more and monotonic() - self._ticked <= TICK:
             return
         self._has_more = False
+        current_request.set("")
         try:
             self._has_more = self._tick()
         except StoreError as error:

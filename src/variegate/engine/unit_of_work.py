@@ -1,5 +1,6 @@
 """One transaction's users and slates: locked, read once, changed in memory, written once."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -249,14 +250,34 @@ class UnitOfWork:
             one = CachedUser(version, policy, state_size, self._batch.user_sums(user), slates)
             self._cache.put(user, self.snapshot.revision, one)
 
-    def counts(self) -> dict[str, int]:
-        """Return how many slates, reports and users were added."""
+    def counts(self) -> dict[str, float]:
+        """Return how many slates, reports and users were added, and what lists earned by policy.
+
+        Names of policies follow the name of a number: "answered lmdp".
+        """
         return {
+            **self._results(),
             "slates": len(self._added),
             "feedback": sum(event.kind == "feedback" for event in self._events),
             "interactions": sum(event.kind == INTERACTION for event in self._events),
             "new_users": len(self._new & self._changed_users),
         }
+
+    def _results(self) -> dict[str, float]:
+        """Return what was learnt from lists by policy: lists, positions, rewards, diversity."""
+        found: defaultdict[str, float] = defaultdict(float)
+        for event in self._events:
+            row = self._slates.get(event.slate_id or "")
+            taught = event.body.get("taught")
+            if row is None or not taught:
+                continue
+            found[f"positions {row.policy}"] += len(taught)
+            found[f"reward {row.policy}"] += sum(taught.values())
+            if len(taught) == sum(row.taught):  # the first report on it
+                found[f"answered {row.policy}"] += 1
+                for distance, value in row.diversity.items():
+                    found[f"diversity {row.policy} {distance}"] += value
+        return found
 
     def _valid_cache(self, owners: Mapping[str, str]) -> dict[str, CachedUser]:
         """Return what is cached of the locked users, and read what is not valid any more.

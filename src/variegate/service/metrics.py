@@ -3,7 +3,7 @@
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from heapq import nlargest
 from typing import Any, Final
 
@@ -62,6 +62,7 @@ class Metrics:
         self._observers = self._engine_observers()
         restarts = "Engine processes that were replaced, by reason."
         self._restarts = self._labelled("engine_restarts", restarts, "reason", RESTART_REASONS)
+        self._results = self._policy_results()
         # Finding a child by its labels takes a lock and a tuple of strings each time.
         self._counts: dict[tuple[str, str, int], Counter] = {}
         self._times: dict[str, Histogram] = {}
@@ -95,8 +96,12 @@ class Metrics:
         self._refused.labels(reason).inc()
 
     def observe(self, name: str, value: float) -> None:
-        """Add what the engine reports."""
-        self._observers[name](value)
+        """Add what the engine reports; a result of a policy is named "reward lmdp"."""
+        observer = self._observers.get(name)
+        if observer is None:
+            result, *labels = name.split(" ", 2)
+            observer = self._observers[name] = self._results[result].labels(*labels).inc
+        observer(value)
 
     def count_engine_restart(self, reason: str) -> None:
         """Count an engine process that was replaced."""
@@ -117,7 +122,24 @@ class Metrics:
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
 
-    def _engine_observers(self) -> Mapping[str, Callable[[float], None]]:
+    def _policy_results(self) -> dict[str, Counter]:
+        return {
+            "answered": self._labelled("policy_answered", "Lists with feedback.", "policy"),
+            "positions": self._labelled(
+                "policy_positions", "Positions of lists that were learnt from.", "policy"
+            ),
+            "reward": self._labelled(
+                "policy_reward", "Sum of the rewards of these positions.", "policy"
+            ),
+            "diversity": Counter(
+                "variegate_policy_diversity",
+                "Sum of the diversity of the lists with feedback: the mean distance of two items.",
+                ("policy", "distance"),
+                registry=self.registry,
+            ),
+        }
+
+    def _engine_observers(self) -> dict[str, Callable[[float], None]]:
         batch_size = Histogram(
             "variegate_batch_operations",
             "Operations per transaction.",

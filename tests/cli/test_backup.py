@@ -1,4 +1,4 @@
-"""`variegate users`: out of one service and into another."""
+"""`variegate backup` and `restore`: out of one service and into another."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,8 @@ from variegate.engine.executor import Executor
 from variegate.engine.import_commands import ImportUsers
 from variegate.engine.queue import CommandResult
 from variegate.errors import ConflictError
-from variegate.store import Batch
+from variegate.service.keys import list_keys, make_key, revoke_key
+from variegate.store import Batch, Store
 
 USERS = ("ann", "bob", "cyd")
 
@@ -33,7 +34,7 @@ def place(named_place: Place) -> Place:
 def file(place: Place) -> Path:
     """Return the three users as a file."""
     path = place.folder / "users.jsonl"
-    assert run("users", "export", "--out", path) == "3 users exported.\n"
+    assert run("backup", "--out", path) == "3 users written.\n"
     return path
 
 
@@ -55,16 +56,16 @@ def changed(file: Path, line: int, **values: object) -> Path:
 
 
 def test_export_prints_users_alone(place: Place) -> None:
-    result = CliRunner().invoke(commands, ["users", "export"])
+    result = CliRunner().invoke(commands, ["backup"])
 
     assert [json.loads(line) for line in result.stdout.splitlines()[1:]] == lines_of(place)[1:]
-    assert result.stderr == "3 users exported.\n"
+    assert result.stderr == "3 users written.\n"
 
 
 def test_users_come_out_as_they_went_in(place: Place, file: Path) -> None:
-    output = run("users", "import", file, "--store", place.url("new"))
+    output = run("restore", file, "--store", place.url("new"))
 
-    assert output == "3 users imported.\n"
+    assert output == "3 users restored.\n"
     assert lines_of(place, "new") == lines_of(place)
     with place.shop("new") as shop:
         assert shop.check().wrong == ()
@@ -74,7 +75,7 @@ def test_users_that_are_there_are_refused_and_nothing_is_changed(place: Place, f
     with place.shop("other") as shop:
         shop.click("cyd")
 
-    message = fail("users", "import", file, "--store", place.url("other"))
+    message = fail("restore", file, "--store", place.url("other"))
 
     assert message.startswith(f"{file}:4: user 'cyd' exists with other content: ")
     assert ids_of(place, "other") == ["cyd"]
@@ -84,7 +85,7 @@ def test_users_that_are_there_can_be_replaced(place: Place, file: Path) -> None:
     with place.shop("other") as shop:
         shop.click("cyd")
 
-    run("users", "import", file, "--replace", "--store", place.url("other"))
+    run("restore", file, "--replace", "--store", place.url("other"))
 
     assert lines_of(place, "other") == lines_of(place)
 
@@ -102,7 +103,7 @@ def test_users_that_are_there_can_be_replaced(place: Place, file: Path) -> None:
 def test_broken_line_is_named_and_nothing_is_taken(
     place: Place, file: Path, values: dict[str, object], words: str
 ) -> None:
-    message = fail("users", "import", changed(file, 3, **values), "--store", place.url("new"))
+    message = fail("restore", changed(file, 3, **values), "--store", place.url("new"))
 
     assert message.startswith(f"{file}:3: {words}")
     assert ids_of(place, "new") == []
@@ -121,7 +122,7 @@ def test_broken_line_is_named_and_nothing_is_taken(
 def test_line_that_is_no_user_is_named(place: Place, file: Path, line: bytes, words: str) -> None:
     file.write_bytes(file.read_bytes() + b"\n" + line)
 
-    assert fail("users", "import", file, "--store", place.url("new")) == f"{file}:6: {words}"
+    assert fail("restore", file, "--store", place.url("new")) == f"{file}:6: {words}"
     assert ids_of(place, "new") == []
 
 
@@ -138,13 +139,13 @@ def test_what_fails_late_says_what_is_in_and_is_finished_later(
         return take(piece, batch, executor)
 
     monkeypatch.setattr(ImportUsers, "apply_alone", beaten)
-    message = fail("users", "import", file, "--store", place.url("new"))
+    message = fail("restore", file, "--store", place.url("new"))
 
     assert message == (
         "user 'cyd' came in another way (2 users are imported: send the same again to continue)"
     )
     assert ids_of(place, "new") == ["ann", "bob"]
-    assert run("users", "import", file, "--store", place.url("new")) == "3 users imported.\n"
+    assert run("restore", file, "--store", place.url("new")) == "3 users restored.\n"
     assert lines_of(place, "new") == lines_of(place)
 
 
@@ -152,7 +153,7 @@ def test_import_works_while_a_service_runs(place: Place, file: Path) -> None:
     with place.shop("running") as shop:
         shop.click("dan")
 
-        run("users", "import", file, "--store", place.url("running"))
+        run("restore", file, "--store", place.url("running"))
 
         assert shop.user("ann").slates == 2
         assert shop.click("ann")["user"] == "ann"
@@ -160,6 +161,47 @@ def test_import_works_while_a_service_runs(place: Place, file: Path) -> None:
 
 
 def test_file_that_is_not_there(place: Place) -> None:
-    message = fail("users", "import", "none.jsonl", "--store", place.url())
+    message = fail("restore", "none.jsonl", "--store", place.url())
 
     assert message == "none.jsonl: cannot be read: No such file or directory"
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_a_backup_restores_users_and_keys_into_a_store_of_either_kind(
+    place: Place, kind: str, request: pytest.FixtureRequest
+) -> None:
+    url = place.url("new")
+    if kind == "postgres":
+        url = request.getfixturevalue("postgres_url")
+    with place.shop() as shop:
+        made = [make_key(shop.store, role, role)[1] for role in ("read", "admin")]
+        revoke_key(shop.store, made[0].id)
+        revoked, kept = list_keys(shop.store)
+    path, again = place.folder / "backup.jsonl", place.folder / "again.jsonl"
+    run("backup", "--out", path)
+
+    run("restore", path, "--store", url)
+
+    run("backup", "--out", again, "--store", url)
+    assert path.read_text().splitlines()[1:] == again.read_text().splitlines()[1:]
+    with Store.open(url) as store:
+        assert list_keys(store) == [revoked, kept]
+        assert revoked.revoked is not None
+    # Once more changes nothing: a key that was revoked meanwhile stays so.
+    with Store.open(url) as store:
+        revoke_key(store, kept.id)
+        run("restore", path, "--store", url)
+        assert all(row.revoked for row in list_keys(store))
+
+
+def test_keys_can_be_left_out_and_must_not_contradict(place: Place) -> None:
+    path = place.folder / "backup.jsonl"
+    with place.shop() as shop:
+        _, key = make_key(shop.store, "write", "shop")
+    run("backup", "--out", path, "--without-keys")
+    assert '"kind":"key"' not in path.read_text()
+
+    run("backup", "--out", path)
+    path.write_text(path.read_text().replace(key.hash, "0" * 64))
+
+    assert f"key '{key.id}' exists with another secret" in fail("restore", path)

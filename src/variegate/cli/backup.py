@@ -1,4 +1,4 @@
-"""`variegate users`: export and import."""
+"""`variegate backup` and `variegate restore`."""
 
 import sys
 from contextlib import nullcontext
@@ -14,34 +14,25 @@ if TYPE_CHECKING:
     from variegate.engine.executor import Executor
 
 
-@click.group()
-def users() -> None:
-    """Export or import the users of a service as JSON lines.
-
-    An export contains the users with their states, slates and feedback, the items that were
-    added, changed or retired at run time, and fitted priors. It does not contain keys. Both
-    commands work while the service runs.
-
-    \b
-    Examples:
-        variegate users export --out users.jsonl
-        variegate users import users.jsonl --store postgresql://me@db/shop
-    """
-
-
-@users.command("export")
+@click.command()
 @of_a_service
 @click.option("--out", default="-", metavar="FILE", help="File to write; - is standard output.")
-def export(store: str | None, catalogue: str | None, config: str | None, out: str) -> None:
-    """Write a backup: a header, changed items, fitted priors, and all users.
+@click.option("--without-keys", is_flag=True, help="Leave out the hashes of the API keys.")
+def backup(
+    store: str | None, catalogue: str | None, config: str | None, out: str, without_keys: bool
+) -> None:
+    """Write a backup as JSON lines: changed items, fitted priors, keys, and all users.
 
-    Each user is exported consistently, in one transaction. Restore the file with `users import`,
-    into a store of either kind over the same catalogue.
+    Users have their states, slates and feedback. Keys are hashes: restored, the same keys are
+    valid. The service can run meanwhile.
+
+    Each user is written consistently, in one transaction. Restore the file with `variegate
+    restore`, into a store of either kind over the same catalogue.
 
     \b
     Examples:
-        variegate users export > users.jsonl
-        variegate users export --store sqlite:///shop.db --catalogue shop.npz --out users.jsonl
+        variegate backup > backup.jsonl
+        variegate backup --store sqlite:///shop.db --catalogue shop.npz --out backup.jsonl
     """
     from variegate.engine.export import USER, export_lines
     from variegate.files import atomic_write
@@ -50,30 +41,30 @@ def export(store: str | None, catalogue: str | None, config: str | None, out: st
     with served(settings_of(store, catalogue, config)) as executor:
         screen: IO[bytes] = sys.stdout.buffer
         with nullcontext(screen) if is_screen else atomic_write(out) as file:
-            for line in export_lines(executor.store, executor.live):
+            for line in export_lines(executor.store, executor.live, keys=not without_keys):
                 file.write(line)
                 written += line.startswith(USER)
     # On stderr, so that a pipe receives only the export.
-    click.echo(f"{written} users exported.", err=is_screen)
+    click.echo(f"{written} users written.", err=is_screen)
 
 
-@users.command("import")
+@click.command()
 @click.argument("file", metavar="FILE")
 @of_a_service
 @click.option("--replace", is_flag=True, help="Replace existing users and items that differ.")
-def import_(
+def restore(
     file: str, store: str | None, catalogue: str | None, config: str | None, replace: bool
 ) -> None:
-    """Import a FILE written by `users export`.
+    """Restore a FILE written by `variegate backup`.
 
     All lines are checked before any is written, so a broken file changes nothing. Each user is
-    imported completely or not at all. Existing users with the same content are kept, so an
-    interrupted import can be completed by running it again.
+    restored completely or not at all. Existing users with the same content are kept, so an
+    interrupted command can be completed by running it again. The service can run meanwhile.
 
     \b
     Examples:
-        variegate users import users.jsonl
-        variegate users import users.jsonl --replace --store sqlite:///shop.db
+        variegate restore backup.jsonl --store postgresql://me@db/shop
+        variegate restore backup.jsonl --replace --store sqlite:///shop.db
     """
     console, settings = plain_console(), settings_of(store, catalogue, config)
     with (
@@ -81,8 +72,8 @@ def import_(
         progress_bar("Users") as (tell, _),
     ):
         users, items = import_users(executor, file, replace=replace, progress=tell)
-    more = f", {items} items and priors" if items else ""
-    say(console, f"{users} users{more} imported.")
+    more = f", {items} items, priors and keys" if items else ""
+    say(console, f"{users} users{more} restored.")
 
 
 #: Maximum bytes of one parsed line; larger than in the service, since this is a separate process
@@ -96,7 +87,7 @@ def import_users(
     replace: bool = False,
     progress: Progress = lambda _done, _of: None,
 ) -> tuple[int, int]:
-    """Import a file; return the number of users, and of items and priors.
+    """Import a file; return the number of users, and of items, priors and keys.
 
     All lines are checked first, so an invalid line changes nothing.
     """
