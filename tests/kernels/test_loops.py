@@ -10,6 +10,7 @@ from variegate import Catalogue
 from variegate.kernels.baselines import list_gains, top_of
 from variegate.kernels.layout import BLOCK, unit_features
 from variegate.kernels.loops.selection import (
+    TILE,
     add_products,
     add_squares,
     block_log,
@@ -17,6 +18,7 @@ from variegate.kernels.loops.selection import (
     highest_place,
     mask_bounds,
     next_place,
+    padded,
     sigmoid,
 )
 from variegate.model.distances import Distance, hamming, jaccard
@@ -66,9 +68,9 @@ def test_squares_are_added(width: int) -> None:
     rng = np.random.default_rng(width)
     block = rng.normal(size=(width, BLOCK)).astype(np.float32)
     G = np.tril(rng.normal(size=(width, width))).astype(np.float32)
-    sums, one, two = np.ones((3, BLOCK), dtype=np.float32)
+    sums, work = np.ones(BLOCK, dtype=np.float32), np.empty((TILE, BLOCK), dtype=np.float32)
 
-    add_squares(block, G, one, two, sums)
+    add_squares(block, padded(G, width, np.float32), work, sums)
 
     np.testing.assert_allclose(sums, 1.0 + ((G @ block) ** 2).sum(axis=0), rtol=1e-5)
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from variegate.arrays import MaskArray
-from variegate.kernels.layout import BLOCK, ROOM
+from variegate.kernels.layout import BLOCK
 
 Single: TypeAlias = NDArray[np.float32]
 
@@ -23,11 +23,10 @@ class _Buffers(local):
 _buffers = _Buffers()
 
 
-def list_space(d: int, m: int, blocks: int, width: int) -> Single:
+def list_space(m: int, blocks: int) -> Single:
     """Return this thread's numbers for a list by LMDH, of items in so many blocks."""
-    few = blocks // ROOM + 2
     # One more number per block, however small it is: its highest score.
-    return _space(BLOCK * (blocks * (4 + 2 * m) + few * (4 + 3 * m + d + width)))
+    return _space(blocks * (BLOCK * (3 + 2 * m) + 1))
 
 
 def bound_buffers(blocks: int, free: MaskArray) -> tuple[Single, Single, MaskArray]:

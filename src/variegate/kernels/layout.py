@@ -14,15 +14,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from variegate.arrays import FloatArray, IndexArray, unit_rows
+from variegate.arrays import FloatArray, unit_rows
 
 if TYPE_CHECKING:
     from variegate.model.distances import Distance
 
 #: Items per block.
 BLOCK: Final = 256
-#: The table of items that are scored in full has room for one in this many.
-ROOM: Final = 8
 #: Squares of larger numbers overflow single precision.
 LARGEST: Final = 1e15
 
@@ -63,8 +61,6 @@ class Layout:
     longest: float
     #: The largest value of each distance, (m,)
     largest: FloatArray
-    #: The row of each place in the blocks: its own number
-    rows: IndexArray
 
     def __len__(self) -> int:
         return len(self.items.z_rows)
@@ -103,7 +99,7 @@ def layout_of(features: FloatArray, distances: "Sequence[Distance]") -> Layout |
     )
     largest = np.array([h.largest for h in distances], dtype=np.float64)
     longest = float(np.linalg.norm(features, axis=1).max())
-    return Layout(items, longest, largest, np.arange(len(items.z) * BLOCK))
+    return Layout(items, longest, largest)
 
 
 def in_blocks(rows: FloatArray) -> NDArray[np.float32]:

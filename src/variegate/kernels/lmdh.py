@@ -46,8 +46,8 @@ def lmdh_list(
         )
     belief, limits = (eta, G, float(exploration)), (layout.longest, layout.largest)
     answer = np.empty(k, dtype=np.intp), np.empty(k), np.empty((k, m))
-    space = list_space(items.z.shape[1], m, *items.h.shape[:2])
-    is_whole = _select()(items, layout.rows, free, belief, factors, limits, space, answer)
+    space = list_space(m, len(items.z))
+    is_whole = _select()(items, free, belief, factors, limits, space, answer)
     return answer if is_whole else None
 
 
@@ -78,10 +78,10 @@ def lmdh_lists(
     from variegate.kernels.loops.pruning import select_lists  # numba: not at import
 
     answers = np.empty((users, k), dtype=np.intp), np.empty((users, k)), np.empty((users, k, m))
-    whole, space = np.empty(users, np.bool_), list_space(items.z.shape[1], m, *items.h.shape[:2])
+    whole, space = np.empty(users, np.bool_), list_space(m, len(items.z))
     limits = layout.longest, layout.largest
     beliefs = etas, roots, explorations
-    select_lists(items, layout.rows, free, beliefs, factors, limits, space, answers, whole)
+    select_lists(items, free, beliefs, factors, limits, space, answers, whole)
     return *answers, whole
 
 

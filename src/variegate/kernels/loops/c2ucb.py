@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from variegate.kernels.loops.selection import (
+    TILE,
     add_products,
     add_squares,
     block_log,
@@ -20,6 +21,7 @@ from variegate.kernels.loops.selection import (
     length_by,
     mask_bounds,
     next_place,
+    padded,
 )
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
@@ -60,27 +62,27 @@ def scan(n, items, belief, model, directions, free, slack, space, tops):
     base, spread, bounds = space[0], space[1], space[2]
     z, lanes = items[0], bounds.shape[1]
     Q, weight, constant = model
-    one, two = np.empty(lanes, dtype=np.float32), np.empty(lanes, dtype=np.float32)
+    work = np.empty((TILE, lanes), dtype=np.float32)
     theta, G, alpha = belief
-    single = theta.astype(np.float32), G.astype(np.float32), np.float32(alpha)
+    single = theta.astype(np.float32), padded(G, len(G), np.float32), np.float32(alpha)
     Q32, direction = Q.astype(np.float32), directions[max(n - 1, 0)].astype(np.float32)
     added = np.float32(weight * constant) + slack
     for b in range(len(tops)):
         if n == 0:
-            block_start(z[b], single, Q32, one, two, base[b], spread[b])
+            block_start(z[b], single, Q32, work, base[b], spread[b])
         else:
-            take_square(z[b], direction, one, spread[b])
-        block_bounds(base[b], spread[b], np.float32(weight), added, one, bounds[b])
+            take_square(z[b], direction, work[0], spread[b])
+        block_bounds(base[b], spread[b], np.float32(weight), added, work[0], bounds[b])
         tops[b] = mask_bounds(bounds[b], free[b * lanes : (b + 1) * lanes])
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def block_start(z, single, Q, one, two, base, spread):
+def block_start(z, single, Q, work, base, spread):
     """Fill a block's upper bounds on theta . z, and its spread before any pick."""
-    theta, G, alpha = single
+    (theta, g, alpha), part = single, work[0]
     base[:] = 0.0
     spread[:] = 0.0
-    add_squares(z, G, one, two, spread)
+    add_squares(z, g, work, spread)
     for a in range(len(base)):
         base[a] = alpha * sqrt(spread[a])
     add_products(z, theta, base)
@@ -90,11 +92,11 @@ def block_start(z, single, Q, one, two, base, spread):
         j = 0
         while j < i and Q[i, j] == 0.0:
             j += 1
-        one[:] = 0.0
-        add_products(z[j:i], TWO * Q[i, j:i], one)
+        part[:] = 0.0
+        add_products(z[j:i], TWO * Q[i, j:i], part)
         q = Q[i, i]
-        for a in range(len(one)):
-            spread[a] += z[i, a] * (one[a] + q * z[i, a])
+        for a in range(len(part)):
+            spread[a] += z[i, a] * (part[a] + q * z[i, a])
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -8,47 +8,41 @@ from math import atan2, pi, sqrt
 import numpy as np
 from numba import njit
 
+from variegate.kernels.layout import BLOCK
+
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 COSINE, ANGULAR, LENGTH, HAMMING, JACCARD = 0, 1, 2, 3, 4
 
 
 @njit(cache=True, nogil=True, inline="always")
-def pair_distance(row, other, kind, size, other_size, scale):
-    """Return h between two rows of data."""
+def item_distance(c, item, other, rows, kinds, starts, widths, scales, sizes):
+    """Return distance c between two items; for the arrays see `Items`.
+
+    To take an array from a tuple costs as much as a distance, so callers do it once.
+    """
+    s, kind, scale = starts[c], kinds[c], scales[c]
+    e = s + widths[c]
     if kind == HAMMING:
-        return (1.0 if row[0] != other[0] else 0.0) / scale
+        return (1.0 if rows[item, s] != rows[other, s] else 0.0) / scale
     dot, apart, together = 0.0, 0.0, 0.0
-    if kind in (ANGULAR, LENGTH):
-        for i in range(len(row)):
-            apart += (row[i] - other[i]) ** 2
-            together += (row[i] + other[i]) ** 2
+    if kind == ANGULAR or kind == LENGTH:  # noqa: SIM109 - numba compiles `in` to a slow loop
+        for i in range(s, e):
+            apart += (rows[item, i] - rows[other, i]) ** 2
+            together += (rows[item, i] + rows[other, i]) ** 2
     else:
-        for i in range(len(row)):
-            dot += row[i] * other[i]
+        for i in range(s, e):
+            dot += rows[item, i] * rows[other, i]
     if kind == COSINE:
         return (1.0 - min(max(dot, -1.0), 1.0)) / scale
+    if kind == LENGTH:
+        return sqrt(apart) / scale
+    size, other_size = sizes[c, item], sizes[c, other]
     if kind == ANGULAR:
         if size > 0.0 or other_size > 0.0:
             return 0.5 / scale
         return 2.0 * atan2(sqrt(apart), sqrt(together)) / pi / scale
-    if kind == LENGTH:
-        return sqrt(apart) / scale
     either = size + other_size - dot
     return (1.0 - dot / either if either > 0.0 else 0.0) / scale
-
-
-@njit(cache=True, nogil=True, inline="always")
-def item_distance(c, item, other, items):
-    """Return distance c between two items."""
-    s, e = items.starts[c], items.starts[c] + items.widths[c]
-    return pair_distance(
-        items.h_rows[item, s:e],
-        items.h_rows[other, s:e],
-        items.kinds[c],
-        items.sizes[c, item],
-        items.sizes[c, other],
-        items.scales[c],
-    )
 
 
 @njit(cache=True, nogil=True)
@@ -57,14 +51,16 @@ def fill_gains(items, chosen, factors, x):
 
     Returns whether all of `chosen` are items.
     """
+    rows, kinds, starts = items.h_rows, items.kinds, items.starts
+    widths, scales, sizes = items.widths, items.scales, items.sizes
     for n in range(len(chosen)):
         row = chosen[n]
-        if row < 0 or row >= len(items.h_rows):
+        if row < 0 or row >= len(rows):
             return False
         for c in range(x.shape[1]):
             total = 0.0
             for p in chosen[:n]:
-                total += item_distance(c, row, p, items)
+                total += item_distance(c, row, p, rows, kinds, starts, widths, scales, sizes)
             x[n, c] = total * factors[n]
     return True
 
@@ -74,14 +70,15 @@ def add_distances(pick, items, h, sizes, sums, work):
     """Add every distance to the row `pick` to the sums of some blocks.
 
     `h` (blocks, w, BLOCK) and `sizes` (blocks, m, BLOCK) are the data of the blocks' items, and
-    `sums` (blocks, m, BLOCK) are theirs; `work` has space for a block.
+    `sums` (blocks, m, BLOCK) are theirs, in one precision; `work` (2, BLOCK) is overwritten.
     """
     for c in range(sums.shape[1]):
         s, e, scale = items.starts[c], items.starts[c] + items.widths[c], items.scales[c]
-        row, size = items.h_rows[pick, s:e].astype(np.float32), np.float32(items.sizes[c, pick])
+        row = items.h_rows[pick, s:e].astype(work.dtype)
         if items.kinds[c] == COSINE:
-            add_cosine_sums(h, s, row, np.float32(1.0 / scale), work, sums, c)
+            add_cosine_sums(h, s, row, work.dtype.type(1.0 / scale), sums, c)
             continue
+        size = work.dtype.type(items.sizes[c, pick])
         for b in range(len(sums)):
             add_block_distances(
                 h[b, s:e], sizes[b, c], row, size, items.kinds[c], scale, work, sums[b, c]
@@ -89,23 +86,31 @@ def add_distances(pick, items, h, sizes, sums, work):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def add_cosine_sums(h, s, row, inverse, work, sums, c):
-    """Add 1 minus the product with `row` to column c of the sums of some blocks."""
-    lanes, size = len(work), 0
-    weights, columns = np.zeros(len(row) + 3, row.dtype), np.zeros(len(row) + 3, np.intp)
+def add_cosine_sums(h, s, row, inverse, sums, c):
+    """Add 1 minus the product with `row`, times `inverse`, to column c of some blocks' sums."""
+    weights, columns, size = np.zeros(len(row) + 8, row.dtype), np.zeros(len(row) + 8, np.intp), 0
     for i in range(len(row)):
         if row[i] != 0:  # labels are mostly zeros
-            weights[size], columns[size] = row[i], s + i
+            weights[size], columns[size] = row[i] * inverse, s + i
             size += 1
     for b in range(len(sums)):
-        work[:] = 1.0
-        for n in range(0, size, 4):
+        n, added = 0, inverse
+        while n + 4 < size:  # each sum is read and written once for eight numbers
             p, q, r, t = weights[n], weights[n + 1], weights[n + 2], weights[n + 3]
             i, j, k, m = columns[n], columns[n + 1], columns[n + 2], columns[n + 3]
-            for a in range(lanes):
-                work[a] -= p * h[b, i, a] + q * h[b, j, a] + r * h[b, k, a] + t * h[b, m, a]
-        for a in range(lanes):
-            sums[b, c, a] += work[a] * inverse
+            e, f, g, o = weights[n + 4], weights[n + 5], weights[n + 6], weights[n + 7]
+            u, v, x, y = columns[n + 4], columns[n + 5], columns[n + 6], columns[n + 7]
+            for a in range(BLOCK):
+                near = p * h[b, i, a] + q * h[b, j, a] + r * h[b, k, a] + t * h[b, m, a]
+                far = e * h[b, u, a] + f * h[b, v, a] + g * h[b, x, a] + o * h[b, y, a]
+                sums[b, c, a] += added - (near + far)
+            n, added = n + 8, inverse - inverse
+        if n < max(size, 1):
+            p, q, r, t = weights[n], weights[n + 1], weights[n + 2], weights[n + 3]
+            i, j, k, m = columns[n], columns[n + 1], columns[n + 2], columns[n + 3]
+            for a in range(BLOCK):
+                near = p * h[b, i, a] + q * h[b, j, a] + r * h[b, k, a] + t * h[b, m, a]
+                sums[b, c, a] += added - near
 
 
 @njit(
@@ -119,32 +124,34 @@ def add_block_distances(block, sizes, row, size, kind, scale, work, sums):
 
     Any kind but cosines.
     """
-    lanes = len(sums)
-    one, inverse = np.float32(1.0), np.float32(1.0 / scale)
-    work[:] = 0.0
-    if kind in (LENGTH, ANGULAR):
-        for i in range(len(row)):
+    lanes, one, inverse = len(sums), work.dtype.type(1.0), work.dtype.type(1.0 / scale)
+    first, second = work[0], work[1]
+    first[:] = 0.0
+    second[:] = 0.0
+    for i in range(len(row)):
+        share = row[i]
+        if kind in (LENGTH, ANGULAR):
             for a in range(lanes):
-                work[a] += (block[i, a] - row[i]) * (block[i, a] - row[i])
-    else:
-        for i in range(len(row)):
-            share = row[i]
-            if share != 0.0:
-                for a in range(lanes):
-                    work[a] += share * block[i, a]
+                first[a] += (block[i, a] - share) * (block[i, a] - share)
+        elif share != 0.0:
+            for a in range(lanes):
+                first[a] += share * block[i, a]
+        if kind == ANGULAR:
+            for a in range(lanes):
+                second[a] += (block[i, a] + share) * (block[i, a] + share)
     if kind == LENGTH:
         for a in range(lanes):
-            sums[a] += sqrt(work[a]) * inverse
+            sums[a] += sqrt(first[a]) * inverse
     elif kind == HAMMING:
         for a in range(lanes):
-            sums[a] += inverse if block[0, a] != row[0] else np.float32(0.0)
+            sums[a] += inverse if block[0, a] != row[0] else 0 * one
     elif kind == JACCARD:
         for a in range(lanes):
-            either = sizes[a] + size - work[a]
-            sums[a] += (one - work[a] / either) * inverse if either > 0 else np.float32(0.0)
+            either = sizes[a] + size - first[a]
+            sums[a] += (one - first[a] / either) * inverse if either > 0 else 0 * one
     else:
+        turn = work.dtype.type(2.0 / pi) * inverse
         for a in range(lanes):
-            half = min(sqrt(work[a]) * np.float32(0.5), one)
-            turn = np.float32(2.0 / pi) * np.arcsin(half)
             is_zero = sizes[a] > 0 or size > 0
-            sums[a] += (np.float32(0.5) if is_zero else turn) * inverse
+            angle = work.dtype.type(atan2(sqrt(first[a]), sqrt(second[a]))) * turn
+            sums[a] += work.dtype.type(0.5) * inverse if is_zero else angle

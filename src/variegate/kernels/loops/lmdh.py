@@ -6,10 +6,10 @@ sum of squares, |G zeta|^2, in which single precision cancels nothing. Single pr
 few items whose score may be the highest; double precision decides among those, so that the list
 is the one that the NumPy reference finds.
 
-A `belief` is (eta, G, alpha). A `table` holds items in blocks: the data of the distances, the
-sizes, the row of each place, then what z alone decides (theta . z, or -inf for a place that cannot
-be picked; the squares of the first d rows of G zeta; what z adds to each of the other rows), the
-sums of distances, the scores, and the highest score of each block.
+A `belief` is (eta, G, alpha). A `table` has, in blocks, what z alone decides (theta . z, or -inf
+for a place that cannot be picked; the squares of the first d rows of G zeta; what z adds to each of
+the other rows), the sums of distances, the scores, and the highest score of each block. Its
+numbers are of single or double precision.
 """
 
 from math import sqrt
@@ -17,8 +17,16 @@ from math import sqrt
 import numpy as np
 from numba import njit
 
+from variegate.kernels.layout import BLOCK
 from variegate.kernels.loops.distances import item_distance
-from variegate.kernels.loops.selection import add_products, add_two_products, is_better
+from variegate.kernels.loops.selection import (
+    TILE,
+    add_products,
+    add_squares,
+    add_two_products,
+    is_better,
+    padded,
+)
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 #: Without nan, the maximum of two numbers is one instruction.
@@ -35,71 +43,176 @@ NEVER = np.float32(-np.inf)
 
 
 @njit(cache=True, nogil=True)
-def fill_scores(table, single, factor, added):
-    """Fill the scores mu of a table, and the highest of each block.
+def table_of(space, blocks, m):
+    """Return a table in `space`, which has BLOCK * (3 + 2 m) + 1 numbers for each block."""
+    n, end = blocks * BLOCK, (3 + m) * blocks * BLOCK
+    single = space[: 3 * n].reshape((3, blocks, BLOCK))
+    cross = space[3 * n : end].reshape((blocks, m, BLOCK))
+    sums = space[end : end + m * n].reshape((blocks, m, BLOCK))
+    tops = space[end + m * n : end + m * n + blocks]
+    return single[0], single[1], cross, sums, single[2], tops
 
-    `added` (m,) is added to every item's sums.
-    """
-    (eta, G, alpha), (mean, square, cross, sums, scores) = single, table[3:8]
-    if len(added) == 1:
+
+@njit(cache=True, nogil=True)
+def fill_parts(z, table, belief):
+    """Fill what z decides but for the squares, and set the sums to 0."""
+    mean, cross, sums = table[0], table[2], table[3]
+    d, (eta, G, _alpha) = z.shape[1], belief
+    for b in range(len(z)):
+        mean[b] = 0.0
+        cross[b] = 0.0
+        sums[b] = 0.0
+        if cross.shape[1]:
+            add_two_products(z[b], eta[:d], G[d, :d], mean[b], cross[b, 0])
+        else:
+            add_products(z[b], eta[:d], mean[b])
+        for c in range(1, cross.shape[1]):
+            add_products(z[b], G[d + c, :d], cross[b, c])
+
+
+@njit(cache=True, nogil=True)
+def fill_squares(z, table, belief):
+    """Fill the squares of the first rows of G zeta."""
+    square, g = table[1], padded(belief[1], z.shape[1], z.dtype)
+    work = np.empty((TILE, BLOCK), z.dtype)
+    for b in range(len(z)):
+        square[b] = 0.0
+        add_squares(z[b], g, work, square[b])
+
+
+@njit(cache=True, nogil=True)
+def close_places(free, mean):
+    """Set `mean` (blocks, BLOCK) to -inf where no item is `free`."""
+    flat = mean.reshape(mean.size)
+    for row in range(len(free)):
+        flat[row] = flat[row] if free[row] else NEVER
+    flat[len(free) :] = NEVER
+
+
+@njit(cache=True, nogil=True)
+def fill_scores(table, belief, factor):
+    """Fill the scores mu of a table, and the highest of each block."""
+    mean, square, cross, sums, scores, tops = table
+    eta, G, alpha = belief
+    if sums.shape[1] == 1:
         weight, g = eta[-1] * factor, G[-1, -1] * factor
-        scores_of_one(mean, square, cross, sums, added[0], weight, g, alpha, scores)
+        scores_of_one(mean, square, cross, sums, weight, g, alpha, scores)
     else:
+        work = np.empty((2, BLOCK), scores.dtype)
         for b in range(len(mean)):
-            scores_of_many(mean[b], square[b], cross[b], sums[b], added, single, factor, scores[b])
-    fill_tops(scores, table[8])
+            scores_of_many(mean[b], square[b], cross[b], sums[b], belief, factor, work, scores[b])
+    fill_tops(scores, tops)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def scores_of_one(mean, square, cross, sums, weight, g, alpha, scores):
+    """Fill mu for one distance."""
+    for b in range(len(mean)):
+        if alpha == 0.0:
+            for a in range(BLOCK):
+                scores[b, a] = mean[b, a] + weight * sums[b, 0, a]
+            continue
+        for a in range(BLOCK):
+            part = cross[b, 0, a] + g * sums[b, 0, a]
+            scores[b, a] = (
+                mean[b, a] + weight * sums[b, 0, a] + alpha * sqrt(square[b, a] + part * part)
+            )
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def scores_of_many(mean, square, cross, sums, belief, factor, work, scores):
+    """Fill mu of one block's items for any number of distances."""
+    (eta, G, alpha), m, part, variance = belief, len(sums), work[0], work[1]
+    d = len(eta) - m
+    scores[:] = mean
+    add_products(sums, factor * eta[d:], scores)
+    if alpha == 0.0:
+        return
+    variance[:] = square
+    for c in range(m):
+        part[:] = cross[c]
+        add_products(sums, factor * G[d + c, d : d + c + 1], part)
+        for a in range(BLOCK):
+            variance[a] += part[a] * part[a]
+    for a in range(BLOCK):
+        scores[a] += alpha * sqrt(variance[a])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_FINITE)
+def fill_tops(scores, tops):
+    """Fill the highest score of each block.
+
+    Blocks are folded in halves: the compiler does not vectorise the maximum of a plain loop.
+    """
+    work = np.empty(scores.shape[1], scores.dtype)
+    for b in range(len(scores)):
+        half = len(work) // 2
+        for a in range(half):
+            one, two = scores[b, a], scores[b, a + half]
+            work[a] = one if one > two else two
+        while half > 1:
+            half //= 2
+            for a in range(half):
+                work[a] = work[a] if work[a] > work[a + half] else work[a + half]
+        tops[b] = work[0]
+
+
+@njit(cache=True, nogil=True)
+def place_of(top, scores):
+    """Return the first place in a block with this score."""
+    for a in range(BLOCK):
+        if scores[a] == top:
+            return a
+    return 0
 
 
 @njit(cache=True, nogil=True)
 def pick(n, slack, items, table, belief, factor, memo, answer):
     """Put into position n the item with the highest exact score.
 
-    No exact score exceeds that of the table by more than `slack`. Returns whether there is such
-    an item: no candidate may be left, or no score may be a number.
+    The table is of all items, and no exact score exceeds that of the table by more than `slack`.
+    Returns whether there is such an item: no candidate may be left, or no score may be a number.
     """
-    scores, tops, lanes = table[7], table[8], table[7].shape[1]
-    answer[0][n], answer[1][n] = -1, -np.inf
+    (mean, _square, _cross, _sums, scores, tops), (chosen, values, _x) = table, answer
+    chosen[n], values[n] = -1, -np.inf
     first = np.argmax(tops)
     if not tops[first] > -np.inf:
         return False
-    place = first * lanes + np.argmax(scores[first])  # its score excludes most of the others
-    place = better_place(n, place, -1, items, table, belief, factor, memo, answer)
+    # The score of the first excludes most of the others.
+    compare(
+        first * BLOCK + place_of(tops[first], scores[first]), n, items, belief, factor, memo, answer
+    )
     for b in range(len(tops)):
-        if tops[b] >= answer[1][n] - slack:
-            for a in range(lanes):
-                if scores[b, a] >= answer[1][n] - slack:
-                    at = b * lanes + a
-                    place = better_place(n, at, place, items, table, belief, factor, memo, answer)
-    if place < 0:
+        if tops[b] >= values[n] - slack:
+            for a in range(BLOCK):
+                if scores[b, a] >= values[n] - slack:
+                    compare(b * BLOCK + a, n, items, belief, factor, memo, answer)
+    if chosen[n] < 0:
         return False
-    table[3][place // lanes, place % lanes] = NEVER
+    mean[chosen[n] // BLOCK, chosen[n] % BLOCK] = NEVER
     return True
 
 
 @njit(cache=True, nogil=True, inline="always")
-def better_place(n, place, best, items, table, belief, factor, memo, answer):
-    """Compare the item at a place with that of position n, at `best`; return the better place."""
-    (chosen, values, x), row, lanes = answer, table[2][place], table[3].shape[1]
-    own = exact_values(row, chosen[:n], items, belief, memo)
-    table[4][place // lanes, place % lanes] = own[1]  # it may have been a bound
-    m = x.shape[1]
+def compare(row, n, items, belief, factor, memo, answer):
+    """Put an item into position n if its exact score is better than that of the one there."""
+    chosen, values, x = answer
+    own, m = exact_values(row, chosen[:n], items, belief, memo), x.shape[1]
     score = exact_score(own, belief, factor, m)
-    if not (is_better(score, row, values[n], chosen[n]) and score > -np.inf):
-        return best
-    chosen[n], values[n] = row, score
-    for c in range(m):
-        x[n, c] = own[2 + m + c] * factor
-    return place
+    if is_better(score, row, values[n], chosen[n]) and score > -np.inf:
+        chosen[n], values[n] = row, score
+        for c in range(m):
+            x[n, c] = own[2 + m + c] * factor
 
 
 @njit(cache=True, nogil=True)
 def new_memo(m):
     """Return space for exact values: rows, the number of picks in the sums, values."""
     owners = np.full(MAX_EXACT, -1, dtype=np.int64)
-    return owners, np.zeros(MAX_EXACT, dtype=np.int64), np.empty((MAX_EXACT, 2 + 2 * m))
+    return owners, np.empty(MAX_EXACT, dtype=np.int64), np.empty((MAX_EXACT, 2 + 2 * m))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def exact_values(item, above, items, belief, memo):
     """Return the values of one item below the items `above`, in double precision.
 
@@ -109,14 +222,16 @@ def exact_values(item, above, items, belief, memo):
     of a list), how many of `above` are in its sums, and its values.
     """
     owners, counts, numbers = memo
-    place, m = item % len(owners), items.sizes.shape[0]
+    rows, kinds, starts = items.h_rows, items.kinds, items.starts
+    widths, scales, sizes = items.widths, items.scales, items.sizes
+    place, m = item % len(owners), len(kinds)
     own = numbers[place]
     if owners[place] != item:
         owners[place], counts[place] = item, 0
         fill_relevance(items.z_rows[item], belief, m, own)
     for p in above[counts[place] :]:
         for c in range(m):
-            own[2 + m + c] += item_distance(c, item, p, items)
+            own[2 + m + c] += item_distance(c, item, p, rows, kinds, starts, widths, scales, sizes)
     counts[place] = len(above)
     return own
 
@@ -154,89 +269,6 @@ def fill_relevance(z, belief, m, own):
         for j in range(d):
             part += G[d + c, j] * z[j]
         own[2 + c], own[2 + m + c] = part, 0.0
-
-
-@njit(cache=True, nogil=True)
-def fill_parts(z, table, single):
-    """Fill what z decides but for the squares, and set the sums to 0."""
-    mean, cross, sums = table[3], table[5], table[6]
-    d, (eta, G, _alpha) = z.shape[1], single
-    for b in range(len(z)):
-        mean[b] = 0.0
-        cross[b] = 0.0
-        sums[b] = 0.0
-        if cross.shape[1]:
-            add_two_products(z[b], eta[:d], G[d, :d], mean[b], cross[b, 0])
-        else:
-            add_products(z[b], eta[:d], mean[b])
-        for c in range(1, cross.shape[1]):
-            add_products(z[b], G[d + c, :d], cross[b, c])
-
-
-@njit(cache=True, nogil=True)
-def close_places(free, mean):
-    """Set `mean` (blocks, lanes) to -inf where no item is `free`."""
-    flat = mean.reshape(mean.size)
-    for row in range(len(free)):
-        flat[row] = flat[row] if free[row] else NEVER
-    flat[len(free) :] = NEVER
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def scores_of_one(mean, square, cross, sums, added, weight, g, alpha, scores):
-    """Fill mu for one distance."""
-    for b in range(len(mean)):
-        if alpha == 0.0:
-            for a in range(mean.shape[1]):
-                scores[b, a] = mean[b, a] + weight * (sums[b, 0, a] + added)
-            continue
-        for a in range(mean.shape[1]):
-            total = sums[b, 0, a] + added
-            part = cross[b, 0, a] + g * total
-            scores[b, a] = mean[b, a] + weight * total + alpha * sqrt(square[b, a] + part * part)
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def scores_of_many(mean, square, cross, sums, added, single, factor, scores):
-    """Fill mu of one block's items for any number of distances."""
-    m, lanes = sums.shape
-    eta, G, alpha = single
-    d, part, variance = len(eta) - m, np.empty(lanes, np.float32), np.empty(lanes, np.float32)
-    for a in range(lanes):
-        scores[a] = mean[a]
-        variance[a] = square[a]
-    for c in range(m):
-        weight, start = eta[d + c] * factor, np.float32(0.0)
-        for e in range(c + 1):
-            start += G[d + c, d + e] * factor * added[e]
-        constant = weight * added[c]
-        for a in range(lanes):
-            scores[a] += weight * sums[c, a] + constant
-            part[a] = cross[c, a] + start
-        add_products(sums, factor * G[d + c, d : d + c + 1], part)
-        for a in range(lanes):
-            variance[a] += part[a] * part[a]
-    for a in range(lanes):
-        scores[a] += alpha * sqrt(variance[a])
-
-
-@njit(cache=True, nogil=True, fastmath=FAST_FINITE)
-def fill_tops(scores, tops):
-    """Fill the highest score of each block.
-
-    Blocks are folded in halves: the compiler does not vectorise the maximum of a plain loop.
-    """
-    work = np.empty(scores.shape[1], scores.dtype)
-    for b in range(len(scores)):
-        half = len(work) // 2
-        for a in range(half):
-            one, two = scores[b, a], scores[b, a + half]
-            work[a] = one if one > two else two
-        while half > 1:
-            half //= 2
-            for a in range(half):
-                work[a] = work[a] if work[a] > work[a + half] else work[a + half]
-        tops[b] = work[0]
 
 
 @njit(cache=True, nogil=True)

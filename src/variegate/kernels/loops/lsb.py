@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from variegate.kernels.loops.selection import (
+    TILE,
     add_products,
     add_squares,
     dot,
@@ -22,6 +23,7 @@ from variegate.kernels.loops.selection import (
     length_by,
     mask_bounds,
     next_place,
+    padded,
 )
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
@@ -64,13 +66,13 @@ def scan(items, own, belief, uncovered, free, slack, space, tops):
     (z, rows), bounds, lanes = items, space[2], space.shape[2]
     single, size = scaled_belief(belief, uncovered)
     cover = np.zeros((len(uncovered), lanes), dtype=np.float32)
-    work = np.empty((3, lanes), dtype=np.float32)
+    work = np.empty((TILE + 1, lanes), dtype=np.float32)
     for b in range(len(tops)):
         if own:
             transpose_block(rows[b * lanes : (b + 1) * lanes], cover)
         else:
             clip_block(z[b], cover)
-        block_bounds(cover, single, slack, work[0], work[1], work[2], bounds[b])
+        block_bounds(cover, single, slack, work[:TILE], work[TILE], bounds[b])
         tops[b] = mask_bounds(bounds[b], free[b * lanes : (b + 1) * lanes])
     return size
 
@@ -85,8 +87,8 @@ def scaled_belief(belief, uncovered):
     mean, root = w * uncovered, G * uncovered
     size = np.sqrt((mean**2).sum()) + alpha * np.sqrt((root**2).sum())
     size = size if size > 0.0 else 1.0
-    single = (mean / size).astype(np.float32), (root / size).astype(np.float32), np.float32(alpha)
-    return single, size
+    g = padded(root / size, len(root), np.float32)
+    return ((mean / size).astype(np.float32), g, np.float32(alpha)), size
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -106,11 +108,11 @@ def transpose_block(rows, cover):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def block_bounds(cover, single, slack, one, two, square, bounds):
+def block_bounds(cover, single, slack, work, square, bounds):
     """Bound a block's scores by its coverage and the scaled belief."""
-    w, G, alpha = single
+    w, g, alpha = single
     square[:] = 0.0
-    add_squares(cover, G, one, two, square)
+    add_squares(cover, g, work, square)
     for a in range(len(bounds)):
         bounds[a] = slack + alpha * sqrt(square[a])
     add_products(cover, w, bounds)

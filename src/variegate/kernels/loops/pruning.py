@@ -3,12 +3,13 @@
 The first positions are filled from the scores of all items. What later picks can add to an item's
 sums of distances is bounded, so each item has a highest and a lowest score over the positions that
 are left. With r of them left, the r-th of the lowest scores is reached at every one: items that
-cannot reach it are dropped, and the rest of the list is selected from the others, in a small table.
-While too many would be left, one more position is filled from all items.
+cannot reach it are dropped, and the rest of the list is selected from the others in double
+precision. While too many would be left, one more position is filled from all items.
 
-The squares of G zeta cost most. They are replaced by a bound, |z|^2 times the largest eigenvalue of
-G_z'G_z, and computed only for items that may be picked, unless the bound is too loose. Tables are
-those of `kernels.loops.lmdh`.
+The squares of G zeta cost most if there are many features. They are then replaced by a bound,
+|z|^2 times the largest eigenvalue of G_z'G_z, and items are dropped before the first position;
+only if too many would be left, they are computed for all. Tables are those of
+`kernels.loops.lmdh`.
 """
 
 from math import sqrt
@@ -16,29 +17,35 @@ from math import sqrt
 import numpy as np
 from numba import njit
 
-from variegate.kernels.layout import ROOM
+from variegate.kernels.layout import BLOCK
 from variegate.kernels.loops.distances import add_distances
 from variegate.kernels.loops.lmdh import (
+    FAST,
     NEVER,
     close_places,
-    exact_score,
-    exact_values,
     fill_parts,
     fill_scores,
+    fill_squares,
+    fill_tops,
     new_memo,
     pick,
+    place_of,
     slack_of,
+    table_of,
     to_single,
 )
-from variegate.kernels.loops.selection import add_squares
+from variegate.kernels.loops.selection import HALF, add_products, add_two_products, length_by
 
-#: A bound of the squares pays if there are so many items per feature; but with few features and
-#: more items than the processor's cache can hold, it takes longer to copy those that reach it.
-PER_FEATURE, MAX_D, MAX_SIZE = 128, 24, 16_384
-#: A bound is too loose if one item in this many seems better than the best.
-MAX_LOOSE = 64
-#: Items per block of the small table, which is used for at most one item in `SHARE`.
-LANES, SHARE = 64, 4
+#: A bound of the squares pays from so many features, and from so many items for each of them.
+MANY_FEATURES, PER_FEATURE = 24, 64
+#: Distances of so many numbers cost more than bounds without any distance.
+MANY_NUMBERS = 1 << 22
+#: To copy an item costs as much as one position of so many items; for a few, it is nothing.
+COPY, FEW = 32, 128
+#: The same where all squares would be the next thing to compute.
+COPY_BOUNDED = 8
+#: After a trial that left more than one item in so many, several positions are filled.
+FAR = 4
 #: Items of a block among which the highest scores are compared.
 FOLD = 16
 #: Squarings of a matrix, to bound its largest eigenvalue.
@@ -46,98 +53,47 @@ SQUARINGS = 2
 
 
 @njit(cache=True, nogil=True)
-def select_list(items, rows, free, belief, factors, limits, space, answer):
+def select_list(items, free, belief, factors, limits, space, answer):
     """Fill `answer` (rows, scores, x) greedily from the `free` items.
 
     Returns False if single precision cannot hold the numbers, or if a position has no item.
-    `rows` number all places, `limits` are those of `slack_of`, `space` is that of `list_space`.
+    `limits` are those of `slack_of`, `space` is that of `list_space`.
     """
     slack = slack_of(belief, factors, limits, items.h.shape[1])
     if not slack >= 0.0:  # nan is not
         return False
-    single, (blocks, _d, lanes), m = to_single(belief), items.z.shape, len(limits[1])
-    parts, used = carved(space, 0, blocks, m, lanes)
-    table, memo = (items.h, items.sizes_blocks, rows, *parts), new_memo(m)
+    single, size, m = to_single(belief), len(items.z_rows), len(limits[1])
+    table, memo = table_of(space, len(items.z), m), new_memo(m)
     fill_parts(items.z, table, single)
-    close_places(free, table[3])
-    bound = squares_bound(items, belief)
-    fill_squares(items, table, single, bound)
-    nothing, work = np.zeros(m, dtype=np.float32), np.empty(lanes, dtype=np.float32)
-    trial = 1 if m < 2 else 3  # the ranges of several distances add up
+    close_places(free, table[0])
+    is_bounded = items.z.shape[1] >= MANY_FEATURES and size >= PER_FEATURE * items.z.shape[1]
+    if is_bounded:
+        bound_squares(items, table, belief)
+    else:
+        fill_squares(items.z, table, single)
+    trial = 0 if is_bounded or items.h.size >= MANY_NUMBERS else 1
+    work = np.empty((2, BLOCK), dtype=np.float32)
     for n in range(len(factors)):
         if n:
-            add_distances(answer[0][n - 1], items, table[0], table[1], table[6], work)
-        if n == trial and n < len(factors) - 1:
-            trial = 3 * n
-            few = promising(
-                n,
-                items,
-                table,
-                belief,
-                single,
-                factors,
-                limits[1],
-                slack,
-                memo,
-                answer,
-                space[used:],
+            add_distances(answer[0][n - 1], items, items.h, items.sizes_blocks, table[3], work)
+        if n == trial and (is_bounded or n + 1 < len(factors)):
+            rows, found = promising(
+                n, is_bounded, items, table, belief, single, factors, limits[1], slack
             )
-            if len(few[2]):
-                return fill_rest(n, items, few, belief, single, factors, slack, memo, answer)
-        fill_scores(table, single, np.float32(factors[n]), nothing)
-        if n == 0 and bound > 0.0 and are_loose(table, slack, items, belief, memo):
-            fill_squares(items, table, single, np.float32(0.0))
-            fill_scores(table, single, np.float32(factors[n]), nothing)
+            if len(rows):
+                return select_exactly(n, rows, items, belief, factors, answer)
+            trial = n + 1 if found * FAR <= size else 2 * n + 1
+            if is_bounded:
+                fill_squares(items.z, table, single)
+                is_bounded, trial = False, 1
+        fill_scores(table, single, np.float32(factors[n]))
         if not pick(n, slack, items, table, belief, factors[n], memo, answer):
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def squares_bound(items, belief):
-    """Return a bound of the squares of items with features of length 1; 0 if it does not pay."""
-    size, d = items.z_rows.shape
-    if size < PER_FEATURE * d or (d <= MAX_D and size > MAX_SIZE):
-        return np.float32(0.0)
-    return np.float32(eigenvalue_bound(belief[1], d))
-
-
-@njit(cache=True, nogil=True)
-def are_loose(table, slack, items, belief, memo):
-    """Return whether too many items seem better at the first position than the best one is."""
-    scores, tops = table[7], table[8]
-    b = np.argmax(tops)
-    if not tops[b] > -np.inf:
-        return False
-    row = table[2][b * scores.shape[1] + np.argmax(scores[b])]
-    own = exact_values(row, table[2][:0], items, belief, memo)
-    best = exact_score(own, belief, 0.0, len(items.kinds))
-    return n_reaching(scores, tops, best - slack) > len(items.z_rows) // MAX_LOOSE
-
-
-@njit(cache=True, nogil=True)
-def fill_squares(items, table, single, bound):
-    """Fill the squares of all items, or `bound` times their squared lengths if it is not 0."""
-    square, z = table[4], items.z
-    if bound > 0.0:
-        for b in range(len(z)):
-            for a in range(z.shape[2]):
-                square[b, a] = bound * items.squares[b, a]
-        return
-    add_all_squares(z, single, square)
-
-
-@njit(cache=True, nogil=True)
-def add_all_squares(z, single, square):
-    """Fill the squares of the items with features z (blocks, d, lanes)."""
-    one, two = np.empty(z.shape[2], dtype=np.float32), np.empty(z.shape[2], dtype=np.float32)
-    for b in range(len(z)):
-        square[b] = 0.0
-        add_squares(z[b], single[1], one, two, square[b])
-
-
-@njit(cache=True, nogil=True)
-def select_lists(items, rows, free, beliefs, factors, limits, space, answers, whole):
+def select_lists(items, free, beliefs, factors, limits, space, answers, whole):
     """Fill `answers` as `select_list` does, for one user after another; and `whole` (users,)."""
     (etas, roots, alphas), (chosen, scores, x) = beliefs, answers
     for user in range(len(whole)):
@@ -145,52 +101,79 @@ def select_lists(items, rows, free, beliefs, factors, limits, space, answers, wh
             (etas[user], roots[user], alphas[user]),
             (chosen[user], scores[user], x[user]),
         )
-        whole[user] = select_list(items, rows, free, belief, factors, limits, space, answer)
+        whole[user] = select_list(items, free, belief, factors, limits, space, answer)
 
 
 @njit(cache=True, nogil=True)
-def fill_rest(first, items, few, belief, single, factors, slack, memo, answer):
-    """Fill `answer` from position `first` on, from the items of a table with the sums of it."""
-    nothing, work = np.zeros(answer[2].shape[1], np.float32), np.empty(LANES, np.float32)
+def select_exactly(first, rows, items, belief, factors, answer):
+    """Fill `answer` from position `first` on, from some `rows`, in double precision."""
+    (chosen, values, x), m = answer, len(items.kinds)
+    blocks = -(-len(rows) // BLOCK)
+    z, h, sizes = in_blocks(rows, blocks, items)
+    table = table_of(np.empty(blocks * (BLOCK * (3 + 2 * m) + 1)), blocks, m)
+    mean, sums, scores, tops = table[0], table[3], table[4], table[5]
+    work = np.empty((2, BLOCK))
+    fill_parts(z, table, belief)
+    mean.reshape(mean.size)[len(rows) :] = -np.inf
+    fill_squares(z, table, belief)
+    for p in chosen[:first]:
+        add_distances(p, items, h, sizes, sums, work)
     for n in range(first, len(factors)):
         if n > first:
-            add_distances(answer[0][n - 1], items, few[0], few[1], few[6], work)
-        fill_scores(few, single, np.float32(factors[n]), nothing)
-        if not pick(n, slack, items, few, belief, factors[n], memo, answer):
+            add_distances(chosen[n - 1], items, h, sizes, sums, work)
+        fill_scores(table, belief, factors[n])
+        b = np.argmax(tops)
+        if not tops[b] > -np.inf:
             return False
+        a = place_of(tops[b], scores[b])
+        chosen[n], values[n] = rows[b * BLOCK + a], scores[b, a]
+        for c in range(m):
+            x[n, c] = max(sums[b, c, a], 0.0) * factors[n]  # rounding can go below 0
+        mean[b, a] = -np.inf
     return True
 
 
 @njit(cache=True, nogil=True)
-def promising(n, items, table, belief, single, factors, largest, slack, memo, answer, space):
-    """Return a table of the items that can be picked from position n on; empty if too many can.
+def in_blocks(rows, blocks, items):
+    """Return features, distance data and sizes of some items, in blocks and double precision."""
+    z = np.zeros((blocks, items.z_rows.shape[1], BLOCK))
+    h = np.zeros((blocks, items.h_rows.shape[1], BLOCK))
+    sizes = np.zeros((blocks, len(items.kinds), BLOCK))
+    for place in range(len(rows)):
+        b, a, row = place // BLOCK, place % BLOCK, rows[place]
+        for i in range(z.shape[1]):
+            z[b, i, a] = items.z_rows[row, i]
+        for i in range(h.shape[1]):
+            h[b, i, a] = items.h_rows[row, i]
+        for c in range(sizes.shape[1]):
+            sizes[b, c, a] = items.sizes[c, row]
+    return z, h, sizes
 
-    The gain x of an item with the sum S of a distance D, at most, lies between low * S and
-    slope * S + start * D at all of these positions.
+
+@njit(cache=True, nogil=True)
+def promising(n, is_bounded, items, table, belief, single, factors, largest, slack):
+    """Return the rows that can be picked from position n on, and how many they are.
+
+    No rows if they are too many to copy. `is_bounded` is whether squares are bounds. The gain x of
+    an item with the sum S of a distance D, at most, lies between low * S and slope * S + start * D
+    at all of these positions.
     """
-    scores, tops, left = table[7], table[8], len(factors) - n
-    low, slope, start = reach(factors, n)
-    spare, width = fill_highest(table, single, largest, low, slope, start)
-    seeds, most = highest_places(scores, tops, left + 2), most_promising(items)
+    scores, tops, left = table[4], table[5], len(factors) - n
+    none, line = np.empty(0, dtype=np.intp), reach(factors, n)
+    fill_highest(table, single, largest, line)
+    seeds = highest_places(scores, tops, left + 2)
     if len(seeds) < left:
-        return small_table(items, space, 0)
-    last = scores[seeds[left - 1] // scores.shape[1], seeds[left - 1] % scores.shape[1]]
-    if n_reaching(scores, tops, last - width) > most:  # so many at least: without exact values
-        return small_table(items, space, 0)
-    lowest = np.empty(len(seeds))
+        return none, 0
+    lowest, z_rows = np.empty(len(seeds)), items.z_rows
     for i in range(len(seeds)):
-        own = exact_values(table[2][seeds[i]], answer[0][:n], items, belief, memo)
-        lowest[i] = lowest_score(own, belief, largest, low, slope, start)
-    threshold = np.sort(lowest)[len(seeds) - left] - spare - slack
-    size = n_reaching(scores, tops, threshold)
-    if size > most:
-        return small_table(items, space, 0)
-    few = small_table(items, space, size)
-    z = copy_reaching(
-        threshold, items, table, few, space[len(space) - few[3].size * items.z.shape[1] :]
-    )
-    add_all_squares(z, single, few[4])
-    return few
+        b, a = seeds[i] // BLOCK, seeds[i] % BLOCK
+        square = length_by(belief[1], z_rows[seeds[i]]) ** 2 if is_bounded else table[1][b, a]
+        lowest[i] = lowest_score(b, a, square, table, belief, largest, line)
+    threshold = np.sort(lowest)[len(seeds) - left] - 2.0 * slack  # both may have errors
+    found = n_reaching(scores, tops, threshold)
+    if found > max(FEW, len(items.z_rows) // (COPY_BOUNDED if is_bounded else COPY)):
+        return none, found
+    return rows_reaching(scores, tops, threshold, found), found
 
 
 @njit(cache=True, nogil=True)
@@ -202,50 +185,86 @@ def reach(factors, n):
         start = max(start, factors[p] * (p - n))
         end = max(end, factors[p] * p)
     # The highest gain is convex in S, so the chord from 0 to n times the largest distance is above.
-    return low, (end - start) / n, start
+    return low, (end - start) / n if n else 0.0, start
 
 
 @njit(cache=True, nogil=True)
-def fill_highest(table, single, largest, low, slope, start):
-    """Fill the scores with the highest that items can have, but for a number that is returned.
-
-    The second number is the least width of the range of scores. What beta adds is at one end of
-    the range of the gains. The deviation is taken at its middle, and differs from it by at most its
-    steepness times half of the range.
-    """
-    (eta, G, alpha), m = single, len(largest)
-    d, weights, added = len(eta) - m, eta.copy(), np.empty(m, dtype=np.float32)
-    spare, width = 0.0, 0.0
-    middle, half = 0.5 * (low + slope), 0.5 * (slope - low)
+def fill_highest(table, single, largest, line):
+    """Fill the scores with the highest that items can have."""
+    mean, square, cross, sums, scores, tops = table
+    (eta, G, alpha), (low, slope, start), m = single, line, len(largest)
+    d, weights, added = len(eta) - m, np.empty(m, np.float32), np.float32(0.0)
+    roots, starts = G[d:, d:], (start * largest).astype(np.float32)
     for c in range(m):
-        column = 0.0
-        for row in range(d + c, d + m):
-            column += G[row, d + c] ** 2
-        steepness, beta = alpha * sqrt(column), eta[d + c]
-        weight = beta * (slope if beta > 0.0 else low) + steepness * half
-        weights[d + c], added[c] = weight / middle, 0.5 * start * largest[c] / middle
-        spare += start * largest[c] * (max(beta, 0.0) + 0.5 * steepness) - weight * added[c]
-        width += start * largest[c] * abs(beta)
-    fill_scores(table, (weights, G, alpha), np.float32(middle), added)
-    return spare, width
+        beta = eta[d + c]
+        weights[c] = beta * np.float32(slope if beta > 0.0 else low)
+        added += max(beta, np.float32(0.0)) * starts[c]
+    # The middle of the range of a gain, and half of its width, as lines over S.
+    ranges = np.float32(0.5 * (low + slope)), np.float32(0.5 * (slope - low)), starts * HALF
+    work = np.empty((3, BLOCK), np.float32)
+    for b in range(len(mean)):
+        variance, part, width = work[0], work[1], work[2]
+        variance[:] = square[b]
+        for c in range(m):
+            add_widest(c, cross[b], sums[b], roots[c], ranges, part, width, variance)
+        add_deviations(mean[b], variance, alpha, added, scores[b])
+        add_products(sums[b], weights, scores[b])
+    fill_tops(scores, tops)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_widest(c, cross, sums, root, ranges, part, width, variance):
+    """Add the largest square of row c of G zeta over the ranges of the gains, for a block."""
+    (middle, half, starts), from_start, most = ranges, np.float32(0.0), np.float32(0.0)
+    for e in range(c + 1):
+        from_start += root[e] * starts[e]
+        most += abs(root[e]) * starts[e]
+    slope, spread = middle * root[c], half * abs(root[c])
+    if c == 0:
+        for a in range(BLOCK):
+            widest = abs(cross[0, a] + from_start + slope * sums[0, a]) + most + spread * sums[0, a]
+            variance[a] += widest * widest
+        return
+    for a in range(BLOCK):
+        part[a] = cross[c, a] + from_start + slope * sums[c, a]
+        width[a] = most + spread * sums[c, a]
+    add_two_products(sums, middle * root[:c], half * np.abs(root[:c]), part, width)
+    for a in range(BLOCK):
+        widest = abs(part[a]) + width[a]
+        variance[a] += widest * widest
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_deviations(mean, variance, alpha, added, scores):
+    """Fill a block's scores with its means, deviations and a constant."""
+    for a in range(BLOCK):
+        scores[a] = mean[a] + added + alpha * sqrt(variance[a])
 
 
 @njit(cache=True, nogil=True)
-def lowest_score(own, belief, largest, low, slope, start):
-    """Return a lower bound of an item's scores by its exact values."""
-    (eta, _G, alpha), m = belief, len(largest)
-    score = own[0] + alpha * sqrt(own[1])
+def lowest_score(b, a, square, table, belief, largest, line):
+    """Return a lower bound of the scores of the item at a place."""
+    (mean, _square, cross, sums, _scores, _tops), (eta, G, alpha) = table, belief
+    (low, slope, start), m = line, len(largest)
+    d, score, variance = len(eta) - m, mean[b, a], square
     for c in range(m):
-        beta, total = eta[len(eta) - m + c], own[2 + m + c]
-        score += min(beta * low * total, beta * (slope * total + start * largest[c]))
-    return score
+        total, part, width = sums[b, c, a], cross[b, c, a], 0.0
+        beta, end = eta[d + c], slope * total + start * largest[c]
+        score += min(beta * low * total, beta * end)
+        for e in range(c + 1):
+            total = sums[b, e, a]
+            end = slope * total + start * largest[e]
+            part += G[d + c, d + e] * 0.5 * (low * total + end)
+            width += abs(G[d + c, d + e]) * 0.5 * (end - low * total)
+        variance += max(abs(part) - width, 0.0) ** 2
+    return score + alpha * sqrt(variance)
 
 
 @njit(cache=True, nogil=True)
 def highest_places(scores, tops, count):
     """Return places with high scores, the highest first: at most one in `FOLD` of a block."""
     places, values = np.full(count, -1), np.full(count, NEVER)
-    lanes, found, highest = scores.shape[1], 0, np.empty(FOLD, dtype=np.float32)
+    found, highest = 0, np.empty(FOLD, dtype=np.float32)
     for b in range(len(tops)):
         if not tops[b] > values[count - 1]:
             continue
@@ -259,7 +278,7 @@ def highest_places(scores, tops, count):
                 while at > 0 and values[at - 1] < highest[start]:
                     places[at], values[at] = places[at - 1], values[at - 1]
                     at -= 1
-                places[at], values[at] = b * lanes + place, highest[start]
+                places[at], values[at] = b * BLOCK + place, highest[start]
                 found = min(found + 1, count)
     return places[:found]
 
@@ -269,7 +288,7 @@ def fold(scores, highest):
     """Fill the highest of each `FOLD`-th score of a block."""
     for a in range(FOLD):
         highest[a] = scores[a]
-    for start in range(FOLD, len(scores), FOLD):
+    for start in range(FOLD, BLOCK, FOLD):
         for a in range(FOLD):
             one = scores[start + a]
             highest[a] = one if one > highest[a] else highest[a]
@@ -282,90 +301,32 @@ def n_reaching(scores, tops, lowest):
     for b in range(len(tops)):
         if tops[b] >= lowest:
             count = np.int32(0)
-            for a in range(scores.shape[1]):
+            for a in range(BLOCK):
                 count += np.int32(scores[b, a] >= lowest)
             total += int(count)
     return total
 
 
 @njit(cache=True, nogil=True)
-def copy_reaching(lowest, items, table, few, space):
-    """Copy the items whose scores reach `lowest` to `few`; return their features in blocks."""
-    rows, mean, cross, sums, scores, tops = (
-        table[2],
-        table[3],
-        table[5],
-        table[6],
-        table[7],
-        table[8],
-    )
-    h, sizes, few_rows, few_mean, few_cross, few_sums = (
-        few[0],
-        few[1],
-        few[2],
-        few[3],
-        few[5],
-        few[6],
-    )
-    z = space.reshape((len(few_mean), items.z.shape[1], LANES))
-    z_rows, h_rows, lanes, size = items.z_rows, items.h_rows, mean.shape[1], 0
+def rows_reaching(scores, tops, lowest, size):
+    """Return the rows of the `size` items whose scores reach `lowest`, in their order."""
+    rows, found = np.empty(size, dtype=np.intp), 0
     for b in range(len(tops)):
         if tops[b] >= lowest:
-            for a in range(lanes):
+            for a in range(BLOCK):
                 if scores[b, a] >= lowest:
-                    row, block, place = rows[b * lanes + a], size // LANES, size % LANES
-                    few_rows[size], few_mean[block, place] = row, mean[b, a]
-                    for c in range(cross.shape[1]):
-                        few_cross[block, c, place] = cross[b, c, a]
-                        few_sums[block, c, place] = sums[b, c, a]
-                        sizes[block, c, place] = items.sizes[c, row]
-                    for i in range(h.shape[1]):
-                        h[block, i, place] = h_rows[row, i]
-                    for i in range(z.shape[1]):
-                        z[block, i, place] = z_rows[row, i]
-                    size += 1
-    for place in range(size, few_mean.size):  # places without an item must hold numbers
-        block, at = place // LANES, place % LANES
-        h[block, :, at], sizes[block, :, at], z[block, :, at] = 0.0, 0.0, 0.0
-        few_rows[place], few_mean[block, at] = -1, NEVER
-        few_cross[block, :, at], few_sums[block, :, at] = 0.0, 0.0
-    return z
+                    rows[found] = b * BLOCK + a
+                    found += 1
+    return rows
 
 
 @njit(cache=True, nogil=True)
-def most_promising(items):
-    """Return the number of items that the small table has space for, and that it pays for."""
-    blocks, _d, lanes = items.z.shape
-    return min(len(items.z_rows) // SHARE, (blocks // ROOM + 2) * lanes)
-
-
-@njit(cache=True, nogil=True)
-def small_table(items, space, size):
-    """Return a table in `space` for some items, in small blocks."""
-    w, m, blocks = items.h.shape[1], len(items.kinds), -(-size // LANES)
-    parts, at = carved(space, 0, blocks, m, LANES)
-    h, at = blocks_of(space, at, blocks, w, LANES)
-    sizes, at = blocks_of(space, at, blocks, m, LANES)
-    return (h, sizes, np.empty(blocks * LANES, dtype=np.intp), *parts)
-
-
-@njit(cache=True, nogil=True)
-def carved(space, at, blocks, m, lanes):
-    """Return what z decides, sums, scores and tops of a table in `space`, and where they end."""
-    n = blocks * lanes
-    mean = space[at : at + n].reshape((blocks, lanes))
-    square = space[at + n : at + 2 * n].reshape((blocks, lanes))
-    scores = space[at + 2 * n : at + 3 * n].reshape((blocks, lanes))
-    cross, at = blocks_of(space, at + 3 * n, blocks, m, lanes)
-    sums, at = blocks_of(space, at, blocks, m, lanes)
-    return (mean, square, cross, sums, scores, space[at : at + blocks]), at + blocks
-
-
-@njit(cache=True, nogil=True)
-def blocks_of(space, at, blocks, depth, lanes):
-    """Return an array (blocks, depth, lanes) in `space`, and where it ends."""
-    end = at + blocks * depth * lanes
-    return space[at:end].reshape((blocks, depth, lanes)), end
+def bound_squares(items, table, belief):
+    """Fill the squares with the largest that features of the same length can have."""
+    square, bound = table[1], np.float32(eigenvalue_bound(belief[1], items.z.shape[1]))
+    for b in range(len(square)):
+        for a in range(BLOCK):
+            square[b, a] = bound * items.squares[b, a]
 
 
 @njit(cache=True, nogil=True)

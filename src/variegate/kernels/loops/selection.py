@@ -14,7 +14,11 @@ from math import exp
 import numpy as np
 from numba import njit
 
+from variegate.kernels.layout import BLOCK
+
 FAST = {"contract", "reassoc", "arcp", "nsz"}
+#: Rows and columns of a matrix whose products are taken together.
+TILE = 4
 NEVER, ALWAYS = np.float32(-np.inf), np.float32(np.inf)
 LOWEST = np.finfo(np.float32).min
 ONE, TWO, HALF = np.float32(1.0), np.float32(2.0), np.float32(0.5)
@@ -68,43 +72,59 @@ def add_two_products(block, weights, others, sums, more):
             more[a] += t * block[i, a] + u * block[after, a]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def add_squares(block, G, one, two, squares):
-    """Add |G z|^2 of each item of a block to `squares` (BLOCK,); G is lower triangular.
+@njit(cache=True, nogil=True)
+def padded(G, d, dtype):
+    """Return the first d rows and columns of a lower triangular G, as `add_squares` reads them."""
+    side = max(-(-d // TILE) * TILE, 2 * TILE)
+    g = np.zeros((side, side), dtype)
+    for i in range(d):
+        for j in range(i + 1):
+            g[i, j] = G[i, j]
+    return g
 
-    Two rows of G at a time and four features, held beside the loop: each number that is read
-    is then used twice. `one` and `two` (BLOCK,) are work arrays.
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_squares(block, g, work, squares):
+    """Add |G z|^2 of each item of a block (d, BLOCK) to `squares` (BLOCK,).
+
+    `g` is `padded`, and `work` (TILE, BLOCK) is overwritten.
     """
-    d, lanes = block.shape
-    for i in range(0, d, 2):
-        k = min(i + 1, d - 1)
-        whole = (k + 1) // 4 * 4
-        start_rows(block, G, i, k, whole, one, two)
-        for j in range(0, whole, 4):
-            e, f, g, h = G[i, j], G[i, j + 1], G[i, j + 2], G[i, j + 3]
-            t, u, v, w = G[k, j], G[k, j + 1], G[k, j + 2], G[k, j + 3]
-            for a in range(lanes):
-                p, q, r, s = block[j, a], block[j + 1, a], block[j + 2, a], block[j + 3, a]
-                one[a] += e * p + f * q + g * r + h * s
-                two[a] += t * p + u * q + v * r + w * s
-        if k == i:  # the last of an odd number of rows has no partner
-            two[:] = 0.0
-        for a in range(lanes):
-            squares[a] += one[a] * one[a] + two[a] * two[a]
+    add_first_squares(block, g, squares)
+    last = len(block) - 1
+    for i in range(2 * TILE, len(block), TILE):
+        work[:] = 0.0
+        for j in range(0, i + TILE, TILE):  # each number that is read is used for four rows
+            second, third, fourth = min(j + 1, last), min(j + 2, last), min(j + 3, last)
+            p, q, r, s = g[i, j], g[i, j + 1], g[i, j + 2], g[i, j + 3]
+            t, u, v, w = g[i + 1, j], g[i + 1, j + 1], g[i + 1, j + 2], g[i + 1, j + 3]
+            k, o, m, n = g[i + 2, j], g[i + 2, j + 1], g[i + 2, j + 2], g[i + 2, j + 3]
+            b, c, x, y = g[i + 3, j], g[i + 3, j + 1], g[i + 3, j + 2], g[i + 3, j + 3]
+            for a in range(BLOCK):
+                d, e, f, h = block[j, a], block[second, a], block[third, a], block[fourth, a]
+                work[0, a] += p * d + q * e + r * f + s * h
+                work[1, a] += t * d + u * e + v * f + w * h
+                work[2, a] += k * d + o * e + m * f + n * h
+                work[3, a] += b * d + c * e + x * f + y * h
+        for a in range(BLOCK):
+            d, e, f, h = work[0, a], work[1, a], work[2, a], work[3, a]
+            squares[a] += d * d + e * e + f * f + h * h
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def start_rows(block, G, i, k, whole, one, two):
-    """Start rows i and k of G z with the features from `whole` on, of which there are 0 to 3."""
-    one[:] = 0.0
-    two[:] = 0.0
-    for j in range(whole, k + 1, 2):
-        after = min(j + 1, k)
-        paired = np.float32(after > j)
-        e, f, t, u = G[i, j], paired * G[i, after], G[k, j], paired * G[k, after]
-        for a in range(len(one)):
-            one[a] += e * block[j, a] + f * block[after, a]
-            two[a] += t * block[j, a] + u * block[after, a]
+def add_first_squares(block, g, squares):
+    """Add the squares of the first 2 TILE rows of G z.
+
+    The compiler unrolls loops up to a constant, and keeps the sums of an item in registers.
+    """
+    last = len(block) - 1
+    for a in range(BLOCK):
+        total = squares[a]
+        for row in range(2 * TILE):
+            part = g[row, 0] * block[0, a]
+            for column in range(1, row + 1):
+                part += g[row, column] * block[min(column, last), a]
+            total += part * part
+        squares[a] = total
 
 
 @njit(cache=True, nogil=True)

@@ -6,11 +6,13 @@ import numpy as np
 from numba import njit
 
 from variegate.kernels.loops.selection import (
+    TILE,
     add_products,
     add_squares,
     dot,
     length_by,
     mask_bounds,
+    padded,
     sigmoid,
 )
 
@@ -27,11 +29,12 @@ def fill_linear(items, belief, squashed, free, slack, chosen, scores):
     were filled: fewer than k if no candidate is left.
     """
     (z, rows), (theta, G, alpha), lanes = items, belief, items[0].shape[2]
-    single = theta.astype(np.float32), G.astype(np.float32), np.float32(alpha)
-    work = np.empty((4, lanes), dtype=np.float32)
-    bounds, count, lowest = work[3], 0, -np.inf
+    single = theta.astype(np.float32), padded(G, len(G), np.float32), np.float32(alpha)
+    work = np.empty((TILE + 2, lanes), dtype=np.float32)
+    bounds, count, lowest = work[TILE + 1], 0, -np.inf
+
     for b in range(len(z)):
-        block_bounds(z[b], single, slack, work[0], work[1], work[2], bounds)
+        block_bounds(z[b], single, slack, work[:TILE], work[TILE], bounds)
         if mask_bounds(bounds, free[b * lanes : (b + 1) * lanes]) <= lowest:
             continue
         for a in range(lanes):
@@ -68,13 +71,13 @@ def insert(item, score, count, chosen, scores):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def block_bounds(z, single, slack, one, two, square, bounds):
+def block_bounds(z, single, slack, work, square, bounds):
     """Bound theta . z + alpha |G z| of a block's items."""
-    theta, G, alpha = single
+    theta, g, alpha = single
     bounds[:] = slack
     if alpha > 0.0:
         square[:] = 0.0
-        add_squares(z, G, one, two, square)
+        add_squares(z, g, work, square)
         for a in range(len(bounds)):
             bounds[a] += alpha * sqrt(square[a])
     add_products(z, theta, bounds)

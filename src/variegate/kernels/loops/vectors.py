@@ -165,14 +165,14 @@ def select_from_all(parts, vectors, belief, factors, answer):
         return False
     mean, square = parts[0].reshape((blocks, LANES)), parts[1].reshape((blocks, LANES))
     cross = parts[2].reshape((blocks, 1, LANES))
-    scores, tops, work = np.empty((blocks, LANES)), np.empty(blocks), np.empty(LANES, columns.dtype)
+    scores, tops = np.empty((blocks, LANES)), np.empty(blocks)
     eta, G, alpha = belief
     for n in range(len(factors)):
         if n:
             b, a = chosen[n - 1] // LANES, chosen[n - 1] % LANES
-            add_cosine_sums(columns, 0, columns[b, :, a].copy(), 1.0, work, sums, 0)
+            add_cosine_sums(columns, 0, columns[b, :, a].copy(), columns.dtype.type(1.0), sums, 0)
         weight, g = eta[-1] * factors[n], G[-1, -1] * factors[n]
-        scores_of_one(mean, square, cross, sums, 0.0, weight, g, alpha, scores)
+        scores_of_one(mean, square, cross, sums, weight, g, alpha, scores)
         fill_tops(scores, tops)
         b = np.argmax(tops)
         a = np.argmax(scores[b])
