@@ -5,7 +5,9 @@ from collections import Counter
 
 import pytest
 
+from tools.capacity.calibrate import per_batch
 from tools.capacity.check import Compared
+from tools.capacity.service import Spent
 from tools.loadtest.open_loop import OpenLoop
 from tools.loadtest.run import Phase
 
@@ -27,3 +29,11 @@ def test_an_open_loop_without_free_connections_counts_failures_at_its_rate() -> 
 
     assert 150 < len(phase.failures) < 250  # 200 arrivals, with a deviation of 14
     assert Counter(one.split(":")[0] for one in phase.failures) == {"list": len(phase.failures)}
+
+
+def test_the_cost_of_a_batch_and_of_a_request_follow_from_two_sizes() -> None:
+    # 1.25 ms per batch and 0.75 ms per request: 2 ms alone, 1 ms each in batches of 5
+    lone = Spent(Phase(1.0, {"list": [0.01] * 100}), {"HTTP": 0.2}, batches=100)
+    many = Spent(Phase(1.0, {"list": [0.01] * 1000}), {"HTTP": 1.0}, batches=200)
+
+    assert per_batch(lone, many, "HTTP") == pytest.approx((0.00125, 0.00075))

@@ -1,6 +1,7 @@
 """Measure the costs that the capacity plan starts from."""
 
 import os
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Final
 
@@ -18,47 +19,59 @@ from variegate.policies import parse_policy
 
 #: Clients of the loaded turns, for two workers: fewer than at saturation, which is predicted.
 CLIENTS: Final = 16
-#: Turns of each load: taking turns, both see the same machine.
-TURNS: Final = 4
 #: Items of the catalogues that the cost of an item is measured with.
 SMALL, LARGE = 10_000, 100_000
 #: Quantiles of the response time of a lone request.
 QUANTILES: Final = (np.arange(200) + 0.5) / 200
 
 
-def calibrated(service: Service, seconds: float, users: int, workers: int) -> Costs:
-    """Return the costs of a service, from turns of one client and of several."""
-    lone, many = Spent(), Spent()
-    service.closed(Spent(), mixed_client(users, 9, None), CLIENTS, seconds / 2)  # fills caches
-    for turn in range(TURNS):
-        service.closed(lone, mixed_client(users, 10 + turn, None), 1, seconds / TURNS)
-        service.closed(many, mixed_client(users, 20 + turn, None), CLIENTS, seconds / TURNS)
-    alone = response_times(lone.phase)
-    # Under load every worker is busy: a batch takes as long as all of them work for one.
-    seconds_of_batch = workers * many.phase.seconds / many.batches
-    further = (seconds_of_batch - alone.mean() - GATHER_SECONDS) / (many.batch - 1)
-    service_cpu, database_cpu = _per_batch(lone, many, "HTTP"), _per_batch(lone, many, "PostgreSQL")
-    item_cpu, item_bytes = _per_item()
-    user_bytes, list_bytes, feedback_bytes = table_bytes(service)
-    return Costs(
-        machine=f"{os.cpu_count()} cores, other programs took {many.others:.0%} of the CPU time",
-        catalogue=len(film_catalogue()),
-        batch_cpu=service_cpu[0],
-        request_cpu=service_cpu[1],
-        batch_database_cpu=database_cpu[0],
-        request_database_cpu=database_cpu[1],
-        item_cpu=item_cpu,
-        lone_seconds=tuple(round(float(q), 6) for q in np.quantile(alone, QUANTILES)),
-        request_seconds=max(further, 0.0),
-        gather_seconds=GATHER_SECONDS,
-        max_batch=MAX_BATCH,
-        user_bytes=user_bytes,
-        list_bytes=list_bytes,
-        feedback_bytes=feedback_bytes,
-        wal_bytes=many.wal_bytes / many.phase.requests,
-        worker_bytes=(resident_bytes(service.pid) or 0) / workers,
-        item_bytes=item_bytes,
-    )
+@dataclass
+class Calibration:
+    """Measures the costs of a service, in turns of one client and of several."""
+
+    service: Service
+    users: int
+    workers: int
+    lone: Spent = field(default_factory=Spent)
+    many: Spent = field(default_factory=Spent)
+
+    def turn(self, number: int, seconds: float) -> None:
+        """Load the service for so long with one client, and again with several."""
+        for spent, clients in ((self.lone, 1), (self.many, CLIENTS)):
+            self.service.closed(spent, mixed_client(self.users, number, None), clients, seconds)
+
+    def costs(self) -> Costs:
+        """Return the costs, after the turns."""
+        alone = response_times(self.lone.phase)
+        # Under load every worker is busy: a batch takes as long as all of them work for one.
+        seconds_of_batch = self.workers * self.many.phase.seconds / self.many.batches
+        further = (seconds_of_batch - alone.mean() - GATHER_SECONDS) / (self.many.batch - 1)
+        service_cpu, database_cpu = (
+            per_batch(self.lone, self.many, "HTTP"),
+            per_batch(self.lone, self.many, "PostgreSQL"),
+        )
+        item_cpu, item_bytes = _per_item()
+        user_bytes, list_bytes, feedback_bytes = table_bytes(self.service)
+        others = f"other programs took {self.many.others:.0%} of the CPU time"
+        return Costs(
+            machine=f"{os.cpu_count()} cores, {others}",
+            catalogue=len(film_catalogue()),
+            batch_cpu=service_cpu[0],
+            request_cpu=service_cpu[1],
+            batch_database_cpu=database_cpu[0],
+            request_database_cpu=database_cpu[1],
+            item_cpu=item_cpu,
+            lone_seconds=tuple(round(float(q), 6) for q in np.quantile(alone, QUANTILES)),
+            request_seconds=max(further, 0.0),
+            gather_seconds=GATHER_SECONDS,
+            max_batch=MAX_BATCH,
+            user_bytes=user_bytes,
+            list_bytes=list_bytes,
+            feedback_bytes=feedback_bytes,
+            wal_bytes=self.many.wal_bytes / self.many.phase.requests,
+            worker_bytes=(resident_bytes(self.service.pid) or 0) / self.workers,
+            item_bytes=item_bytes,
+        )
 
 
 def response_times(phase: Phase) -> FloatArray:
@@ -66,7 +79,7 @@ def response_times(phase: Phase) -> FloatArray:
     return np.concatenate([np.array(times) for times in phase.times.values()])
 
 
-def _per_batch(lone: Spent, many: Spent, role: str) -> tuple[float, float]:
+def per_batch(lone: Spent, many: Spent, role: str) -> tuple[float, float]:
     """Return the CPU seconds of a batch, and of each request in it, from two sizes of batches."""
     few, several = (one.cpu[role] / one.phase.requests for one in (lone, many))
     fixed = max(0.0, (few - several) / (1 / lone.batch - 1 / many.batch))
@@ -99,6 +112,7 @@ def _catalogue(items: int) -> Catalogue:
 
 def table_bytes(service: Service) -> tuple[float, float, float]:
     """Return the bytes of a user, of a list and of a report of feedback, with their indexes."""
+    service.compact()
     sizes = dict(
         service.query(
             "SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relname IN "

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from tools.capacity.calibrate import TURNS, response_times
+from tools.capacity.calibrate import response_times
 from tools.capacity.service import Service, Spent
 from tools.loadtest.open_loop import open_load
 from tools.loadtest.run import mixed_client
@@ -55,33 +55,45 @@ class Check:
     failures: Sequence[str]
 
 
-def checked(service: Service, costs: Costs, seconds: float, users: int, workers: int) -> Check:
-    """Load a service with a new store at saturation and at half of it, and compare."""
-    size = _size(service)
-    full, half = Spent(), Spent()
-    service.closed(Spent(), mixed_client(users, 30, None), CLIENTS, seconds / 4)  # fills caches
-    # Not in turns: what follows needs the rate.
-    service.closed(full, mixed_client(users, 31, None), CLIENTS, seconds)
-    rate = full.phase.rate / 2
-    for turn in range(TURNS):
-        service.ask(
-            half,
-            lambda phase, seed=turn: open_load(  # type: ignore[misc] # mypy: a default
-                service.address, rate, seconds / TURNS, users, phase, seed
-            ),
+class LoadTest:
+    """Loads a service with a new store at saturation and at half of it, in turns."""
+
+    def __init__(self, service: Service, users: int, workers: int) -> None:
+        self._service, self._users, self._workers = service, users, workers
+        self._full, self._half = Spent(), Spent()
+        self._size = _size(service)
+
+    def turn(self, number: int, seconds: float) -> None:
+        """Load the service for so long at saturation, and then at half of that rate."""
+        now, address, users = Spent(), self._service.address, self._users
+        self._service.closed(now, mixed_client(users, number, None), CLIENTS, seconds)
+        rate = now.phase.rate / 2
+        self._full.add(now)
+        self._service.ask(
+            self._half, lambda phase: open_load(address, rate, seconds, users, phase, number)
         )
-    grown = _size(service) - size
-    compared = [
-        Compared(
-            f"lists and feedback per second, {CLIENTS} clients",
-            workers * saturation(costs, clients=CLIENTS // workers),
-            full.phase.rate,
-            "/s",
-        ),
-        *_latencies(latency(costs, half.phase.rate / workers), half),
-        Compared("bytes in the database", _predicted_bytes(service, costs), grown / 1e6, "MB"),
-    ]
-    return Check(compared, (full.others, half.others), full.phase.failures + half.phase.failures)
+
+    def compare(self, costs: Costs) -> Check:
+        """Compare what was measured with what costs predict, after the turns."""
+        full, half, workers = self._full, self._half, self._workers
+        grown = _size(self._service) - self._size
+        compared = [
+            Compared(
+                f"lists and feedback per second, {CLIENTS} clients",
+                workers * saturation(costs, clients=CLIENTS // workers),
+                full.phase.rate,
+                "/s",
+            ),
+            *_latencies(latency(costs, half.phase.rate / workers), half),
+            Compared(
+                "bytes in the database, without dead rows",
+                _predicted_bytes(self._service, costs),
+                grown / 1e6,
+                "MB",
+            ),
+        ]
+        failures = full.phase.failures + half.phase.failures
+        return Check(compared, (full.others, half.others), failures)
 
 
 def _latencies(predicted: Latency, half: Spent) -> list[Compared]:
@@ -95,6 +107,7 @@ def _latencies(predicted: Latency, half: Spent) -> list[Compared]:
 
 
 def _size(service: Service) -> float:
+    service.compact()
     return float(service.query("SELECT pg_database_size(current_database())")[0][0])
 
 

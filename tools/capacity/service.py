@@ -40,6 +40,18 @@ class Spent:
         available = self.phase.seconds * (os.cpu_count() or 1)
         return max(0.0, self.machine - sum(self.cpu.values())) / available
 
+    def add(self, more: "Spent") -> None:
+        """Add another turn."""
+        self.phase.seconds += more.phase.seconds
+        self.phase.failures += more.phase.failures
+        for kind, times in more.phase.times.items():
+            self.phase.times.setdefault(kind, []).extend(times)
+        for role, seconds in more.cpu.items():
+            self.cpu[role] = self.cpu.get(role, 0.0) + seconds
+        self.batches += more.batches
+        self.wal_bytes += more.wal_bytes
+        self.machine += more.machine
+
 
 @dataclass(frozen=True)
 class Service:
@@ -55,12 +67,9 @@ class Service:
         before = self._read()
         run_async(work(spent.phase))
         after = self._read()
-        difference = {name: after[name] - before[name] for name in after}
-        spent.batches += difference.pop("batches")
-        spent.wal_bytes += difference.pop("wal")
-        spent.machine += difference.pop("machine")
-        for role, seconds in difference.items():
-            spent.cpu[role] = spent.cpu.get(role, 0.0) + seconds
+        more = {name: after[name] - before[name] for name in after}
+        batches, wal, machine = (more.pop(name) for name in ("batches", "wal", "machine"))
+        spent.add(Spent(Phase(), more, batches, wal, machine))
 
     def closed(self, spent: Spent, client: Client, clients: int, seconds: float) -> None:
         """Let so many clients ask one request after the other."""
@@ -69,7 +78,12 @@ class Service:
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query of the database."""
         with psycopg.connect(self.store, autocommit=True) as connection:
-            return connection.execute(statement.encode()).fetchall()
+            found = connection.execute(statement.encode())
+            return [] if found.description is None else found.fetchall()
+
+    def compact(self) -> None:
+        """Remove the space of dead rows, of which a short load leaves more than a long one."""
+        self.query("VACUUM FULL")
 
     def _read(self) -> dict[str, float]:
         roles = processes_by_role(self.pid)
@@ -90,14 +104,17 @@ class Service:
 
 
 @contextmanager
-def starting(workers: int) -> Iterator[Callable[[], AbstractContextManager[Service]]]:
-    """Give a function that starts a service with a new store, as a context."""
+def starting(workers: int) -> Iterator[Callable[[str], AbstractContextManager[Service]]]:
+    """Give a function that starts a service with a new store of a name, as a context."""
     with tempfile.TemporaryDirectory(prefix="variegate-postgres-") as folder:
         server = Database(Path(folder) / "data")
 
         @contextmanager
-        def started() -> Iterator[Service]:
-            with fresh_store(server) as store, own_service(store, workers) as (host, port, pid):
+        def started(name: str) -> Iterator[Service]:
+            with (
+                fresh_store(server, name) as store,
+                own_service(store, workers) as (host, port, pid),
+            ):
                 assert store is not None  # noqa: S101 - there is a server
                 yield Service((host, port), pid, server, store)
 

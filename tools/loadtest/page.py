@@ -236,7 +236,7 @@ def _profiles(server: Database) -> dict[str, dict[str, float]]:
 
 
 @contextmanager
-def fresh_store(server: Database | None) -> Iterator[str | None]:
+def fresh_store(server: Database | None, name: str = "load") -> Iterator[str | None]:
     """Give the address of an empty database; None for a new file."""
     if server is None:
         yield None
@@ -244,12 +244,12 @@ def fresh_store(server: Database | None) -> Iterator[str | None]:
     import psycopg
 
     with psycopg.connect(server.url, autocommit=True) as connection:
-        connection.execute("CREATE DATABASE load")
-        address = server.url.replace("/postgres?", "/load?")
+        connection.execute(f"CREATE DATABASE {name}".encode())
+        address = server.url.replace("/postgres?", f"/{name}?")
         try:
             yield address
         finally:
-            connection.execute("DROP DATABASE load WITH (FORCE)")
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
 def write_between(page: Path, text: str, begin: str = BEGIN) -> None:

@@ -37,7 +37,7 @@ class Costs:
     gather_seconds: float
     #: Requests in one batch, at most
     max_batch: int
-    #: Bytes of rows with their indexes
+    #: Bytes of rows with their indexes, without dead rows
     user_bytes: float
     list_bytes: float
     feedback_bytes: float

@@ -15,6 +15,8 @@ from variegate.errors import InputError
 DAY: Final = 86_400.0
 #: Pages that a request changes at random places: the user, their sums, an index by user.
 RANDOM_PAGES: Final = 3
+#: Rows of a table with the dead ones: autovacuum removes them when they are a fifth.
+DEAD_ROWS: Final = 1.2
 #: A list adds a list and changes its user; feedback adds an event and changes list, user and sums.
 ROWS_PER_REQUEST: Final = 3
 #: Connections that a worker may open, with `?connections=8` in the store's address.
@@ -196,4 +198,4 @@ def _sizes(costs: Costs, load: Load) -> tuple[float, float]:
     """Return the bytes of users, and of lists with their feedback."""
     lists = load.users * load.lists_per_day * load.keep_days
     per_list = costs.list_bytes + load.feedback * costs.feedback_bytes
-    return load.users * costs.user_bytes, lists * per_list
+    return DEAD_ROWS * load.users * costs.user_bytes, DEAD_ROWS * lists * per_list

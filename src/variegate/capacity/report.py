@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from variegate.capacity.costs import Costs
-from variegate.capacity.plan import CONNECTIONS, RANDOM_PAGES, Plan
+from variegate.capacity.plan import CONNECTIONS, DEAD_ROWS, RANDOM_PAGES, Plan
 
 #: From this many primaries on, a store that shards by itself costs less work than PostgreSQL.
 MOST_PRIMARIES: Final = 16
@@ -113,8 +113,9 @@ def assumptions(plan: Plan, costs: Costs) -> Iterator[str]:
         "once"
     )
     yield (
-        f"lists and feedback are deleted after {load.keep_days:g} days; a user's state stays as "
-        "large as in the measurement; replication and backups are not counted"
+        f"lists and feedback are deleted after {load.keep_days:g} days; with dead rows tables "
+        f"are {DEAD_ROWS:g} times as large; a user's state stays as large as in the measurement; "
+        "replication and backups are not counted"
     )
 
 

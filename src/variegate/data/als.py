@@ -25,7 +25,7 @@ def fit_als(
     d: int = 10,
     epochs: int = 15,
     regularisation: float = 0.01,
-    confidence: float = 1.0,
+    like_weight: float = 1.0,
     seed: int = 0,
     normalise: str = "global",
     threads: int = 0,
@@ -50,7 +50,7 @@ def fit_als(
         The number of passes over users and items.
     regularisation
         The L2 regularisation of the vectors.
-    confidence
+    like_weight
         The weight of a like, relative to that of a pair without one.
     threads
         How many to use; 0: all cores.
@@ -58,7 +58,7 @@ def fit_als(
         As for `fit_bpr`.
     """
     check_choice("normalise", normalise, NORMALISATIONS)
-    check_positive(regularisation=regularisation, confidence=confidence)
+    check_positive(regularisation=regularisation, like_weight=like_weight)
     threads = whole_number("threads", threads, minimum=0)
     pairs = pairs_of(dataset)
     settings = {
@@ -68,7 +68,7 @@ def fit_als(
         "d": whole_number("d", d, minimum=1),
         "epochs": whole_number("epochs", epochs, minimum=1),
         "regularisation": float(regularisation),
-        "confidence": float(confidence),
+        "like_weight": float(like_weight),
         "seed": whole_number("seed", seed, minimum=0),
     }
     raw = cached_training(cache, settings, lambda: _trained(pairs, settings, threads, progress))
@@ -89,7 +89,7 @@ def _trained(
         from implicit.cpu.als import AlternatingLeastSquares
 
     size = len(pairs.user_ids), len(pairs.item_ids)
-    weights = np.full(len(pairs.users), settings["confidence"], dtype=np.float32)
+    weights = np.full(len(pairs.users), settings["like_weight"], dtype=np.float32)
     likes = scipy.sparse.csr_matrix((weights, (pairs.users, pairs.items)), size)
 
     def tell(done: int, *_: object) -> None:

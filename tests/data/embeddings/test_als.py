@@ -60,7 +60,7 @@ def test_trained_vectors_are_cached(tastes: Dataset, tmp_path: Path) -> None:
         return fit_als(tastes, **QUICK, epochs=2, cache=tmp_path, progress=tell, **changes)
 
     first, again = fit(), fit()
-    fit(confidence=2.0)
+    fit(like_weight=2.0)
 
     assert first.vectors.tobytes() == again.vectors.tobytes()
     assert epochs == [(1, 2), (2, 2)] * 2
@@ -70,7 +70,7 @@ def test_trained_vectors_are_cached(tastes: Dataset, tmp_path: Path) -> None:
     ("changes", "words"),
     [
         ({"regularisation": 0.0}, "`regularisation` must be a number greater than 0"),
-        ({"confidence": -1.0}, "`confidence` must be a number greater than 0"),
+        ({"like_weight": -1.0}, "`like_weight` must be a number greater than 0"),
         ({"threads": -1}, "`threads` must be at least 0, got -1"),
         ({"d": 0}, "`d` must be at least 1, got 0"),
     ],
