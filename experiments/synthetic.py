@@ -1,6 +1,6 @@
 """Likes drawn from known preferences, in the files of MovieLens-100K, to run all without it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,7 @@ from variegate.arrays import FloatArray
 #: What the files are: a data set of this name in every table and figure of a report.
 NAME: Final = "ml-100k"
 USERS: Final = 400
-ITEMS: Final = 300
+ITEMS: Final = 1200
 GENRES: Final = 18
 
 
@@ -65,11 +65,15 @@ def write_synthetic(folder: Path, *, seed: int = 0) -> Truth:
 
 
 def compared_with(truth: Truth, replays: Replays, *, rounds: int, k: int) -> Iterator[str]:
-    """Yield the final recall of each method, beside that of the truth and of random lists."""
-    shown = min(rounds * k, ITEMS)
-    yield f"recall after {rounds} lists of {k}:"
-    yield f"  {truth.best_recall(shown):.3f}  the true probabilities: no method knows more"
+    """Yield the recall of each method, beside that of the truth and of random lists."""
+    shown = [t for t in (1, 5, 10) if t < rounds] + [rounds]
+    items = [min(t * k, ITEMS) for t in shown]
+    best = [truth.best_recall(n) for n in items]
+    rows: dict[str, Iterable[float]] = {"the true probabilities: no method knows more": best}
     for method, splits in replays.items():
-        recall = np.mean([scores.mean_recall[-1] for scores in splits])
-        yield f"  {recall:.3f}  {method}"
-    yield f"  {shown / ITEMS:.3f}  random lists, expected"
+        recall = np.mean([scores.mean_recall for scores in splits], axis=0)
+        rows[method] = recall[np.array(shown) - 1]
+    rows["random lists, expected"] = [n / ITEMS for n in items]
+    yield "  ".join(f"t = {t:<3d}" for t in shown) + f"  recall after t lists of {k}"
+    for name, row in rows.items():
+        yield "  ".join(f"{value:<7.3f}" for value in row) + f"  {name}"
