@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from experiments.claims import CLAIMS, judge
-from experiments.report.markdown import paper_markdown
 from experiments.results import Results
 from tests.cli.running import archive
 from tests.experiments.conftest import TinyRun, fail, run
@@ -142,27 +141,6 @@ def test_without_any_data_set_the_message_tells_how_to_get_one(
 
     assert line.startswith(f"no data set was found in {tmp_path}: `variegate fetch ml-100k` gets ")
     assert "`python -m experiments --synthetic` needs none" in line
-
-
-def test_generated_likes_need_no_archive_and_show_the_truth(
-    data_only_here: pytest.MonkeyPatch, seen: list[Results], tmp_path: Path
-) -> None:
-    small = replace(TINY_PLAN, splits=1, readings=("none",), users={"ml-100k": 10})
-    with data_only_here.context() as patch:
-        patch.setattr("experiments.synthetic.USERS", 60)
-        patch.setattr("experiments.synthetic.ITEMS", 120)
-        patch.setenv("VARIEGATE_DATA", str(tmp_path / "nothing"))
-        patch.setattr("experiments.__main__.quick_plan", lambda: small)
-        words = ("--quick", "--synthetic", "--workers", 1, "--only", "paper")
-        lines = run(*words, "--out", tmp_path / "out").splitlines()
-
-    rows = [re.fullmatch(r"([\d.]+) +([\d.]+) +(\w.*)", line) for line in lines[-12:]]
-    recall = {row[3]: float(row[2]) for row in rows if row}
-    truth, by_chance = recall["the true probabilities: no method knows more"], 9 / 120
-    assert by_chance < recall["logrank"] < truth
-    assert recall["random lists, expected"] == pytest.approx(by_chance, abs=5e-4)
-    assert seen[0].dataset_title("ml-100k") == "Generated likes"
-    assert "Generated likes, not the paper's data" in paper_markdown(seen[0])
 
 
 def test_movielens_100k_has_the_papers_sizes(
