@@ -185,7 +185,7 @@ class TestUsers:
             (b"\n\n[]\n", "line 3: must be an object, got list"),
             (b"{}\n", "line 1: `variegate` must be 1 or 2, got 'None'"),
             (b'{"variegate": 1}', "line 1: `lists` is missing"),
-            (b'{"variegate": 2, "kind": "key"}', "line 1: `kind` must be one of export, item, "),
+            (b'{"variegate": 2, "kind": "none"}', "line 1: `kind` must be one of export, item, "),
             (b"\xff\xfe", "line 1: must be a line of JSON"),
             (b"[" * 100_000, "line 1: must be a line of JSON"),
             (b"[" * 400_000, "line 1: must take at most 32000000 bytes of memory"),
