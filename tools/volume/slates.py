@@ -14,8 +14,7 @@ from typing import Any, Final
 import click
 import psycopg
 
-from tests.waiting import until
-from tools.attack.replicas import Replica
+from tools.attack.replicas import START_SECONDS, Replica
 from variegate.engine import Experiment, Feedback, LiveCatalogue, RecommendRequest, Rules
 from variegate.engine.executor import Executor
 from variegate.engine.replay import state_difference
@@ -181,6 +180,14 @@ def remove(store: Store, catalogue: Catalogue, port: int, users: int) -> None:
         )
 
 
+def _wait_for(replica: Replica) -> None:
+    end = time.monotonic() + START_SECONDS
+    while not replica.is_ready:
+        if time.monotonic() > end:
+            raise SystemExit("the service does not become ready")
+        time.sleep(0.1)
+
+
 def _every(tell: Callable[[int], None]) -> Callable[[Any], None]:
     last = [time.monotonic()]
 
@@ -215,7 +222,7 @@ def measure(url: str, empty_url: str, folder: Path, catalogue: Catalogue, slates
         path = str(folder / "items.npz")
         replica.start({"store": url, "catalogue": path, "k": 5, "policies": POLICIES})
         try:
-            until(lambda: replica.is_ready)
+            _wait_for(replica)
             compare_overview(replica.port)
             remove(store, catalogue, replica.port, users)
         finally:

@@ -17,7 +17,7 @@ MINUTE: Final = 60.0
 #: Points of a series of rewards, at most.
 MAX_BUCKETS: Final = 60
 #: Users in the histograms, at most: the latest.
-MAX_USERS: Final = 1000
+MAX_USERS: Final = 250
 BARS: Final = 20
 
 
