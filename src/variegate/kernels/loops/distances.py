@@ -8,8 +8,6 @@ from math import atan2, pi, sqrt
 import numpy as np
 from numba import njit
 
-from variegate.kernels.layout import BLOCK
-
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 COSINE, ANGULAR, LENGTH, HAMMING, JACCARD = 0, 1, 2, 3, 4
 
@@ -69,8 +67,8 @@ def fill_gains(items, chosen, factors, x):
 def add_distances(pick, items, h, sizes, sums, work):
     """Add every distance to the row `pick` to the sums of some blocks.
 
-    `h` (blocks, w, BLOCK) and `sizes` (blocks, m, BLOCK) are the data of the blocks' items, and
-    `sums` (blocks, m, BLOCK) are theirs, in one precision; `work` (2, BLOCK) is overwritten.
+    `h` (blocks, w, lanes) and `sizes` (blocks, m, lanes) are the data of the blocks' items, and
+    `sums` (blocks, m, lanes) are theirs, in one precision; `work` (2, lanes) is overwritten.
     """
     for c in range(sums.shape[1]):
         s, e, scale = items.starts[c], items.starts[c] + items.widths[c], items.scales[c]
@@ -100,7 +98,7 @@ def add_cosine_sums(h, s, row, inverse, sums, c):
             i, j, k, m = columns[n], columns[n + 1], columns[n + 2], columns[n + 3]
             e, f, g, o = weights[n + 4], weights[n + 5], weights[n + 6], weights[n + 7]
             u, v, x, y = columns[n + 4], columns[n + 5], columns[n + 6], columns[n + 7]
-            for a in range(BLOCK):
+            for a in range(sums.shape[2]):
                 near = p * h[b, i, a] + q * h[b, j, a] + r * h[b, k, a] + t * h[b, m, a]
                 far = e * h[b, u, a] + f * h[b, v, a] + g * h[b, x, a] + o * h[b, y, a]
                 sums[b, c, a] += added - (near + far)
@@ -108,7 +106,7 @@ def add_cosine_sums(h, s, row, inverse, sums, c):
         if n < max(size, 1):
             p, q, r, t = weights[n], weights[n + 1], weights[n + 2], weights[n + 3]
             i, j, k, m = columns[n], columns[n + 1], columns[n + 2], columns[n + 3]
-            for a in range(BLOCK):
+            for a in range(sums.shape[2]):
                 near = p * h[b, i, a] + q * h[b, j, a] + r * h[b, k, a] + t * h[b, m, a]
                 sums[b, c, a] += added - near
 
@@ -120,7 +118,7 @@ def add_cosine_sums(h, s, row, inverse, sums, c):
     fastmath=FAST,
 )
 def add_block_distances(block, sizes, row, size, kind, scale, work, sums):
-    """Add h between each item of a block (w, BLOCK) and one row (w,) to `sums` (BLOCK,).
+    """Add h between each item of a block (w, lanes) and one row (w,) to `sums` (lanes,).
 
     Any kind but cosines.
     """

@@ -43,12 +43,12 @@ NEVER = np.float32(-np.inf)
 
 
 @njit(cache=True, nogil=True)
-def table_of(space, blocks, m):
-    """Return a table in `space`, which has BLOCK * (3 + 2 m) + 1 numbers for each block."""
-    n, end = blocks * BLOCK, (3 + m) * blocks * BLOCK
-    single = space[: 3 * n].reshape((3, blocks, BLOCK))
-    cross = space[3 * n : end].reshape((blocks, m, BLOCK))
-    sums = space[end : end + m * n].reshape((blocks, m, BLOCK))
+def table_of(space, blocks, m, lanes=BLOCK):
+    """Return a table in `space`, which has lanes * (3 + 2 m) + 1 numbers for each block."""
+    n, end = blocks * lanes, (3 + m) * blocks * lanes
+    single = space[: 3 * n].reshape((3, blocks, lanes))
+    cross = space[3 * n : end].reshape((blocks, m, lanes))
+    sums = space[end : end + m * n].reshape((blocks, m, lanes))
     tops = space[end + m * n : end + m * n + blocks]
     return single[0], single[1], cross, sums, single[2], tops
 
@@ -74,7 +74,7 @@ def fill_parts(z, table, belief):
 def fill_squares(z, table, belief):
     """Fill the squares of the first rows of G zeta."""
     square, g = table[1], padded(belief[1], z.shape[1], z.dtype)
-    work = np.empty((TILE, BLOCK), z.dtype)
+    work = np.empty((TILE, z.shape[2]), z.dtype)
     for b in range(len(z)):
         square[b] = 0.0
         add_squares(z[b], g, work, square[b])
@@ -95,28 +95,34 @@ def fill_scores(table, belief, factor):
     mean, square, cross, sums, scores, tops = table
     eta, G, alpha = belief
     if sums.shape[1] == 1:
-        weight, g = eta[-1] * factor, G[-1, -1] * factor
-        scores_of_one(mean, square, cross, sums, weight, g, alpha, scores)
+        zero = scores.dtype.type(0.0)
+        line = zero, eta[-1] * factor, zero, G[-1, -1] * factor, zero, zero
+        scores_of_one(mean, square, cross, sums, line, alpha, scores)
     else:
-        work = np.empty((2, BLOCK), scores.dtype)
+        work = np.empty((2, scores.shape[1]), scores.dtype)
         for b in range(len(mean)):
             scores_of_many(mean[b], square[b], cross[b], sums[b], belief, factor, work, scores[b])
     fill_tops(scores, tops)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def scores_of_one(mean, square, cross, sums, weight, g, alpha, scores):
-    """Fill mu for one distance."""
+def scores_of_one(mean, square, cross, sums, line, alpha, scores):
+    """Fill mu for one distance, or the highest mu of a range of gains.
+
+    `line` has what is added to mu, and its slope over the sums; then the same of the middle of the
+    part that is squared, and of how far it can be from there.
+    """
+    added, weight, start, g, most, spread = line
     for b in range(len(mean)):
         if alpha == 0.0:
-            for a in range(BLOCK):
-                scores[b, a] = mean[b, a] + weight * sums[b, 0, a]
+            for a in range(scores.shape[1]):
+                scores[b, a] = mean[b, a] + added + weight * sums[b, 0, a]
             continue
-        for a in range(BLOCK):
-            part = cross[b, 0, a] + g * sums[b, 0, a]
-            scores[b, a] = (
-                mean[b, a] + weight * sums[b, 0, a] + alpha * sqrt(square[b, a] + part * part)
-            )
+        for a in range(scores.shape[1]):
+            total = sums[b, 0, a]
+            part = abs(cross[b, 0, a] + start + g * total) + most + spread * total
+            deviation = sqrt(square[b, a] + part * part)
+            scores[b, a] = mean[b, a] + added + weight * total + alpha * deviation
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -132,9 +138,9 @@ def scores_of_many(mean, square, cross, sums, belief, factor, work, scores):
     for c in range(m):
         part[:] = cross[c]
         add_products(sums, factor * G[d + c, d : d + c + 1], part)
-        for a in range(BLOCK):
+        for a in range(len(scores)):
             variance[a] += part[a] * part[a]
-    for a in range(BLOCK):
+    for a in range(len(scores)):
         scores[a] += alpha * sqrt(variance[a])
 
 
@@ -160,7 +166,7 @@ def fill_tops(scores, tops):
 @njit(cache=True, nogil=True)
 def place_of(top, scores):
     """Return the first place in a block with this score."""
-    for a in range(BLOCK):
+    for a in range(len(scores)):
         if scores[a] == top:
             return a
     return 0

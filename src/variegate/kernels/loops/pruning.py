@@ -30,6 +30,7 @@ from variegate.kernels.loops.lmdh import (
     new_memo,
     pick,
     place_of,
+    scores_of_one,
     slack_of,
     table_of,
     to_single,
@@ -108,11 +109,17 @@ def select_lists(items, free, beliefs, factors, limits, space, answers, whole):
 def select_exactly(first, rows, items, belief, factors, answer):
     """Fill `answer` from position `first` on, from some `rows`, in double precision."""
     (chosen, values, x), m = answer, len(items.kinds)
-    blocks = -(-len(rows) // BLOCK)
-    z, h, sizes = in_blocks(rows, blocks, items)
-    table = table_of(np.empty(blocks * (BLOCK * (3 + 2 * m) + 1)), blocks, m)
+    blocks, lanes = -(-len(rows) // BLOCK), BLOCK
+    while lanes >= 2 * max(len(rows), FOLD):
+        lanes //= 2
+    z, h = (
+        in_blocks(items.z_rows, rows, blocks, lanes),
+        in_blocks(items.h_rows, rows, blocks, lanes),
+    )
+    sizes = in_blocks(items.sizes.T, rows, blocks, lanes)
+    table = table_of(np.empty(blocks * (lanes * (3 + 2 * m) + 1)), blocks, m, lanes)
     mean, sums, scores, tops = table[0], table[3], table[4], table[5]
-    work = np.empty((2, BLOCK))
+    work = np.empty((2, lanes))
     fill_parts(z, table, belief)
     mean.reshape(mean.size)[len(rows) :] = -np.inf
     fill_squares(z, table, belief)
@@ -126,7 +133,7 @@ def select_exactly(first, rows, items, belief, factors, answer):
         if not tops[b] > -np.inf:
             return False
         a = place_of(tops[b], scores[b])
-        chosen[n], values[n] = rows[b * BLOCK + a], scores[b, a]
+        chosen[n], values[n] = rows[b * lanes + a], scores[b, a]
         for c in range(m):
             x[n, c] = max(sums[b, c, a], 0.0) * factors[n]  # rounding can go below 0
         mean[b, a] = -np.inf
@@ -134,20 +141,15 @@ def select_exactly(first, rows, items, belief, factors, answer):
 
 
 @njit(cache=True, nogil=True)
-def in_blocks(rows, blocks, items):
-    """Return features, distance data and sizes of some items, in blocks and double precision."""
-    z = np.zeros((blocks, items.z_rows.shape[1], BLOCK))
-    h = np.zeros((blocks, items.h_rows.shape[1], BLOCK))
-    sizes = np.zeros((blocks, len(items.kinds), BLOCK))
-    for place in range(len(rows)):
-        b, a, row = place // BLOCK, place % BLOCK, rows[place]
-        for i in range(z.shape[1]):
-            z[b, i, a] = items.z_rows[row, i]
-        for i in range(h.shape[1]):
-            h[b, i, a] = items.h_rows[row, i]
-        for c in range(sizes.shape[1]):
-            sizes[b, c, a] = items.sizes[c, row]
-    return z, h, sizes
+def in_blocks(table, rows, blocks, lanes):
+    """Return some rows of a table (L, w) as (blocks, w, lanes), in double precision."""
+    copy = np.zeros((blocks, table.shape[1], lanes))
+    for b in range(blocks):
+        part = rows[b * lanes : (b + 1) * lanes]
+        for i in range(copy.shape[1]):
+            for a in range(len(part)):
+                copy[b, i, a] = table[part[a], i]
+    return copy
 
 
 @njit(cache=True, nogil=True)
@@ -159,21 +161,19 @@ def promising(n, is_bounded, items, table, belief, single, factors, largest, sla
     at all of these positions.
     """
     scores, tops, left = table[4], table[5], len(factors) - n
-    none, line = np.empty(0, dtype=np.intp), reach(factors, n)
+    line = reach(factors, n)
     fill_highest(table, single, largest, line)
     seeds = highest_places(scores, tops, left + 2)
     if len(seeds) < left:
-        return none, 0
+        return np.empty(0, dtype=np.intp), 0
     lowest, z_rows = np.empty(len(seeds)), items.z_rows
     for i in range(len(seeds)):
         b, a = seeds[i] // BLOCK, seeds[i] % BLOCK
         square = length_by(belief[1], z_rows[seeds[i]]) ** 2 if is_bounded else table[1][b, a]
         lowest[i] = lowest_score(b, a, square, table, belief, largest, line)
     threshold = np.sort(lowest)[len(seeds) - left] - 2.0 * slack  # both may have errors
-    found = n_reaching(scores, tops, threshold)
-    if found > max(FEW, len(items.z_rows) // (COPY_BOUNDED if is_bounded else COPY)):
-        return none, found
-    return rows_reaching(scores, tops, threshold, found), found
+    most = max(FEW, len(items.z_rows) // (COPY_BOUNDED if is_bounded else COPY))
+    return rows_reaching(scores, tops, threshold, most)
 
 
 @njit(cache=True, nogil=True)
@@ -201,6 +201,13 @@ def fill_highest(table, single, largest, line):
         added += max(beta, np.float32(0.0)) * starts[c]
     # The middle of the range of a gain, and half of its width, as lines over S.
     ranges = np.float32(0.5 * (low + slope)), np.float32(0.5 * (slope - low)), starts * HALF
+    if m == 1:
+        g = roots[0, 0]
+        middle, half, first = g * ranges[0], abs(g) * ranges[1], ranges[2][0]
+        bounds = added, weights[0], g * first, middle, abs(g) * first, half
+        scores_of_one(mean, square, cross, sums, bounds, alpha, scores)
+        fill_tops(scores, tops)
+        return
     work = np.empty((3, BLOCK), np.float32)
     for b in range(len(mean)):
         variance, part, width = work[0], work[1], work[2]
@@ -220,11 +227,6 @@ def add_widest(c, cross, sums, root, ranges, part, width, variance):
         from_start += root[e] * starts[e]
         most += abs(root[e]) * starts[e]
     slope, spread = middle * root[c], half * abs(root[c])
-    if c == 0:
-        for a in range(BLOCK):
-            widest = abs(cross[0, a] + from_start + slope * sums[0, a]) + most + spread * sums[0, a]
-            variance[a] += widest * widest
-        return
     for a in range(BLOCK):
         part[a] = cross[c, a] + from_start + slope * sums[c, a]
         width[a] = most + spread * sums[c, a]
@@ -295,29 +297,24 @@ def fold(scores, highest):
 
 
 @njit(cache=True, nogil=True)
-def n_reaching(scores, tops, lowest):
-    """Return how many scores reach `lowest`."""
-    total = 0
+def rows_reaching(scores, tops, lowest, most):
+    """Return the rows of the items whose scores reach `lowest`, in their order, and how many.
+
+    No rows if they are more than `most`.
+    """
+    rows, found = np.empty(most, dtype=np.intp), 0
     for b in range(len(tops)):
         if tops[b] >= lowest:
-            count = np.int32(0)
+            at, count = found, np.int32(0)
             for a in range(BLOCK):
                 count += np.int32(scores[b, a] >= lowest)
-            total += int(count)
-    return total
-
-
-@njit(cache=True, nogil=True)
-def rows_reaching(scores, tops, lowest, size):
-    """Return the rows of the `size` items whose scores reach `lowest`, in their order."""
-    rows, found = np.empty(size, dtype=np.intp), 0
-    for b in range(len(tops)):
-        if tops[b] >= lowest:
-            for a in range(BLOCK):
-                if scores[b, a] >= lowest:
-                    rows[found] = b * BLOCK + a
-                    found += 1
-    return rows
+            found += int(count)
+            if count and found <= most:
+                for a in range(BLOCK):
+                    if scores[b, a] >= lowest:
+                        rows[at] = b * BLOCK + a
+                        at += 1
+    return rows[: found if found <= most else 0], found
 
 
 @njit(cache=True, nogil=True)

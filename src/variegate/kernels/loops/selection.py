@@ -14,8 +14,6 @@ from math import exp
 import numpy as np
 from numba import njit
 
-from variegate.kernels.layout import BLOCK
-
 FAST = {"contract", "reassoc", "arcp", "nsz"}
 #: Rows and columns of a matrix whose products are taken together.
 TILE = 4
@@ -85,27 +83,32 @@ def padded(G, d, dtype):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def add_squares(block, g, work, squares):
-    """Add |G z|^2 of each item of a block (d, BLOCK) to `squares` (BLOCK,).
+    """Add |G z|^2 of each item of a block (d, lanes) to `squares` (lanes,).
 
-    `g` is `padded`, and `work` (TILE, BLOCK) is overwritten.
+    `g` is `padded`, and `work` (TILE, lanes) is overwritten.
     """
     add_first_squares(block, g, squares)
     last = len(block) - 1
     for i in range(2 * TILE, len(block), TILE):
         work[:] = 0.0
-        for j in range(0, i + TILE, TILE):  # each number that is read is used for four rows
+        is_half = i + 2 > last
+        if is_half:
+            add_two_products(block, g[i, : last + 1], g[i + 1, : last + 1], work[0], work[1])
+        for j in range(
+            0, 0 if is_half else i + TILE, TILE
+        ):  # each number that is read is used for four rows
             second, third, fourth = min(j + 1, last), min(j + 2, last), min(j + 3, last)
             p, q, r, s = g[i, j], g[i, j + 1], g[i, j + 2], g[i, j + 3]
             t, u, v, w = g[i + 1, j], g[i + 1, j + 1], g[i + 1, j + 2], g[i + 1, j + 3]
             k, o, m, n = g[i + 2, j], g[i + 2, j + 1], g[i + 2, j + 2], g[i + 2, j + 3]
             b, c, x, y = g[i + 3, j], g[i + 3, j + 1], g[i + 3, j + 2], g[i + 3, j + 3]
-            for a in range(BLOCK):
+            for a in range(len(squares)):
                 d, e, f, h = block[j, a], block[second, a], block[third, a], block[fourth, a]
                 work[0, a] += p * d + q * e + r * f + s * h
                 work[1, a] += t * d + u * e + v * f + w * h
                 work[2, a] += k * d + o * e + m * f + n * h
                 work[3, a] += b * d + c * e + x * f + y * h
-        for a in range(BLOCK):
+        for a in range(len(squares)):
             d, e, f, h = work[0, a], work[1, a], work[2, a], work[3, a]
             squares[a] += d * d + e * e + f * f + h * h
 
@@ -117,7 +120,7 @@ def add_first_squares(block, g, squares):
     The compiler unrolls loops up to a constant, and keeps the sums of an item in registers.
     """
     last = len(block) - 1
-    for a in range(BLOCK):
+    for a in range(len(squares)):
         total = squares[a]
         for row in range(2 * TILE):
             part = g[row, 0] * block[0, a]

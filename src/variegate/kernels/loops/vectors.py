@@ -171,8 +171,8 @@ def select_from_all(parts, vectors, belief, factors, answer):
         if n:
             b, a = chosen[n - 1] // LANES, chosen[n - 1] % LANES
             add_cosine_sums(columns, 0, columns[b, :, a].copy(), columns.dtype.type(1.0), sums, 0)
-        weight, g = eta[-1] * factors[n], G[-1, -1] * factors[n]
-        scores_of_one(mean, square, cross, sums, weight, g, alpha, scores)
+        line = 0.0, eta[-1] * factors[n], 0.0, G[-1, -1] * factors[n], 0.0, 0.0
+        scores_of_one(mean, square, cross, sums, line, alpha, scores)
         fill_tops(scores, tops)
         b = np.argmax(tops)
         a = np.argmax(scores[b])
