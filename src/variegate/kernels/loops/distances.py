@@ -76,11 +76,8 @@ def add_distances(pick, items, h, sizes, sums, work):
         if items.kinds[c] == COSINE:
             add_cosine_sums(h, s, row, work.dtype.type(1.0 / scale), sums, c)
             continue
-        size = work.dtype.type(items.sizes[c, pick])
-        for b in range(len(sums)):
-            add_block_distances(
-                h[b, s:e], sizes[b, c], row, size, items.kinds[c], scale, work, sums[b, c]
-            )
+        size, kind = work.dtype.type(items.sizes[c, pick]), items.kinds[c]
+        add_other_sums(h, s, row, sizes, size, kind, scale, work, sums, c)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -117,39 +114,41 @@ def add_cosine_sums(h, s, row, inverse, sums, c):
     error_model="numpy",  # a division that may raise is not vectorised
     fastmath=FAST,
 )
-def add_block_distances(block, sizes, row, size, kind, scale, work, sums):
-    """Add h between each item of a block (w, lanes) and one row (w,) to `sums` (lanes,).
+def add_other_sums(h, s, row, sizes, size, kind, scale, work, sums, c):
+    """Add h between the items of some blocks and one row (w,) to column c of their sums.
 
     Any kind but cosines.
     """
-    lanes, one, inverse = len(sums), work.dtype.type(1.0), work.dtype.type(1.0 / scale)
-    first, second = work[0], work[1]
-    first[:] = 0.0
-    second[:] = 0.0
-    for i in range(len(row)):
-        share = row[i]
-        if kind in (LENGTH, ANGULAR):
+    lanes, one, inverse = len(work[0]), work.dtype.type(1.0), work.dtype.type(1.0 / scale)
+    turn = work.dtype.type(2.0 / pi) * inverse
+    is_apart = kind == LENGTH or kind == ANGULAR  # numba compiles `in` to a slow loop
+    for b in range(len(sums)):
+        if kind == HAMMING:
             for a in range(lanes):
-                first[a] += (block[i, a] - share) * (block[i, a] - share)
-        elif share != 0.0:
+                sums[b, c, a] += inverse if h[b, s, a] != row[0] else 0 * one
+            continue
+        work[0] = 0.0
+        work[1] = 0.0
+        for i in range(len(row)):
+            share = row[i]
+            if is_apart:
+                for a in range(lanes):
+                    work[0, a] += (h[b, s + i, a] - share) * (h[b, s + i, a] - share)
+            elif share != 0.0:
+                for a in range(lanes):
+                    work[0, a] += share * h[b, s + i, a]
+            if kind == ANGULAR:
+                for a in range(lanes):
+                    work[1, a] += (h[b, s + i, a] + share) * (h[b, s + i, a] + share)
+        if kind == LENGTH:
             for a in range(lanes):
-                first[a] += share * block[i, a]
-        if kind == ANGULAR:
+                sums[b, c, a] += sqrt(work[0, a]) * inverse
+        elif kind == JACCARD:
             for a in range(lanes):
-                second[a] += (block[i, a] + share) * (block[i, a] + share)
-    if kind == LENGTH:
-        for a in range(lanes):
-            sums[a] += sqrt(first[a]) * inverse
-    elif kind == HAMMING:
-        for a in range(lanes):
-            sums[a] += inverse if block[0, a] != row[0] else 0 * one
-    elif kind == JACCARD:
-        for a in range(lanes):
-            either = sizes[a] + size - first[a]
-            sums[a] += (one - first[a] / either) * inverse if either > 0 else 0 * one
-    else:
-        turn = work.dtype.type(2.0 / pi) * inverse
-        for a in range(lanes):
-            is_zero = sizes[a] > 0 or size > 0
-            angle = work.dtype.type(atan2(sqrt(first[a]), sqrt(second[a]))) * turn
-            sums[a] += work.dtype.type(0.5) * inverse if is_zero else angle
+                either = sizes[b, c, a] + size - work[0, a]
+                sums[b, c, a] += (one - work[0, a] / either) * inverse if either > 0 else 0 * one
+        else:
+            for a in range(lanes):
+                is_zero = sizes[b, c, a] > 0 or size > 0
+                angle = work.dtype.type(atan2(sqrt(work[0, a]), sqrt(work[1, a]))) * turn
+                sums[b, c, a] += work.dtype.type(0.5) * inverse if is_zero else angle

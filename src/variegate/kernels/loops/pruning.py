@@ -45,7 +45,8 @@ MANY_NUMBERS = 1 << 22
 COPY, FEW = 32, 128
 #: The same where all squares would be the next thing to compute.
 COPY_BOUNDED = 8
-#: After a trial that left more than one item in so many, several positions are filled.
+#: After a trial that left more than one item in so many, several positions are filled; after one
+#: that left more than half of them, as many again.
 FAR = 4
 #: Items of a block among which the highest scores are compared.
 FOLD = 16
@@ -83,7 +84,7 @@ def select_list(items, free, belief, factors, limits, space, answer):
             )
             if len(rows):
                 return select_exactly(n, rows, items, belief, factors, answer)
-            trial = n + 1 if found * FAR <= size else 2 * n + 1
+            trial = n + 1 if found * FAR <= size else (2 if found * 2 <= size else 4) * n + 1
             if is_bounded:
                 fill_squares(items.z, table, single)
                 is_bounded, trial = False, 1
