@@ -33,7 +33,7 @@ def main(
     users: int,
     seed: int,
 ) -> None:
-    """Measure the rate of lists and feedback, in turns with a route that does nothing.
+    """Measure the rate of lists and feedback, alternating with a route that does nothing.
 
     Both rates are measured in one run and compared, so that the result does not depend on the
     machine. The service learns from the simulated users: do not point --url at one in use.

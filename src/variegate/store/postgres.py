@@ -232,7 +232,7 @@ class PostgresDatabase(Database[PostgresConnection]):
             ((encoding, plans),) = transaction.rows(
                 "SELECT current_setting('server_encoding'), current_setting('plan_cache_mode')"
             )
-        # A pooler can be told to ignore the settings of a session.
+        # A pooler can be configured to ignore the settings of a session.
         self._is_pooled |= plans != self._session["plan_cache_mode"]
         if encoding != "UTF8":
             raise self._errors.unusable(f"the database must be encoded in UTF8, is {encoding}")
