@@ -1,6 +1,7 @@
 """Requests to a service in another process, one connection each."""
 
 import json
+from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPMessage
 from typing import Any, NamedTuple
 
@@ -26,10 +27,10 @@ class Answer(NamedTuple):
 
 
 class Caller:
-    """Sends requests to a service, and records its answers."""
+    """Sends requests to a service, with the same headers, and records its answers."""
 
-    def __init__(self, address: tuple[str, int]) -> None:
-        self._address = address
+    def __init__(self, address: tuple[str, int], headers: Mapping[str, str] | None = None) -> None:
+        self._address, self._headers = address, dict(headers or {})
         self.notebook = Notebook()
 
     def ask(self, method: str, path: str, body: Any = None) -> Answer:
@@ -40,7 +41,7 @@ class Caller:
         """Return the answer to a request whose body is bytes."""
         connection = HTTPConnection(*self._address, timeout=60)
         try:
-            connection.request(method, path, body)
+            connection.request(method, path, body, self._headers)
             answer = connection.getresponse()
             return Answer(answer.status, answer.headers, answer.read())
         finally:

@@ -52,6 +52,9 @@ _NEEDED: Final = (
 @click.option("--log-level", help="debug, info, warning or error.")
 @click.option("--log-format", help="json or text.")
 @click.option(
+    "--traces", is_flag=True, default=None, help="Send OpenTelemetry traces; see OTEL_* variables."
+)
+@click.option(
     "--allow-anonymous",
     is_flag=True,
     default=None,

@@ -31,6 +31,7 @@ from variegate.engine.queries import (
 )
 from variegate.engine.queue import BatchLoop, CommandQueue, EngineThread, Worker
 from variegate.engine.recommend import RecommendRequest, check_request
+from variegate.engine.tracing import BatchTracer
 from variegate.errors import VariegateError
 from variegate.store import Reader
 
@@ -51,10 +52,17 @@ class Engine:
         Seconds after which a command that still waits is answered with an error.
     worker
         Executes the commands in place of that thread; it is started elsewhere.
+    tracer
+        Makes spans of what that thread executes.
     """
 
     def __init__(
-        self, executor: Executor, *, timeout: float = 10.0, worker: Worker | None = None
+        self,
+        executor: Executor,
+        *,
+        timeout: float = 10.0,
+        worker: Worker | None = None,
+        tracer: BatchTracer | None = None,
     ) -> None:
         self._executor: Final = executor
         self.live, self.experiment, self.rules = executor.live, executor.experiment, executor.rules
@@ -71,7 +79,7 @@ class Engine:
         )
         self._thread: EngineThread | None = None
         if worker is None:
-            loop = BatchLoop(executor, executor.close_due, timeout=timeout)
+            loop = BatchLoop(executor, executor.close_due, timeout=timeout, tracer=tracer)
             worker = self._thread = EngineThread(loop)
         self._queue: Final = CommandQueue(
             worker,

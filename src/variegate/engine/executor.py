@@ -37,8 +37,8 @@ class Executor:
     clock
         Returns seconds since 1970 in place of the database's clock.
     observe
-        Called with ``recommend`` and ``learn`` and seconds, and with ``batch``, ``slates``,
-        ``feedback`` and ``new_users`` and counts.
+        Called with ``recommend``, ``learn`` and ``commit`` and seconds, and with ``batch``,
+        ``slates``, ``feedback`` and ``new_users`` and counts.
     replica
         Stops this process from writing if another replica has other settings or newer tables.
     """
@@ -68,6 +68,8 @@ class Executor:
             return [self._execute_alone(commands[0])]
         with self.store.batch() as batch:
             uow, outcomes = self._execute_together(batch, commands)
+            written = perf_counter()
+        self.observe("commit", perf_counter() - written)
         self._finish(uow)
         return outcomes
 
@@ -165,8 +167,10 @@ class Executor:
             with self.store.batch(timeout=timeout, durable=durable) as batch:
                 self._check(batch.head())
                 result: CommandResult = command.apply_alone(batch, self)
+                written = perf_counter()
         except _REFUSALS as error:
             return error
+        self.observe("commit", perf_counter() - written)
         _run_after_commit(result.after_commit)
         return result.answer
 

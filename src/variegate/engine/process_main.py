@@ -12,7 +12,8 @@ import signal
 import socket
 import sys
 from collections import deque
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from threading import Lock, Thread
 from time import sleep
 from typing import Any, Final
@@ -28,6 +29,7 @@ from variegate.engine.logs import configure_logs
 from variegate.engine.process import BEAT, FrameDecoder, encode_frame, freeze_startup_objects
 from variegate.engine.queue import BatchLoop, Outcome, Progress, QueuedCommand
 from variegate.engine.settings import Settings
+from variegate.engine.tracing import BatchTracer, close_tracing, open_tracing
 from variegate.errors import VariegateError
 
 #: Bytes read at a time.
@@ -90,23 +92,39 @@ def main() -> None:
         Thread(target=channel.beat, name="variegate-heartbeat", daemon=True).start()
         try:
             with (
+                _batch_tracer(settings) as tracer,
                 open_store(settings, channel.observe) as store,
                 create_replica(settings, store) as replica,
             ):
                 catalogue = load_catalogue(settings)
                 warm_policies(settings, catalogue)
-                executor = create_executor(settings, catalogue, store, channel.observe, replica)
+                observe = channel.observe if tracer is None else tracer.observing(channel.observe)
+                executor = create_executor(settings, catalogue, store, observe, replica)
                 loop = BatchLoop(
                     executor,
                     executor.close_due,
                     timeout=settings.timeout_seconds,
                     progress=progress,
+                    tracer=tracer,
                 )
                 freeze_startup_objects()
                 channel.send(None)
                 loop.run(channel)
         except VariegateError as error:
             channel.send(error)
+
+
+@contextmanager
+def _batch_tracer(settings: Settings) -> Iterator[BatchTracer | None]:
+    """Give what makes spans, if the settings say so, and send the last ones in the end."""
+    if not settings.traces:
+        yield None
+        return
+    provider = open_tracing()
+    try:
+        yield BatchTracer(provider)
+    finally:
+        close_tracing(provider)
 
 
 def _sendable(outcome: Outcome) -> Any:

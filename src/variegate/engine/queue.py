@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from itertools import chain, count, takewhile
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -16,6 +16,7 @@ from time import monotonic, sleep
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from variegate.engine.logs import current_request
+from variegate.engine.tracing import BatchTracer, TraceHeaders, current_trace
 from variegate.errors import OutcomeUnknownError, StoreError
 
 #: Commands that may wait, at most: more would be answered too late anyway.
@@ -74,6 +75,8 @@ class QueuedCommand(NamedTuple):
     command: Any
     #: The id of the request that it is of, for the log
     request: str = ""
+    #: The trace of that request
+    trace: TraceHeaders = ()
 
 
 class Progress:
@@ -179,7 +182,8 @@ class CommandQueue:
         self._waiting[number] = _Waiting(future, now, size, is_long)
         self._bytes += size
         try:
-            self._worker.send(QueuedCommand(number, now, command, current_request.get()))
+            request, trace = current_request.get(), current_trace.get()
+            self._worker.send(QueuedCommand(number, now, command, request, trace))
         except StoreError:
             self._count_error("unavailable")
             self._remove(number)
@@ -292,6 +296,8 @@ class BatchLoop:
         Seconds after which a command that still waits is no longer begun.
     progress
         Where to record what was begun.
+    tracer
+        Makes spans of the batches; None: nothing is traced.
     """
 
     def __init__(
@@ -301,8 +307,10 @@ class BatchLoop:
         *,
         timeout: float,
         progress: Progress | None = None,
+        tracer: BatchTracer | None = None,
     ) -> None:
         self._execute, self._tick, self._timeout = execute, tick, timeout
+        self._tracer = tracer
         self.progress: Final = progress or Progress()
         self._ticked, self._has_more = monotonic(), False
 
@@ -337,7 +345,8 @@ class BatchLoop:
 
     def _execute_group(self, group: list[QueuedCommand]) -> Sequence[Outcome]:
         try:
-            return self._execute([one.command for one in group])
+            with nullcontext() if self._tracer is None else self._tracer.batch(group):
+                return self._execute([one.command for one in group])
         except StoreError as error:
             return [error] * len(group)
         except Exception as error:  # a bug: it must not cost the other commands their answers

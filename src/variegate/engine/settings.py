@@ -148,6 +148,11 @@ class Settings(Rules):
     log_format: Literal["json", "text"] = Field(
         default="json", description="Log lines as JSON objects or as text."
     )
+    traces: bool = Field(
+        default=False,
+        description="Send OpenTelemetry traces of requests by OTLP, as the standard environment "
+        "variables OTEL_* say; needs the extra `otel`.",
+    )
 
     @field_validator("policies")
     @classmethod

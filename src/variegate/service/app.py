@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import partial
 from importlib.metadata import version
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import APIRouter, FastAPI
@@ -26,6 +26,7 @@ from variegate.engine.factory import (
 from variegate.engine.process import EngineProxy, uses_engine_process
 from variegate.engine.replicas import Replica
 from variegate.engine.settings import Settings
+from variegate.engine.tracing import BatchTracer, close_tracing, open_tracing
 from variegate.errors import InputError
 from variegate.service.docs import add_docs, add_problems
 from variegate.service.errors import ERROR_RESPONSES, add_error_handlers
@@ -48,6 +49,9 @@ from variegate.service.routing import (
     read_router,
 )
 from variegate.store import Store
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
 
 #: Reads that run at the same time. Each takes turns at the interpreter: with more, the event loop,
 #: which handles probes and slates, would get too few.
@@ -78,6 +82,7 @@ def build_app(settings: Settings) -> FastAPI:
     The application closes the store when it stops.
     """
     metrics = Metrics()
+    tracing = open_tracing() if settings.traces else None
     store, process = open_store(settings, metrics.observe), None
     try:
         replica = create_replica(settings, store)
@@ -89,8 +94,10 @@ def build_app(settings: Settings) -> FastAPI:
         catalogue = load_catalogue(settings)
         if catalogue.is_open:
             settings = _for_open_catalogue(settings)
-        executor = create_executor(settings, catalogue, store, metrics.observe, replica)
-        engine = Engine(executor, timeout=settings.timeout_seconds, worker=process)
+        tracer = None if tracing is None else BatchTracer(tracing)
+        observe = metrics.observe if tracer is None else tracer.observing(metrics.observe)
+        executor = create_executor(settings, catalogue, store, observe, replica)
+        engine = Engine(executor, timeout=settings.timeout_seconds, worker=process, tracer=tracer)
         if process is None:  # otherwise the first view that needs a compiled loop loads it
             warm_policies(settings, catalogue)
     except BaseException:
@@ -105,9 +112,10 @@ def build_app(settings: Settings) -> FastAPI:
         settings,
         store=store,
         routers=api_routers(engine, page=settings.page),
-        lifespan=_lifespan(store, engine, process, replica),
+        lifespan=_lifespan(store, engine, process, replica, tracing),
         metrics=metrics,
         checks=[engine.check],
+        tracing=tracing,
     )
     app.state.check_engine = engine.check_worker
     return app
@@ -124,6 +132,8 @@ def _for_open_catalogue(settings: Settings) -> Settings:
 def check_startable(settings: Settings) -> None:
     """Raise what would keep every worker from starting."""
     catalogue = load_catalogue(settings)
+    if settings.traces:
+        close_tracing(open_tracing())
     with Store.open(settings.store) as store, create_replica(settings, store) as replica:
         Engine(create_executor(settings, catalogue, store, Metrics().observe, replica))
 
@@ -136,6 +146,7 @@ def create_app(
     lifespan: Lifespan | None = None,
     metrics: Metrics | None = None,
     checks: Sequence[Callable[[], None]] = (),
+    tracing: "TracerProvider | None" = None,
 ) -> FastAPI:
     """Return the application; it reads no environment and opens nothing.
 
@@ -151,6 +162,8 @@ def create_app(
         By default new ones.
     checks
         Further checks of `/readyz`: each raises StoreError if the service is not ready.
+    tracing
+        Gets a span of each request.
     """
     app = FastAPI(
         title="variegate",
@@ -178,6 +191,8 @@ def create_app(
     app.add_middleware(Guard, settings=settings, keys=keys, metrics=metrics, unlimited=public)
     if settings.cors_origins:
         _add_cors(app, settings.cors_origins)
+    if tracing is not None:
+        _add_tracing(app, tracing, public)
     _declare_security(app)
     return app
 
@@ -221,7 +236,11 @@ def _limit_threads(lifespan: Lifespan | None) -> Lifespan:
 
 
 def _lifespan(
-    store: Store, engine: Engine, process: EngineProxy | None, replica: Replica
+    store: Store,
+    engine: Engine,
+    process: EngineProxy | None,
+    replica: Replica,
+    tracing: "TracerProvider | None",
 ) -> Lifespan:
     """Return the lifespan that starts the engine with the server and stops them together."""
 
@@ -242,6 +261,8 @@ def _lifespan(
                     replica.leave_quietly()
                 else:
                     await process.close()
+                if tracing is not None:
+                    await asyncio.to_thread(close_tracing, tracing)
 
     return lifespan
 
@@ -255,6 +276,12 @@ def _add_cors(app: FastAPI, origins: Sequence[str]) -> None:
         allow_headers=_CORS_HEADERS,
         expose_headers=["x-request-id", "retry-after"],
     )
+
+
+def _add_tracing(app: FastAPI, provider: "TracerProvider", untraced: Sequence[str]) -> None:
+    from variegate.service.tracing import TracingMiddleware
+
+    app.add_middleware(TracingMiddleware, provider=provider, untraced=untraced)
 
 
 def _declare_security(app: FastAPI) -> None:

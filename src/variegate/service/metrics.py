@@ -151,6 +151,7 @@ class Metrics:
         return {
             "recommend": self._engine_seconds("recommend", "to compute one slate"),
             "learn": self._engine_seconds("learn", "to learn from one feedback"),
+            "commit": self._engine_seconds("commit", "to commit a transaction"),
             "batch": batch_size.observe,
             "slates": self._counter("slates", "Slates recommended."),
             "feedback": self._counter("feedback", "Feedback accepted, without duplicates."),

@@ -182,8 +182,7 @@ class Guard:
         return error_response(429, message, context.request_id, {"Retry-After": str(ceil(seconds))})
 
     def _record(self, scope: Scope, context: RequestContext, status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", "unmatched")
-        method = scope["method"] if scope["method"] in _METHODS else "other"
+        route, method = route_template(scope), method_name(scope)
         status = status or _CLIENT_CLOSED
         self.metrics.count_request(route, method, status, seconds)
         if status in (401, 403, 429):
@@ -334,6 +333,17 @@ class RateLimiter:
             # Memory stays bounded for any number of addresses; a forgotten client starts full.
             del self._levels[next(iter(self._levels))]
         return 0.0 if is_free else (1 - tokens) / self.rate
+
+
+def route_template(scope: Scope) -> str:
+    """Return the route that was found, such as /v1/users/{user}: without ids, for logs."""
+    template: str = getattr(scope.get("route"), "path", "unmatched")
+    return template
+
+
+def method_name(scope: Scope) -> str:
+    """Return the method, for logs."""
+    return scope["method"] if scope["method"] in _METHODS else "other"
 
 
 def rate_client(address: str) -> str:
