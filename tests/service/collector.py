@@ -40,10 +40,17 @@ class Collector:
         for group in request.resource_spans:
             resource = _values(group.resource.attributes)
             for span in (span for scope in group.scope_spans for span in scope.spans):
-                ids = (one.hex() for one in (span.trace_id, span.span_id, span.parent_span_id))
-                times = span.start_time_unix_nano, span.end_time_unix_nano
                 self.spans.append(
-                    Received(span.name, *ids, _values(span.attributes), resource, *times)
+                    Received(
+                        span.name,
+                        span.trace_id.hex(),
+                        span.span_id.hex(),
+                        span.parent_span_id.hex(),
+                        _values(span.attributes),
+                        resource,
+                        span.start_time_unix_nano,
+                        span.end_time_unix_nano,
+                    )
                 )
 
     def trace(self, trace: str) -> dict[str, Received]:

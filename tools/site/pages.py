@@ -126,6 +126,7 @@ def _top_page() -> str:
     places = [_place(getattr(variegate, name)) for name in variegate.__all__]
     kept = [place for place in places if place not in others]
     kept.append("variegate.sklearn_estimator.ListEstimator")
+    kept.append("variegate.lenskit_component.ListRecommender")
     return _api("Catalogues and recommenders", "`import variegate as vg`", kept)
 
 
