@@ -16,6 +16,7 @@ import click
 import numpy as np
 
 from tools.attack.replicas import Database
+from tools.loadtest.limits import Service, limits, rate_for_ratio, reasons
 from tools.loadtest.profile import microseconds, table
 from tools.loadtest.run import POSTGRES_SHARE, SQLITE_SHARE, Found, Plan, tried
 from tools.loadtest.server import cpu_seconds, own_service, processes_by_role
@@ -113,7 +114,8 @@ def main(runs: int, clients: int, seconds: float, out: Path) -> None:
     judged = bars(sqlite, postgres, starts, ratios)
     lines = ["", *_conditions(runs, seconds, busy), *_tables(sqlite, postgres)]
     lines += ["", "## The engine", "", *_PARTS, "", *table(parts)]
-    text = "\n".join([*lines, *_table_of_bars(judged)])
+    lines += [*_table_of_bars(judged), *explained(sqlite, postgres, parts, os.cpu_count() or 1)]
+    text = "\n".join(lines)
     write_between(out, text)
     click.echo(text)
 
@@ -175,6 +177,35 @@ def _share(name: str, runs: Sequence[Run], least: float) -> Bar:
 def _table_of_bars(judged: Sequence[Bar]) -> list[str]:
     head = ["", "## Bars", "", "| bar | measured | |", "|---|---|---|"]
     return [*head, *(bar.row for bar in judged)]
+
+
+def explained(
+    sqlite: Sequence[Run],
+    postgres: Sequence[Run],
+    parts: dict[str, dict[str, float]],
+    cores: int,
+) -> Iterator[str]:
+    """Yield what the measured CPU times allow, and why a bar was not met."""
+    services = {
+        "SQLite": _service(sqlite, parts["SQLite"], 1, SQLITE_SHARE),
+        "PostgreSQL": _service(postgres, parts["PostgreSQL"], 2, POSTGRES_SHARE),
+    }
+    yield from ("", "## What the CPU allows", "", *limits(services, cores))
+    ratio = median(run.p99_ratio for run in postgres)
+    why = list(reasons(services, cores))
+    if ratio > POSTGRES_P99:
+        why.append(rate_for_ratio(services["PostgreSQL"], ratio, POSTGRES_P99))
+    for one in why:
+        yield from ("", one)
+
+
+def _service(runs: Sequence[Run], parts: dict[str, float], workers: int, share: float) -> Service:
+    micro = {role: median(run.mixed[role] for run in runs) for role in runs[0].mixed}
+    rate, empty = (
+        median(phase.rate for phase in phases)
+        for phases in ([run.found.mixed for run in runs], [run.found.empty for run in runs])
+    )
+    return Service(rate, empty, micro, parts, workers, share)
 
 
 def _tables(sqlite: Sequence[Run], postgres: Sequence[Run]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """How slates, seen items and ids are stored and checked, and how messages show a value."""
 
+import os
 import re
-import secrets
 import struct
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
@@ -139,7 +139,9 @@ def new_slate_id(now: float, number: int) -> str:
 
     `number` orders the ids of one moment.
     """
-    bits = int(now * 1000) << 80 | (number & 0xFFFF) << 64 | secrets.randbits(64)
+    # What `secrets` does too, past its layers.
+    random = int.from_bytes(os.urandom(8))
+    bits = int(now * 1000) << 80 | (number & 0xFFFF) << 64 | random
     return "".join([_PAIRS[bits >> shift & 1023] for shift in range(120, -1, -10)])
 
 

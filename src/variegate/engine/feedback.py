@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from variegate.arrays import IndexArray
 from variegate.engine.catalogue import CatalogueSnapshot
@@ -20,8 +20,7 @@ MAX_REPORTS: Final = 500
 WITHDRAWN: Final = "withdrawn"
 
 
-@dataclass(frozen=True, slots=True)
-class Feedback:
+class Feedback(NamedTuple):
     """A user's reaction to a slate.
 
     Parameters

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, replace
 from functools import lru_cache
 from hashlib import blake2b
 from operator import mul
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -35,9 +35,11 @@ from variegate.policies import Dial, Explanation, Policy, explore_slate
 from variegate.store import SlateRow, UserRow
 
 
-@dataclass(frozen=True, slots=True)
-class RecommendRequest:
+class RecommendRequest(NamedTuple):
     """A request for a slate.
+
+    A named tuple, as `Feedback` is: between two processes it takes a tenth of the time that a
+    frozen data class does.
 
     Parameters
     ----------
@@ -76,6 +78,11 @@ class RecommendRequest:
     instead_of: str | None = None
     idempotency_key: str | None = None
 
+    @property
+    def is_usual(self) -> bool:
+        """Whether the request asks for nothing but a length, as most do."""
+        return self[2:] == _USUAL
+
     def apply(self, uow: UnitOfWork) -> dict[str, Any]:
         """Choose a slate, store it, and return the answer."""
         if self.idempotency_key is not None:
@@ -102,6 +109,10 @@ class RecommendRequest:
             uow.change_terms(changed)
             withdraw(uow, self.instead_of, row.id)
         return _answer(uow, self, row, terms, slate, why, choice.shown_before)
+
+
+#: The options of a request that asks for nothing special
+_USUAL: Final = RecommendRequest("")[2:]
 
 
 class _Choice(NamedTuple):
@@ -313,6 +324,8 @@ def _new_row(
 
 def _terms(uow: UnitOfWork, request: RecommendRequest, choice: _Choice) -> Terms:
     selection, slate = choice.selection, choice.slate
+    if request.is_usual and not (choice.mix or choice.displaced or slate.relaxed or slate.notes):
+        return uow.terms
     values = {
         "mix": choice.mix,
         "dial": request.dial,
@@ -333,10 +346,9 @@ def _terms(uow: UnitOfWork, request: RecommendRequest, choice: _Choice) -> Terms
 def _request_hash(request: RecommendRequest) -> str:
     """Return a hash of the options that are not at their defaults."""
     options = {
-        field.name: value
-        for field in fields(request)
-        if field.name not in ("user", "idempotency_key")
-        and (value := getattr(request, field.name)) != field.default
+        name: value
+        for name, value in request._asdict().items()
+        if name not in ("user", "idempotency_key") and value != request._field_defaults[name]
     }
     text = json.dumps(options, sort_keys=True, default=_plain)
     return blake2b(text.encode(), digest_size=8).hexdigest()

@@ -244,8 +244,10 @@ class UnitOfWork:
             if before is not None and row.state is NOT_READ:
                 state_size = before.state_size
             known = {} if before is None else before.slates
-            slates = {name: one for name, one in known.items() if name not in changed_slates}
-            slates |= given.get(user, {})
+            slates = given.get(user, {})
+            if known:  # the oldest first
+                kept = {name: one for name, one in known.items() if name not in changed_slates}
+                slates = kept | slates
             version = row.version + (user in self._changed_users)
             one = CachedUser(version, policy, state_size, self._batch.user_sums(user), slates)
             self._cache.put(user, self.snapshot.revision, one)

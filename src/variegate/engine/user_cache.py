@@ -41,11 +41,8 @@ class CachedUser:
     sums: SumsByPolicy | None = None
     slates: dict[str, tuple[SlateRow, Slate]] = field(default_factory=dict)
 
-    @property
-    def size(self) -> int:
-        """Approximate bytes."""
-        of_slates = sum(_SLATE_BYTES + slate.relevance.nbytes for _, slate in self.slates.values())
-        return _MIN_BYTES + _BYTES_PER_STATE_BYTE * self.state_size + of_slates
+    #: Approximate bytes, as they were when the user was cached
+    size: int = 0
 
 
 class UserCache:
@@ -82,10 +79,14 @@ class UserCache:
         """Cache a user as committed, and evict the least recent ones."""
         self._clear_other_than(revision)
         self._remove(user)
-        for slate in list(cached.slates)[:-_MAX_SLATES]:
-            del cached.slates[slate]
+        if len(cached.slates) > _MAX_SLATES:
+            for slate in list(cached.slates)[:-_MAX_SLATES]:
+                del cached.slates[slate]
         self._users[user] = cached
-        self._owners |= dict.fromkeys(cached.slates, user)
+        cached.size = _MIN_BYTES + _BYTES_PER_STATE_BYTE * cached.state_size
+        for slate, (_, features) in cached.slates.items():
+            self._owners[slate] = user
+            cached.size += _SLATE_BYTES + features.relevance.nbytes
         self._bytes += cached.size
         while self._bytes > MAX_CACHE_BYTES:
             self._remove(next(iter(self._users)))

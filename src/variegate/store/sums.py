@@ -120,13 +120,17 @@ def distance_names(sums: Mapping[str, int]) -> list[str]:
 
 def add_to(sums: Sums, more: Mapping[str, int], sign: int = 1) -> None:
     """Add sums to others in place, or with a `sign` of -1 subtract them."""
-    known = sums.get
-    if sign == 1:
-        for name, number in more.items():
-            sums[name] = known(name, 0) + number
-    else:
-        for name, number in more.items():
-            sums[name] = known(name, 0) - number
+    for name, number in more.items():
+        sums[name] = sums.get(name, 0) + sign * number
+
+
+def add_difference(sums: Sums, before: Mapping[str, int], after: Mapping[str, int]) -> None:
+    """Add to sums in place what others grew by."""
+    for name, number in after.items():
+        if number != (known := before.get(name, 0)):
+            sums[name] = sums.get(name, 0) + number - known
+    for name in before.keys() - after.keys():
+        sums[name] = sums.get(name, 0) - before[name]
 
 
 def without_zeros(sums: Mapping[str, int]) -> Sums:
@@ -337,8 +341,7 @@ class RunningSums:
             after = dict(before)
             add_to(after, more)
             of_all = self._changes.periods[policy, ALL_TIME]
-            add_to(of_all, user_contribution(before), -1)
-            add_to(of_all, user_contribution(after))
+            add_difference(of_all, user_contribution(before), user_contribution(after))
             kept = without_zeros(after)
             # Not in place: what was remembered stays valid if this is rolled back.
             self.of_users[user] = {**self.of_users[user], policy: kept}
