@@ -72,6 +72,13 @@ def test_excluding_nothing_changes_nothing(make: Make, catalogue: Catalogue) -> 
     assert shown(policy.recommend(4, exclude=[], rng=0)) == shown(policy.recommend(4, rng=0))
 
 
+@SIZES
+def test_weights_of_diversity_are_those_of_the_preferences(make: Make, m: int) -> None:
+    policy = played(make(catalogue_of(m)))
+
+    np.testing.assert_array_equal(policy.diversity_weights, policy.preferences.diversity)
+
+
 def test_the_only_candidate_is_recommended(make: Make) -> None:
     alone = catalogue_of(1, items=1)
 

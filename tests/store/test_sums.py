@@ -319,6 +319,16 @@ def test_recent_users_come_latest_first(store: Store) -> None:
         assert reader.recent_users(2) == ["ada", "cyd"]
 
 
+def test_recent_users_are_found_behind_many_events_of_one(store: Store) -> None:
+    add_users(store, "ada", "bob")
+    with store.batch() as batch:
+        batch.add_events([event(name) for name in ("bob", *["ada"] * 20)])
+
+    with store.reading() as reader:
+        assert reader.recent_users(2) == ["ada", "bob"]
+        assert reader.recent_users(1) == ["ada"]
+
+
 def test_empty_store_has_no_activity(store: Store) -> None:
     assert recent(store) == Recent(Counter(), Counter(), [])
     with store.reading() as reader:

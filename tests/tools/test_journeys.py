@@ -5,35 +5,37 @@ from pathlib import Path
 import numpy as np
 
 from tests.paths import FIXTURES, ROOT
+from tools.findings import Finding, Part, Report
 from tools.journeys import history, imports, rules, speed, users
-from tools.journeys.findings import PARTS, RESULTS, Finding, Part, load, page, save
+from tools.journeys.findings import REPORT
 from variegate import Catalogue
 from variegate.data import load_movielens_100k
 from variegate.policies.beliefs import TotalDiversity
 
 
 def test_the_page_is_made_of_the_results() -> None:
-    assert (ROOT / "docs" / "explanation" / "measured.md").read_text(encoding="utf-8") == page(
-        load(RESULTS)
-    )
-    assert load(RESULTS).keys() == PARTS.keys()
+    assert (ROOT / "docs" / "explanation" / "measured.md").read_text(
+        encoding="utf-8"
+    ) == REPORT.page(REPORT.load())
+    assert REPORT.load().keys() == REPORT.titles.keys()
 
 
 def test_a_part_replaces_only_itself(tmp_path: Path) -> None:
     old, new = (Part("how", [Finding("p", text, holds=True)]) for text in ("old", "new"))
-    save(tmp_path / "r.json", {"users": old, "speed": old})
-    save(tmp_path / "r.json", {"users": new})
+    report = Report(tmp_path / "r.json", {"speed": "Speed", "users": "Users"}, "# {parts}\n")
+    report.save({"users": old, "speed": old})
+    report.save({"users": new})
 
-    found = load(tmp_path / "r.json")
+    found = report.load()
     assert list(found) == ["speed", "users"]
     assert (found["speed"], found["users"]) == (old, new)
-    assert "| p | new | holds |" in page(found)
+    assert "| p | new | holds |" in report.page(found)
 
 
 def test_a_promise_that_is_not_kept_says_so() -> None:
     part = Part("how", [Finding("p", "f", holds=False)])
 
-    assert "| p | f | **does not hold** |" in page({"rules": part})
+    assert "| p | f | **does not hold** |" in REPORT.page({"rules": part})
 
 
 def test_a_state_of_a_rankers_user_is_small() -> None:

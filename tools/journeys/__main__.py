@@ -8,9 +8,9 @@ from typing import Final
 
 import click
 
-from benchmarks.machine import described
+from tools.findings import Part, this_machine
 from tools.journeys import history, imports, rules, speed, users
-from tools.journeys.findings import PARTS, RESULTS, Part, load, page, save
+from tools.journeys.findings import REPORT
 
 MEASURES: Final[dict[str, Callable[[], Part]]] = {
     "speed": speed.measure,
@@ -24,24 +24,22 @@ MEASURES: Final[dict[str, Callable[[], Part]]] = {
 def main() -> None:
     """Measure the parts that are named, all by default; end with 1 if a promise does not hold."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all by default")
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(REPORT.titles)}; all by default")
     parser.add_argument(
         "--out", type=Path, default=Path("docs/explanation/measured.md"), help="page to write"
     )
     parser.add_argument("--page", action="store_true", help="write the page, measure nothing")
     given = parser.parse_args()
-    machine = described()
-    on = f"{machine['processor']} ({machine['cores']} cores)"
     failed = False
-    for name in () if given.page else given.parts or PARTS:
+    for name in () if given.page else given.parts or REPORT.titles:
         if name not in MEASURES:
-            parser.error(f"parts are {', '.join(PARTS)}, got {name!r}")
-        part = replace(MEASURES[name](), machine=on)
-        save(RESULTS, {name: part})
+            parser.error(f"parts are {', '.join(REPORT.titles)}, got {name!r}")
+        part = replace(MEASURES[name](), machine=this_machine())
+        REPORT.save({name: part})
         for one in part.findings:
             click.echo(f"{'holds' if one.holds else 'FAILS'}: {one.promise}: {one.found}")
             failed = failed or not one.holds
-    given.out.write_text(page(load(RESULTS)), encoding="utf-8")
+    given.out.write_text(REPORT.page(REPORT.load()), encoding="utf-8")
     raise SystemExit(int(failed))
 
 

@@ -16,7 +16,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tools.journeys.findings import Finding, Part, more_than
+from tools.findings import Finding, Part
+from tools.journeys.findings import more_than
 from variegate.data import (
     find_dataset,
     fit_bpr,

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from tools.journeys.findings import Finding, Part
+from tools.findings import Finding, Part
 from tools.shop import bulk_import
 
 ITEMS: Final = 100_000

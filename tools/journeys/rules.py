@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from benchmarks.timing import alternated
-from tools.journeys.findings import Finding, Part
+from tools.findings import Finding, Part
 from variegate import LMDP, Catalogue
 
 ITEMS: Final = 100_000

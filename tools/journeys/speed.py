@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.timing import alternated
-from tools.journeys.findings import Finding, Part
+from tools.findings import Finding, Part
 from variegate import Recommender, open_catalogue
 
 CANDIDATES: Final = 200

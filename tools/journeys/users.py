@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tools.journeys.findings import Finding, Part, more_than
+from tools.findings import Finding, Part
+from tools.journeys.findings import more_than
 from variegate import LMDP, diversify, open_catalogue
 from variegate.arrays import FloatArray, IndexArray, MaskArray, unit_rows
 from variegate.model.scores import normalise_scores

@@ -1,5 +1,6 @@
 """``python -m tools.volume``: see the package."""
 
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -8,9 +9,14 @@ import numpy as np
 import psycopg
 
 from tools.attack.replicas import Database
+from tools.findings import Part, this_machine
 from tools.volume.partitions import compare
-from tools.volume.slates import measure
+from tools.volume.report import PAGE, REPORT
+from tools.volume.slates import measure, part_of
 from variegate import Catalogue
+
+#: Slates of the promise.
+SLATES = 5_000_000
 
 
 @click.group()
@@ -31,11 +37,12 @@ def partitions(rows: int) -> None:
 
 
 @main.command()
-@click.option(
-    "--slates", "count", default=5_000_000, show_default=True, help="Slates in the store."
-)
+@click.option("--slates", "count", default=SLATES, show_default=True, help="Slates in the store.")
 def slates(count: int) -> None:
-    """Measure the overview and lists in a large store, then remove 80% of it under traffic."""
+    """Measure the overview and lists in a large store, then remove 80% of it under traffic.
+
+    The page is written for the default number of slates.
+    """
     features = np.random.default_rng(0).uniform(-1.0, 1.0, (80, 4))
     catalogue = Catalogue(range(80), features, ["cosine", "euclidean"])
     with TemporaryDirectory(prefix="variegate-volume-") as name:
@@ -47,9 +54,22 @@ def slates(count: int) -> None:
                 connection.execute("ALTER SYSTEM SET max_wal_size = '8GB'")
                 connection.execute("SELECT pg_reload_conf()")
             empty = database.url.replace("/postgres?", "/empty?")
-            measure(database.url, empty, folder, catalogue, count)
+            found = measure(database.url, empty, folder, catalogue, count)
         finally:
             database.close()
+    _report("slates", part_of(found), is_written=count == SLATES)
+
+
+def _report(name: str, part: Part, *, is_written: bool) -> None:
+    """Print findings, write those of a whole run to the page; end with 1 if one does not hold."""
+    for one in part.findings:
+        click.echo(f"{'holds' if one.holds else 'FAILS'}: {one.promise}: {one.found}")
+    if is_written:
+        REPORT.save({name: replace(part, machine=this_machine())})
+        PAGE.write_text(REPORT.page(REPORT.load()), encoding="utf-8")
+        click.echo(f"written to {PAGE}")
+    if not all(one.holds for one in part.findings):
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from variegate.engine.catalogue import CatalogueSnapshot
 from variegate.engine.experiment import Experiment
 from variegate.engine.queries import policy_report
 from variegate.errors import StateError
+from variegate.policies import State
 from variegate.store import PeriodSums, Reader, Recent
 
 MINUTE: Final = 60.0
@@ -60,16 +61,19 @@ def _diversity_weights(
     reader: Reader, snapshot: CatalogueSnapshot, experiment: Experiment
 ) -> dict[str, Any]:
     """Return histograms of the learnt weights of diversity over users, by policy and distance."""
+    # One object takes the state of one user after another: making it costs more than that.
+    policies = {name: experiment.new_policy(name, snapshot.catalogue) for name in experiment.specs}
     learnt: dict[str, list[FloatArray]] = defaultdict(list)
     for user in reader.users(reader.recent_users(MAX_USERS)).values():
-        if user.policy not in experiment.specs or user.state is None:
+        policy = policies.get(user.policy)
+        # Others learn no weights of diversity.
+        if policy is None or not policy.takes_dial or user.state is None:
             continue
         try:
-            policy = experiment.policy_of(user, snapshot.catalogue)
+            policy.restore(State.from_bytes(user.state))
         except StateError:  # it is relearnt when the user comes back
             continue
-        if policy.takes_dial:  # others learn no weights of diversity
-            learnt[user.policy].append(policy.preferences.diversity)
+        learnt[user.policy].append(policy.diversity_weights)
     names = [h.name for h in snapshot.catalogue.distances]
     return {
         policy: dict(zip(names, map(_histogram, np.transpose(weights)), strict=True))

@@ -118,6 +118,11 @@ class Policy(_KeepsOptions, ABC):
         return known_preferences(np.zeros(self.catalogue.d), np.zeros(self.catalogue.m))
 
     @property
+    def diversity_weights(self) -> FloatArray:
+        """The beta of `preferences`, (m,); for many users, as it needs no intervals."""
+        return self.preferences.diversity
+
+    @property
     def prior_preferences(self) -> Preferences:
         """The preferences that the policy assumes of a user before any feedback."""
         return known_preferences(np.zeros(self.catalogue.d), np.zeros(self.catalogue.m))

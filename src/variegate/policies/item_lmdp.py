@@ -104,6 +104,10 @@ class ItemLMDP(LMDP):
         return self._beta_preferences(self.posterior())
 
     @property
+    def diversity_weights(self) -> FloatArray:
+        return self.posterior().beta
+
+    @property
     def prior_preferences(self) -> Preferences:
         return self._beta_preferences(self.prior.posterior(_observations(self._log[:0])))
 

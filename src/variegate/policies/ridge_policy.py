@@ -52,6 +52,13 @@ class RidgePolicy(Policy):
         return self._preferences_of(self._ridge.estimate())
 
     @property
+    def diversity_weights(self) -> FloatArray:
+        mean, m = np.zeros(self.catalogue.d + self.catalogue.m), self.catalogue.m
+        known = self._ridge.estimate().mean
+        mean[: len(known)] = known
+        return mean[len(mean) - m :]
+
+    @property
     def prior_preferences(self) -> Preferences:
         ridge = self._ridge
         return self._preferences_of(Ridge(len(ridge.response), ridge.ridge, ridge.prior).estimate())

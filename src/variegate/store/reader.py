@@ -300,8 +300,14 @@ class Reader:
 
     def recent_users(self, limit: int) -> list[str]:
         """Return the users of the last events, latest first; see `MAX_RECENT_EVENTS`."""
-        rows = self._transaction.rows(self._sql.recent_users, MAX_RECENT_EVENTS)
-        return list(dict.fromkeys(user for (user,) in rows))[:limit]
+        users: dict[str, None] = {}
+        # A user has several events in a row; mostly, a few are enough.
+        for count in (min(4 * limit, MAX_RECENT_EVENTS), MAX_RECENT_EVENTS):
+            rows = self._transaction.rows(self._sql.recent_users, count)
+            users = dict.fromkeys(user for (user,) in rows)
+            if len(users) >= limit or len(rows) < count:
+                break
+        return list(users)[:limit]
 
     def _users(self, statement: str, ids: Iterable[str]) -> dict[str, UserRow]:
         wanted = self._ids("user", ids)
