@@ -78,6 +78,18 @@ def test_a_forgotten_user_who_is_there_is_found(shop: Shop, facts: Facts) -> Non
     assert found(shop, facts) == ["user 'ann' was forgotten, and is there"]
 
 
+def test_a_change_that_was_not_acknowledged_may_be_carried_out_late(
+    shop: Shop, facts: Facts
+) -> None:
+    # A replica that was stopped with SIGSTOP carried out a change after a later one was answered.
+    shop.retire("i0")
+    facts.items["i0"] = "a title"
+    assert found(shop, facts) == ["item i0 must be 'a title', and is None"]
+
+    facts.late_items["i0"].add(None)
+    assert found(shop, facts) == []
+
+
 def test_two_answers_to_one_key_are_a_problem(facts: Facts) -> None:
     facts.add_list("key", b'{"slate_id": "other", "user": "ann", "items": []}')
 

@@ -133,6 +133,9 @@ def _copy_logs(replicas: list[Replica], folder: Path, target: Path) -> None:
 def _print_summary(facts: Facts, chaos: Chaos, wrong: list[str]) -> None:
     for act, count in sorted(chaos.counts.items()):
         click.echo(f"{count:6,}  {act}")
+    if len(chaos.kills) > 1:
+        gaps = np.diff(chaos.kills)
+        click.echo(f"killed by schedule every {gaps.mean():.1f} s, {gaps.max():.1f} s at most")
     for (kind, status), count in sorted(facts.answers.items()):
         click.echo(f"{count:6,}  {kind} answered {status}")
     click.echo(

@@ -79,5 +79,5 @@ def _about_forgotten(facts: Facts, users: Sequence[str]) -> Iterator[str]:
 
 def _about_items(facts: Facts, titles: Mapping[str, str | None]) -> Iterator[str]:
     for item, title in facts.items.items():
-        if item not in facts.doubtful_items and titles.get(item) != title:
+        if titles.get(item) not in {title, *facts.late_items.get(item, ())}:
             yield f"item {item} must be {title!r}, and is {titles.get(item)!r}"

@@ -110,6 +110,7 @@ class Client:
                 found = self.facts.add_list(key, answer)
             if status != 503:
                 break
+            self.facts.doubtful_users.add(user)
         return found
 
     async def _send(self, report: Feedback, *, fresh: bool = False) -> None:
@@ -122,16 +123,17 @@ class Client:
     async def _change_item(self) -> None:
         """Change, retire or restore the item that this client owns."""
         item, path = f"{self.number}", f"/v1/items/{self.number}"
-        self.facts.doubtful_items.add(item)
-        if self.rng.random() < 0.5:
-            status, _ = await self._ask("item", "DELETE", path, None)
-            title = None
-        else:
-            title = f"title {self.rng.random()}"
-            status, _ = await self._ask("item", "PUT", path, {"title": title})
+        title = None if self.rng.random() < 0.5 else f"title {self.rng.random()}"
+        method, body = ("DELETE", None) if title is None else ("PUT", {"title": title})
+        try:
+            status, _ = await self._ask("item", method, path, body)
+        except NoAnswerError:
+            self.facts.late_items[item].add(title)
+            raise
         if status == 200:
             self.facts.items[item] = title
-            self.facts.doubtful_items.discard(item)
+        elif status == 503:
+            self.facts.late_items[item].add(title)
 
     async def _forget_own_user(self) -> None:
         """Give a user a list and feedback, and forget them; each user has a name of their own."""

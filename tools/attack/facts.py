@@ -30,11 +30,12 @@ class Facts:
     forgotten
         Users whose removal was acknowledged.
     doubtful_users
-        Users of a list request that was never answered: it may be carried out late.
+        Users of a list request that was not answered, or with 503: it may be carried out late.
     items
         The last acknowledged state of each item that a client owns: its title, None if retired.
-    doubtful_items
-        Items whose last change was not acknowledged.
+    late_items
+        What changes of an item that were not acknowledged would make of it: each may be carried
+        out late, also after changes that were acknowledged since.
     answers
         How often each status was answered, by kind of request.
     slowest
@@ -51,7 +52,7 @@ class Facts:
     forgotten: set[str] = field(default_factory=set)
     doubtful_users: set[str] = field(default_factory=set)
     items: dict[str, str | None] = field(default_factory=dict)
-    doubtful_items: set[str] = field(default_factory=set)
+    late_items: dict[str, set[str | None]] = field(default_factory=lambda: defaultdict(set))
     answers: Counter[tuple[str, int]] = field(default_factory=Counter)
     slowest: float = 0.0
     problems: list[str] = field(default_factory=list)
