@@ -23,8 +23,8 @@ check: .venv/ready  ## lint, types and import directions
 	$(BIN)/lint-imports
 
 # RUNLEVEL=1: no installed server is started.
-programs:  ## install the browsers, the load balancer and the pooler of the tests, where possible
-	@for program in chromium firefox-esr haproxy pgbouncer; do \
+programs:  ## install the browsers, the load balancer, the pooler and the clock of the tests, where possible
+	@for program in chromium firefox-esr haproxy pgbouncer faketime; do \
 	  command -v $$program >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  { echo "Installing $$program"; apt-get update -qq >/dev/null 2>&1; RUNLEVEL=1 apt-get install -y -qq $$program >/dev/null 2>&1; } || \
 	  echo "$$program could not be installed: its tests will be skipped"; \

@@ -18,6 +18,8 @@ from tools.soak.clients import random_report, upper_half
 MAX_SECONDS: Final = 10.0
 #: Seconds after which a client gives up on a replica that may be stopped.
 GIVE_UP_SECONDS: Final = 30.0
+#: Seconds after an answer 503.
+PAUSE_SECONDS: Final = 0.1
 #: Statuses that an attack may lead to: 404 and 409 where it asks for them.
 EXPECTED: Final = frozenset({200, 201, 404, 409, 503})
 #: Answers of the load balancer if a replica did not give one
@@ -192,6 +194,8 @@ class Client:
             self.facts.answers[kind, status] += 1
             raise NoAnswerError
         self._record(replica, kind, status, answer, perf_counter() - start, disturbed)
+        if status == 503:  # who asked again at once would take the CPU that recovery needs
+            await asyncio.sleep(PAUSE_SECONDS)
         return status, answer
 
     def _record(

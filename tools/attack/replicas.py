@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tools.loadtest.server import family_of
+from variegate.errors import InputError
 
 #: Seconds to start, and to end after SIGTERM.
 START_SECONDS: Final = 60.0
@@ -56,9 +57,7 @@ class Replica:
         path.write_text(_toml({**settings, "port": self.port}))
         environment = dict(os.environ)
         if self.skew:
-            # Not the command `faketime`, which would get the signals in place of the service.
-            library = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
-            environment |= {"LD_PRELOAD": str(library), "FAKETIME": f"{self.skew:+g}"}
+            environment |= {"LD_PRELOAD": _faketime(), "FAKETIME": f"{self.skew:+g}"}
         if self.source is not None:
             environment["PYTHONPATH"] = str(self.source)
         command = [sys.executable, "-m", "variegate", "serve", "--config", str(path)]
@@ -189,6 +188,17 @@ def attacked(count: int) -> Iterator[tuple[list[Replica], Database, Path]]:
             for replica in replicas:
                 replica.kill()
             database.close()
+
+
+def _faketime() -> str:
+    """Return the library that makes a clock wrong.
+
+    The command `faketime` would get the signals in place of the service.
+    """
+    found = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+    if not found:
+        raise InputError("`skew` must be 0 without libfaketime: `apt-get install faketime`")
+    return str(found[0])
 
 
 def _toml(settings: dict[str, Any]) -> str:

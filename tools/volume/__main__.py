@@ -1,6 +1,5 @@
 """``python -m tools.volume``: see the package."""
 
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -9,14 +8,14 @@ import numpy as np
 import psycopg
 
 from tools.attack.replicas import Database
-from tools.findings import Part, this_machine
+from tools.volume import lists as million
 from tools.volume.partitions import compare
-from tools.volume.report import PAGE, REPORT
+from tools.volume.report import report
 from tools.volume.slates import measure, part_of
 from variegate import Catalogue
 
-#: Slates of the promise.
-SLATES = 5_000_000
+#: Slates, and users with a list, of the promises.
+SLATES, USERS = 5_000_000, 1_000_000
 
 
 @click.group()
@@ -57,19 +56,20 @@ def slates(count: int) -> None:
             found = measure(database.url, empty, folder, catalogue, count)
         finally:
             database.close()
-    _report("slates", part_of(found), is_written=count == SLATES)
+    report("slates", part_of(found), is_whole=count == SLATES)
 
 
-def _report(name: str, part: Part, *, is_written: bool) -> None:
-    """Print findings, write those of a whole run to the page; end with 1 if one does not hold."""
-    for one in part.findings:
-        click.echo(f"{'holds' if one.holds else 'FAILS'}: {one.promise}: {one.found}")
-    if is_written:
-        REPORT.save({name: replace(part, machine=this_machine())})
-        PAGE.write_text(REPORT.page(REPORT.load()), encoding="utf-8")
-        click.echo(f"written to {PAGE}")
-    if not all(one.holds for one in part.findings):
-        raise SystemExit(1)
+@main.command()
+@click.option("--users", default=USERS, show_default=True, help="Users who get a list.")
+@click.option("--workers", default=2, show_default=True, help="Processes.")
+def lists(users: int, workers: int) -> None:
+    """Make a list for each of many users with `variegate recommend-all`, and check the lists.
+
+    The page is written for the default number of users.
+    """
+    with TemporaryDirectory(prefix="variegate-volume-") as name:
+        found = million.measure(Path(name), users, workers)
+    report("lists", million.part_of(found, workers), is_whole=users == USERS)
 
 
 if __name__ == "__main__":

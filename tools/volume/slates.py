@@ -30,7 +30,7 @@ MAX_LIST: Final = 1.2
 OVERVIEWS, EMPTY = 15, 20
 #: Users who get a list in each store, and how many of them at a turn.
 USERS, AT_A_TURN = 1200, 20
-#: Of traffic before the removal.
+#: Of traffic before the removal, by default.
 SECONDS: Final = 20.0
 #: Users whose states are compared with their rebuild.
 REBUILT: Final = 500
@@ -54,8 +54,22 @@ class Measured:
     wrong_sums: int = 0
 
 
-def measure(url: str, empty_url: str, folder: Path, catalogue: Catalogue, slates: int) -> Measured:
-    """Fill a store, measure it, and remove what is old of it under traffic."""
+def measure(
+    url: str,
+    empty_url: str,
+    folder: Path,
+    catalogue: Catalogue,
+    slates: int,
+    *,
+    seconds: float = SECONDS,
+) -> Measured:
+    """Fill a store, measure it, and remove what is old of it under traffic.
+
+    Parameters
+    ----------
+    seconds
+        Of traffic before the removal.
+    """
     users, begun = slates // PER_USER, time.perf_counter()
     fill(url, catalogue, users)
     found = Measured(slates, time.perf_counter() - begun)
@@ -69,6 +83,8 @@ def measure(url: str, empty_url: str, folder: Path, catalogue: Catalogue, slates
         try:
             _wait_for(replica)
             found.overviews, found.empty = time_overviews(replica.port)
+            with traffic(replica.port, users) as found.before:
+                Event().wait(seconds)
             _remove(found, store, catalogue, replica.port, users)
         finally:
             replica.stop()
@@ -117,8 +133,6 @@ def _timed(connection: HTTPConnection, path: str) -> float:
 
 def _remove(found: Measured, store: Store, catalogue: Catalogue, port: int, users: int) -> None:
     """Remove what is old while the service has traffic, and check what is left."""
-    with traffic(port, users) as found.before:
-        Event().wait(SECONDS)
     executor, begun = executor_of(store, catalogue), time.perf_counter()
     with traffic(port, users) as found.during:
         found.removed = remove_old(executor, 30, progress=_every(30.0))
