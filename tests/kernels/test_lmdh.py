@@ -18,7 +18,7 @@ def clustered(n: int, d: int) -> FloatArray:
     return np.asarray(centres[RNG.integers(0, 5, n)] + 0.05 * RNG.normal(size=(n, d)))
 
 
-#: Up to 1,792 items are scored in full, more of them by bounds.
+#: From 64 items for each feature on, squares are replaced by bounds.
 CATALOGUES: dict[str, Callable[[], FloatArray]] = {
     "random": lambda: RNG.uniform(-1.0, 1.0, (400, 6)),
     "many": lambda: RNG.uniform(-1.0, 1.0, (2500, 6)),
@@ -35,6 +35,7 @@ CATALOGUES: dict[str, Callable[[], FloatArray]] = {
     "many features": lambda: RNG.uniform(-1.0, 1.0, (400, 33)),
     "one item": lambda: np.ones((1, 3)),
     "just a block": lambda: RNG.normal(size=(256, 5)),
+    "several chunks of blocks": lambda: RNG.uniform(-1.0, 1.0, (9000, 6)),
 }
 
 

@@ -38,8 +38,9 @@ def lmdh_list(
         The factor of the distances at each position, (k,).
     """
     items, k, m = layout.items, len(factors), len(layout.largest)
-    size = items.z_rows.shape[1] + m
-    if not (k and len(free) == len(layout) and eta.shape == (size,) and G.shape == (size, size)):
+    length, d = items.z_rows.shape
+    size = d + m
+    if not (k and len(free) == length and eta.shape == (size,) and G.shape == (size, size)):
         raise InputError(
             f"a list of at least 1 of {len(layout)} items must have {len(layout)} `free` and "
             f"{size} weights, got {k}, {len(free)}, {eta.shape} and {G.shape}"

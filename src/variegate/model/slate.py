@@ -1,6 +1,7 @@
 """Slates: recommended lists with everything that learning from them requires."""
 
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
@@ -53,10 +54,12 @@ def slate_with_gains(
     coverage: FloatArray | None = None,
 ) -> Slate:
     """Return `items`, in their order, as a slate with diversity gains x (K, m)."""
-    known = catalogue.ids
-    ids = tuple([known[item] for item in items.tolist()])
-    covered = np.zeros((len(items), 0)) if coverage is None else coverage
-    return Slate(items, ids, catalogue.features[items], x, scores, covered)
+    rows = items.tolist()
+    ids = (
+        itemgetter(*rows)(catalogue.ids) if len(rows) > 1 else tuple(catalogue.ids[r] for r in rows)
+    )
+    covered = x[:, :0] if coverage is None else coverage
+    return Slate(items, ids, catalogue.features.take(items, axis=0), x, scores, covered)
 
 
 def slate_of(

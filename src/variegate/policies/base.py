@@ -178,7 +178,7 @@ class Policy(_KeepsOptions, ABC):
         features, vectors, attributes
             Data of the candidates of an open catalogue; see `own_candidates`.
         """
-        given = any(value is not None for value in offer.values())
+        given = offer and any(value is not None for value in offer.values())
         if given or self.catalogue.is_open or isinstance(candidates, Candidates):
             offered = self._offered(candidates, exclude, offer)
             count = check_count(k, int(np.count_nonzero(offered.free)))
@@ -187,7 +187,8 @@ class Policy(_KeepsOptions, ABC):
                 return finite_slate(policy._recommend_offered(offered, count, rng))
             return finite_slate(policy._constrained_offered(offered, count, rng, constraints))
         free = self.catalogue.candidate_mask(candidates, exclude)
-        count = check_count(k, int(np.count_nonzero(free)))
+        is_any = candidates is None and exclude is None
+        count = check_count(k, len(free) if is_any else int(np.count_nonzero(free)))
         policy = self._under_dial(dial)
         if constraints is None:
             return finite_slate(policy._recommend(free, count, rng))
@@ -442,7 +443,7 @@ class Policy(_KeepsOptions, ABC):
 
 def finite_slate(slate: Slate) -> Slate:
     """Return the slate if its scores are finite, or raise StateError."""
-    if not all(map(isfinite, slate.scores.tolist())):  # for so few, faster than NumPy
+    if not isfinite(sum(slate.scores.tolist())):  # for so few, faster than NumPy
         raise StateError(f"the scores of a list must be finite numbers, but are not: {TOO_LARGE}")
     return slate
 

@@ -64,30 +64,39 @@ def fill_gains(items, chosen, factors, x):
 
 
 @njit(cache=True, nogil=True)
-def add_distances(pick, items, h, sizes, sums, work):
+def scratch_of(width, lanes, dtype):
+    """Return what `add_distances` overwrites: (2, lanes) numbers, weights and their columns."""
+    return np.empty((2, lanes), dtype), np.empty(width + 8, dtype), np.empty(width + 8, np.intp)
+
+
+@njit(cache=True, nogil=True)
+def add_distances(pick, items, h, sizes, sums, scratch):
     """Add every distance to the row `pick` to the sums of some blocks.
 
     `h` (blocks, w, lanes) and `sizes` (blocks, m, lanes) are the data of the blocks' items, and
-    `sums` (blocks, m, lanes) are theirs, in one precision; `work` (2, lanes) is overwritten.
+    `sums` (blocks, m, lanes) are theirs, in one precision; `scratch` is that of `scratch_of`.
     """
+    work = scratch[0]
     for c in range(sums.shape[1]):
         s, e, scale = items.starts[c], items.starts[c] + items.widths[c], items.scales[c]
-        row = items.h_rows[pick, s:e].astype(work.dtype)
+        row = items.h_rows[pick, s:e]
         if items.kinds[c] == COSINE:
-            add_cosine_sums(h, s, row, work.dtype.type(1.0 / scale), sums, c)
+            add_cosine_sums(h, s, row, work.dtype.type(1.0 / scale), sums, c, scratch)
             continue
         size, kind = work.dtype.type(items.sizes[c, pick]), items.kinds[c]
         add_other_sums(h, s, row, sizes, size, kind, scale, work, sums, c)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def add_cosine_sums(h, s, row, inverse, sums, c):
+def add_cosine_sums(h, s, row, inverse, sums, c, scratch):
     """Add 1 minus the product with `row`, times `inverse`, to column c of some blocks' sums."""
-    weights, columns, size = np.zeros(len(row) + 8, row.dtype), np.zeros(len(row) + 8, np.intp), 0
+    (_work, weights, columns), size = scratch, 0
     for i in range(len(row)):
         if row[i] != 0:  # labels are mostly zeros
             weights[size], columns[size] = row[i] * inverse, s + i
             size += 1
+    for n in range(size, size + 8):
+        weights[n], columns[n] = 0, 0
     for b in range(len(sums)):
         n, added = 0, inverse
         while n + 4 < size:  # each sum is read and written once for eight numbers
@@ -122,15 +131,16 @@ def add_other_sums(h, s, row, sizes, size, kind, scale, work, sums, c):
     lanes, one, inverse = len(work[0]), work.dtype.type(1.0), work.dtype.type(1.0 / scale)
     turn = work.dtype.type(2.0 / pi) * inverse
     is_apart = kind == LENGTH or kind == ANGULAR  # numba compiles `in` to a slow loop
+    label = work.dtype.type(row[0] if kind == HAMMING else 0.0)
     for b in range(len(sums)):
         if kind == HAMMING:
             for a in range(lanes):
-                sums[b, c, a] += inverse if h[b, s, a] != row[0] else 0 * one
+                sums[b, c, a] += inverse if h[b, s, a] != label else 0 * one
             continue
         work[0] = 0.0
         work[1] = 0.0
         for i in range(len(row)):
-            share = row[i]
+            share = work.dtype.type(row[i])
             if is_apart:
                 for a in range(lanes):
                     work[0, a] += (h[b, s + i, a] - share) * (h[b, s + i, a] - share)

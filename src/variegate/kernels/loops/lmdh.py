@@ -39,6 +39,8 @@ TINY = 1e-18
 LARGEST = 1e15
 #: Number of items whose exact values are kept: near the best score there are rarely more.
 MAX_EXACT = 128
+#: Scores that are compared at the same time; the lanes of a table are a multiple of it.
+FOLD = 16
 NEVER = np.float32(-np.inf)
 
 
@@ -175,23 +177,30 @@ def scores_of_many(mean, square, cross, sums, belief, factor, work, scores):
         scores[a] += alpha * sqrt(variance[a])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST_FINITE)
+@njit(cache=True, nogil=True)
 def fill_tops(scores, tops):
-    """Fill the highest score of each block.
-
-    Blocks are folded in halves: the compiler does not vectorise the maximum of a plain loop.
-    """
-    work = np.empty(scores.shape[1], scores.dtype)
+    """Fill the highest score of each block."""
     for b in range(len(scores)):
-        half = len(work) // 2
-        for a in range(half):
-            one, two = scores[b, a], scores[b, a + half]
-            work[a] = one if one > two else two
-        while half > 1:
-            half //= 2
-            for a in range(half):
-                work[a] = work[a] if work[a] > work[a + half] else work[a + half]
-        tops[b] = work[0]
+        tops[b] = highest_of(scores[b])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_FINITE)
+def highest_of(scores):
+    """Return the highest of some scores, as many as a multiple of `FOLD`.
+
+    The compiler does not vectorise the maximum of a plain loop.
+    """
+    folded = np.empty(FOLD, scores.dtype)
+    for a in range(FOLD):
+        folded[a] = scores[a]
+    for start in range(FOLD, len(scores), FOLD):
+        for a in range(FOLD):
+            one = scores[start + a]
+            folded[a] = one if one > folded[a] else folded[a]
+    top = folded[0]
+    for a in range(1, FOLD):
+        top = folded[a] if folded[a] > top else top
+    return top
 
 
 @njit(cache=True, nogil=True)

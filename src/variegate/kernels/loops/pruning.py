@@ -1,14 +1,14 @@
 """LMDH's list without scoring every item at every position.
 
-The first positions are filled from the scores of all items. What later picks can add to an item's
-sums of distances is bounded, so each item has a highest and a lowest score over the positions that
-are left. With r of them left, the r-th of the lowest scores is reached at every one: items that
-cannot reach it are dropped, and the rest of the list is selected from the others in double
-precision. While too many would be left, one more position is filled from all items.
+The squares of G zeta are at most |z|^2 times the largest eigenvalue of G_z'G_z, which costs much
+less than the squares. The first position is decided between the few items whose score with this
+bound reaches the best exact one. What later picks can add to an item's sums of distances is bounded
+too, so each item has a highest and a lowest score over the positions that are left. With r of them
+left, the r-th of the lowest scores is reached at every one: items that cannot reach it are dropped,
+and the rest of the list is selected from the others in double precision. While too many would be
+left, the squares are computed, and then one more position is filled from all items.
 
-The squares of G zeta cost most if there are many features. They are then replaced by a bound,
-|z|^2 times the largest eigenvalue of G_z'G_z, and items are dropped before the first position;
-only if too many would be left, they are computed for all. Tables are those of
+With many features the first trial comes before the first position. Tables are those of
 `kernels.loops.lmdh`.
 """
 
@@ -18,15 +18,19 @@ import numpy as np
 from numba import njit
 
 from variegate.kernels.layout import BLOCK
-from variegate.kernels.loops.distances import add_distances
+from variegate.kernels.loops.distances import COSINE, add_distances, scratch_of
 from variegate.kernels.loops.lmdh import (
     FAST,
+    FOLD,
     NEVER,
     close_places,
+    exact_score,
+    exact_values,
     fill_parts,
     fill_scores,
     fill_squares,
     fill_tops,
+    highest_of,
     new_memo,
     pick,
     place_of,
@@ -35,21 +39,34 @@ from variegate.kernels.loops.lmdh import (
     table_of,
     to_single,
 )
-from variegate.kernels.loops.selection import HALF, add_products, add_two_products, length_by
+from variegate.kernels.loops.selection import (
+    HALF,
+    add_products,
+    add_two_products,
+    length_by,
+    padded,
+)
 
-#: A bound of the squares pays from so many features, and from so many items for each of them.
-MANY_FEATURES, PER_FEATURE = 24, 64
+#: A bound of the squares pays from so many items for each feature.
+PER_FEATURE = 64
+#: From so many features on, the squares cost more than a trial before the first position.
+MANY_FEATURES = 24
+#: Among more items than these, those that a bound leaves are so far apart in memory that to copy
+#: them costs more than the squares of few features.
+FAR_APART = 1 << 15
+#: One exact score costs as much as the squares of at most so many items.
+EXACT = 64
+#: Blocks whose numbers stay in the L2 cache from one loop to the next.
+CHUNK = 32
 #: Distances of so many numbers cost more than bounds without any distance.
 MANY_NUMBERS = 1 << 22
 #: To copy an item costs as much as one position of so many items; for a few, it is nothing.
-COPY, FEW = 32, 128
+COPY, FEW = 32, 256
 #: The same where all squares would be the next thing to compute.
 COPY_BOUNDED = 8
 #: After a trial that left more than one item in so many, several positions are filled; after one
 #: that left more than half of them, as many again.
 FAR = 4
-#: Items of a block among which the highest scores are compared.
-FOLD = 16
 #: Squarings of a matrix, to bound its largest eigenvalue.
 SQUARINGS = 2
 
@@ -64,34 +81,105 @@ def select_list(items, free, belief, factors, limits, space, answer):
     slack = slack_of(belief, factors, limits, items.h.shape[1])
     if not slack >= 0.0:  # nan is not
         return False
-    single, size, m = to_single(belief), len(items.z_rows), len(limits[1])
+    single, size, (d, m) = to_single(belief), len(items.z_rows), (items.z.shape[1], len(limits[1]))
     table, memo = table_of(space, len(items.z), m), new_memo(m)
-    fill_parts(items.z, table, single)
-    close_places(free, table[0])
-    is_bounded = items.z.shape[1] >= MANY_FEATURES and size >= PER_FEATURE * items.z.shape[1]
-    if is_bounded:
-        bound_squares(items, table, belief)
-    else:
-        fill_squares(items.z, table, single)
-    trial = 0 if is_bounded or items.h.size >= MANY_NUMBERS else 1
-    work = np.empty((2, BLOCK), dtype=np.float32)
+    problem = items, table, belief, single, factors, limits[1], slack
+    is_bounded = size >= PER_FEATURE * d and (size <= FAR_APART or d >= MANY_FEATURES)
+    bound = np.float32(eigenvalue_bound(belief[1], d) if is_bounded else -1.0)
+    is_early = (is_bounded and d >= MANY_FEATURES) or items.h.size >= MANY_NUMBERS
+    trial, scratch = 0 if is_early else 1, scratch_of(items.h.shape[1], BLOCK, np.float32)
     for n in range(len(factors)):
-        if n:
-            add_distances(answer[0][n - 1], items, items.h, items.sizes_blocks, table[3], work)
-        if n == trial and (is_bounded or n + 1 < len(factors)):
-            rows, found = promising(
-                n, is_bounded, items, table, belief, single, factors, limits[1], slack
-            )
+        is_trial = n == trial and (is_bounded or n + 1 < len(factors))
+        fill_position(n, is_trial, free, bound, answer[0], problem, scratch)
+        if is_trial:
+            rows, found = drop(n, is_bounded, problem)
             if len(rows):
                 return select_exactly(n, rows, items, belief, factors, answer)
+            is_bounded = False
             trial = n + 1 if found * FAR <= size else (2 if found * 2 <= size else 4) * n + 1
-            if is_bounded:
-                fill_squares(items.z, table, single)
-                is_bounded, trial = False, 1
-        fill_scores(table, single, np.float32(factors[n]))
+            fill_scores(table, single, np.float32(factors[n]))
+        elif is_bounded and are_many_near(memo, problem):
+            is_bounded = False
+            fill_squares(items.z, table, single)
+            fill_scores(table, single, np.float32(factors[n]))
         if not pick(n, slack, items, table, belief, factors[n], memo, answer):
             return False
     return True
+
+
+@njit(cache=True, nogil=True)
+def fill_position(n, is_trial, free, bound, chosen, problem, scratch):
+    """Fill the table's scores for position n; for a trial, the highest that items can have there.
+
+    A negative `bound` of the squares is none: they are computed.
+    """
+    items, table, _belief, single, factors, largest, _slack = problem
+    line = reach(factors, n)
+    for start in range(0, len(items.z), CHUNK):
+        end = min(start + CHUNK, len(items.z))
+        part = part_of(table, start, end)
+        if n:
+            h, sizes = items.h[start:end], items.sizes_blocks[start:end]
+            add_distances(chosen[n - 1], items, h, sizes, part[3], scratch)
+        else:
+            z = items.z[start:end]
+            fill_parts(z, part, single)
+            close_places(free[start * BLOCK : end * BLOCK], part[0])
+            if bound < 0.0:
+                fill_squares(z, part, single)
+            else:
+                bound_squares(items.squares[start:end], bound, part[1])
+        if is_trial:
+            fill_highest(part, single, largest, line)
+        else:
+            fill_scores(part, single, np.float32(factors[n]))
+
+
+@njit(cache=True, nogil=True)
+def part_of(table, start, end):
+    """Return a table's blocks from `start` to `end`."""
+    mean, square, cross, sums, scores, tops = table
+    return (
+        mean[start:end],
+        square[start:end],
+        cross[start:end],
+        sums[start:end],
+        scores[start:end],
+        tops[start:end],
+    )
+
+
+@njit(cache=True, nogil=True)
+def are_many_near(memo, problem):
+    """Return whether so many scores reach the best exact one that the squares cost less."""
+    items, table, belief, _single, factors, _largest, slack = problem
+    scores, tops = table[4], table[5]
+    b = np.argmax(tops)
+    if not tops[b] > -np.inf:
+        return False
+    row = b * BLOCK + place_of(tops[b], scores[b])
+    own = exact_values(row, np.empty(0, np.intp), items, belief, memo)
+    score = exact_score(own, belief, factors[0], len(items.kinds))
+    _rows, found = rows_reaching(scores, tops, score - slack, 0)
+    return found * EXACT > len(items.z_rows)
+
+
+@njit(cache=True, nogil=True)
+def drop(n, is_bounded, problem):
+    """Return what `promising` does, by the squares if it drops too few by their bounds.
+
+    The table has the highest scores, with bounds of the squares or the squares. If too many items
+    are left, it has the squares afterwards.
+    """
+    items, table, _belief, single, factors, largest, _slack = problem
+    rows, found = promising(n, is_bounded, problem)
+    if len(rows) or not is_bounded:
+        return rows, found
+    fill_squares(items.z, table, single)
+    if n == 0:
+        return rows, 0  # after the first position, more can be dropped
+    fill_highest(table, single, largest, reach(factors, n))
+    return promising(n, False, problem)
 
 
 @njit(cache=True, nogil=True)
@@ -110,60 +198,82 @@ def select_lists(items, free, beliefs, factors, limits, space, answers, whole):
 def select_exactly(first, rows, items, belief, factors, answer):
     """Fill `answer` from position `first` on, from some `rows`, in double precision."""
     (chosen, values, x), m = answer, len(items.kinds)
-    blocks, lanes = -(-len(rows) // BLOCK), BLOCK
-    while lanes >= 2 * max(len(rows), FOLD):
-        lanes //= 2
-    z, h = (
-        in_blocks(items.z_rows, rows, blocks, lanes),
-        in_blocks(items.h_rows, rows, blocks, lanes),
-    )
-    sizes = in_blocks(items.sizes.T, rows, blocks, lanes)
-    table = table_of(np.empty(blocks * (lanes * (3 + 2 * m) + 1)), blocks, m, lanes)
-    mean, sums, scores, tops = table[0], table[3], table[4], table[5]
-    work = np.empty((2, lanes))
+    lanes = -(-len(rows) // FOLD) * FOLD
+    z, h = in_one_block(items.z_rows, rows, lanes), in_one_block(items.h_rows, rows, lanes)
+    sizes, space = in_one_block(items.sizes.T, rows, lanes), np.empty(lanes * (3 + 2 * m) + 1)
+    table, scratch = table_of(space, 1, m, lanes), scratch_of(h.shape[1], lanes, np.float64)
     fill_parts(z, table, belief)
-    mean.reshape(mean.size)[len(rows) :] = -np.inf
+    table[0][0, len(rows) :] = -np.inf
     fill_squares(z, table, belief)
-    for p in chosen[:first]:
-        add_distances(p, items, h, sizes, sums, work)
+    for p in chosen[: max(first - 1, 0)]:
+        add_distances(p, items, h, sizes, table[3], scratch)
+    if m == 1 and items.kinds[0] == COSINE:
+        return select_by_cosine(first, rows, items, h[0], table, belief, factors, answer)
+    mean, sums, scores = table[0][0], table[3], table[4][0]
     for n in range(first, len(factors)):
-        if n > first:
-            add_distances(chosen[n - 1], items, h, sizes, sums, work)
+        if n:
+            add_distances(chosen[n - 1], items, h, sizes, sums, scratch)
         fill_scores(table, belief, factors[n])
-        b = np.argmax(tops)
-        if not tops[b] > -np.inf:
+        top = highest_of(scores)
+        if not top > -np.inf:
             return False
-        a = place_of(tops[b], scores[b])
-        chosen[n], values[n] = rows[b * lanes + a], scores[b, a]
+        a = place_of(top, scores)
+        chosen[n], values[n] = rows[a], top
         for c in range(m):
-            x[n, c] = max(sums[b, c, a], 0.0) * factors[n]  # rounding can go below 0
-        mean[b, a] = -np.inf
+            x[n, c] = max(sums[0, c, a], 0.0) * factors[n]  # rounding can go below 0
+        mean[a] = -np.inf
+    return True
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def select_by_cosine(first, rows, items, h, table, belief, factors, answer):
+    """Do the same for one distance, the cosine: without a call, a position takes half the time."""
+    (chosen, values, x), inverse, (w, lanes) = answer, 1.0 / items.scales[0], h.shape
+    mean, square, cross = table[0][0], table[1][0], table[2][0, 0]
+    sums, scores, h_rows = table[3][0, 0], table[4][0], items.h_rows
+    beta, g, alpha = belief[0][-1], belief[1][-1, -1], belief[2]
+    for n in range(first, len(factors)):
+        if n:
+            for a in range(lanes):
+                sums[a] += inverse
+            for i in range(w):
+                weight = h_rows[chosen[n - 1], i] * inverse
+                for a in range(lanes):
+                    sums[a] -= weight * h[i, a]
+        slope, part = beta * factors[n], g * factors[n]
+        for a in range(lanes):
+            total = cross[a] + part * sums[a]
+            scores[a] = mean[a] + slope * sums[a] + alpha * sqrt(square[a] + total * total)
+        place, top = -1, -np.inf
+        for a in range(len(rows)):
+            if scores[a] > top:
+                place, top = a, scores[a]
+        if place < 0:
+            return False
+        chosen[n], values[n], x[n, 0] = rows[place], top, max(sums[place], 0.0) * factors[n]
+        mean[place] = -np.inf
     return True
 
 
 @njit(cache=True, nogil=True)
-def in_blocks(table, rows, blocks, lanes):
-    """Return some rows of a table (L, w) as (blocks, w, lanes), in double precision."""
-    copy = np.zeros((blocks, table.shape[1], lanes))
-    for b in range(blocks):
-        part = rows[b * lanes : (b + 1) * lanes]
-        for i in range(copy.shape[1]):
-            for a in range(len(part)):
-                copy[b, i, a] = table[part[a], i]
+def in_one_block(table, rows, lanes):
+    """Return some rows of a table (L, w) as (1, w, lanes), padded with zeros."""
+    copy = np.zeros((1, table.shape[1], lanes))
+    for a in range(len(rows)):
+        for i in range(table.shape[1]):
+            copy[0, i, a] = table[rows[a], i]
     return copy
 
 
 @njit(cache=True, nogil=True)
-def promising(n, is_bounded, items, table, belief, single, factors, largest, slack):
+def promising(n, is_bounded, problem):
     """Return the rows that can be picked from position n on, and how many they are.
 
-    No rows if they are too many to copy. `is_bounded` is whether squares are bounds. The gain x of
-    an item with the sum S of a distance D, at most, lies between low * S and slope * S + start * D
-    at all of these positions.
+    No rows if they are too many to copy. The table has the highest scores, `is_bounded` is whether
+    its squares are bounds.
     """
-    scores, tops, left = table[4], table[5], len(factors) - n
-    line = reach(factors, n)
-    fill_highest(table, single, largest, line)
+    items, table, belief, _single, factors, largest, slack = problem
+    scores, tops, left, line = table[4], table[5], len(factors) - n, reach(factors, n)
     seeds = highest_places(scores, tops, left + 2)
     if len(seeds) < left:
         return np.empty(0, dtype=np.intp), 0
@@ -173,13 +283,17 @@ def promising(n, is_bounded, items, table, belief, single, factors, largest, sla
         square = length_by(belief[1], z_rows[seeds[i]]) ** 2 if is_bounded else table[1][b, a]
         lowest[i] = lowest_score(b, a, square, table, belief, largest, line)
     threshold = np.sort(lowest)[len(seeds) - left] - 2.0 * slack  # both may have errors
-    most = max(FEW, len(items.z_rows) // (COPY_BOUNDED if is_bounded else COPY))
-    return rows_reaching(scores, tops, threshold, most)
+    share = COPY_BOUNDED if is_bounded and z_rows.shape[1] >= MANY_FEATURES else COPY
+    return rows_reaching(scores, tops, threshold, max(FEW, len(z_rows) // share))
 
 
 @njit(cache=True, nogil=True)
 def reach(factors, n):
-    """Return the lines between which the gains from position n on lie; see `promising`."""
+    """Return low, slope, start: lines between which the gains from position n on lie.
+
+    The gain x of an item with the sum S of a distance D, at most, lies between low * S and
+    slope * S + start * D at all of these positions.
+    """
     low, start, end = factors[n], 0.0, 0.0
     for p in range(n, len(factors)):
         low = min(low, factors[p])
@@ -319,12 +433,11 @@ def rows_reaching(scores, tops, lowest, most):
 
 
 @njit(cache=True, nogil=True)
-def bound_squares(items, table, belief):
-    """Fill the squares with the largest that features of the same length can have."""
-    square, bound = table[1], np.float32(eigenvalue_bound(belief[1], items.z.shape[1]))
+def bound_squares(lengths, bound, square):
+    """Fill the squares of some blocks with the largest that features of these lengths can have."""
     for b in range(len(square)):
         for a in range(BLOCK):
-            square[b, a] = bound * items.squares[b, a]
+            square[b, a] = bound * lengths[b, a]
 
 
 @njit(cache=True, nogil=True)
@@ -334,31 +447,32 @@ def eigenvalue_bound(G, d):
     The largest sum of absolute values in a row bounds the eigenvalues of any matrix. That of a
     power of the matrix, taken to the inverse power, is closer.
     """
-    A = np.zeros((d, d))
-    for row in range(d):
-        for i in range(row + 1):
-            for j in range(row + 1):
-                A[i, j] += G[row, i] * G[row, j]
-    bound = normalised(A)
-    for squaring in range(1, SQUARINGS + 1):
-        B = np.zeros((d, d))
-        for i in range(d):
-            for k in range(d):
-                for j in range(i + 1):
-                    B[i, j] += A[i, k] * A[k, j]
-            for j in range(i):
-                B[j, i] = B[i, j]
-        bound *= normalised(B) ** (0.5**squaring)
-        A = B
+    A, bound = padded(G, d, np.float64), 1.0
+    B = np.empty_like(A)
+    for squaring in range(SQUARINGS + 1):
+        bound *= fill_gram(A, B) ** (0.5**squaring)
+        A, B = B, A
     return bound * 1.0001  # for the rounding of these sums
 
 
-@njit(cache=True, nogil=True)
-def normalised(A):
-    """Divide A by the largest sum of absolute values in a row, and return that."""
-    largest = 0.0
-    for row in A:
-        largest = max(largest, np.abs(row).sum())
-    if largest > 0.0:
-        A /= largest
+@njit(cache=True, nogil=True, fastmath=FAST)
+def fill_gram(A, gram):
+    """Fill `gram` with A'A over the largest sum of absolute values in one of its rows; return that.
+
+    A symmetric matrix is so squared.
+    """
+    largest, size = 0.0, len(A)
+    for i in range(size):
+        for j in range(size):
+            gram[i, j] = 0.0
+        for k in range(size):
+            for j in range(size):
+                gram[i, j] += A[k, i] * A[k, j]
+        total = 0.0
+        for j in range(size):
+            total += abs(gram[i, j])
+        largest = max(largest, total)
+    for i in range(size):
+        for j in range(size):
+            gram[i, j] *= 1.0 / largest if largest > 0.0 else 0.0
     return largest

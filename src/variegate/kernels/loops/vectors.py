@@ -15,7 +15,7 @@ from math import sqrt
 import numpy as np
 from numba import njit
 
-from variegate.kernels.loops.distances import add_cosine_sums
+from variegate.kernels.loops.distances import add_cosine_sums, scratch_of
 from variegate.kernels.loops.lmdh import fill_tops, scores_of_one
 
 FAST = {"contract", "reassoc", "arcp", "nsz"}
@@ -166,11 +166,12 @@ def select_from_all(parts, vectors, belief, factors, answer):
     mean, square = parts[0].reshape((blocks, LANES)), parts[1].reshape((blocks, LANES))
     cross = parts[2].reshape((blocks, 1, LANES))
     scores, tops = np.empty((blocks, LANES)), np.empty(blocks)
+    scratch, one = scratch_of(w, LANES, vectors.dtype), columns.dtype.type(1.0)
     eta, G, alpha = belief
     for n in range(len(factors)):
         if n:
             b, a = chosen[n - 1] // LANES, chosen[n - 1] % LANES
-            add_cosine_sums(columns, 0, columns[b, :, a].copy(), columns.dtype.type(1.0), sums, 0)
+            add_cosine_sums(columns, 0, columns[b, :, a], one, sums, 0, scratch)
         line = 0.0, eta[-1] * factors[n], 0.0, G[-1, -1] * factors[n], 0.0, 0.0
         scores_of_one(mean, square, cross, sums, line, alpha, scores)
         fill_tops(scores, tops)
