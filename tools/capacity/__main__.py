@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import click
 
 from tools.capacity.calibrate import Calibration
-from tools.capacity.check import Check, LoadTest
+from tools.capacity.check import TOLERANCE, Check, LoadTest, verdicts
 from tools.capacity.service import Service, Spent, starting
 from tools.loadtest.page import write_between
 from tools.loadtest.run import mixed_client
@@ -31,7 +31,7 @@ SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
 @click.command(cls=PlainErrors, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--out", metavar="FILE", help="Write the measured costs, for `variegate plan`.")
 @click.option("--page", type=click.Path(path_type=Path), help="Write the figures to this page.")
-@click.option("--runs", default=3, show_default=True, help="Measurements, each with its check.")
+@click.option("--runs", default=5, show_default=True, help="Measurements, each with its check.")
 @click.option("--seconds", default=16.0, show_default=True, help="Of each load.")
 @click.option("--workers", default=2, show_default=True, help="Worker processes.")
 @click.option("--users", default=2000, show_default=True, help="Number of users.")
@@ -59,6 +59,8 @@ def main(
     if page is not None:
         write_between(page, text, BEGIN)
     click.echo(text)
+    if not all(one.holds for one in verdicts([check for _costs, check in found])):
+        raise SystemExit(1)
 
 
 def _run(
@@ -77,12 +79,15 @@ def _run(
             calibration.turn(turn, seconds / TURNS)
             test.turn(turn, seconds / TURNS)
         costs = calibration.costs()
-        return costs, test.compare(costs)
+        return costs, test.compare(costs, calibration.beside())
 
 
 def _lines(runs: Sequence[Run], costs: Costs, workers: int) -> Iterator[str]:
     yield f"\nOn {os.cpu_count()} cores, {workers} workers, beside clients and PostgreSQL."
-    yield "\n## Predicted and measured"
+    yield "\n## Predicted and measured\n"
+    yield f"Promised within {TOLERANCE:.0%}, judged by the middle of {len(runs)} runs.\n"
+    yield "| promised | middle run off by | runs within 30% | |\n|---|---|---|---|"
+    yield from (one.row for one in verdicts([check for _costs, check in runs]))
     for number, (_costs, check) in enumerate(runs, start=1):
         full, half = (f"{share:.0%} of the CPU time" for share in check.others)
         yield f"\nRun {number}: other programs took {full} at saturation, {half} at half of it;"

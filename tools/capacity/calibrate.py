@@ -21,8 +21,19 @@ from variegate.policies import parse_policy
 CLIENTS: Final = 16
 #: Items of the catalogues that the cost of an item is measured with.
 SMALL, LARGE = 10_000, 100_000
+#: Share of the CPU time that other programs take at most: the service always gets a part.
+MOST_OTHERS: Final = 0.95
 #: Quantiles of the response time of a lone request.
 QUANTILES: Final = (np.arange(200) + 0.5) / 200
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What the cores have to do beside the service and its database."""
+
+    #: Cores that other programs leave, and seconds of a client's CPU per request
+    cores: float
+    client_cpu: float
 
 
 @dataclass
@@ -39,6 +50,11 @@ class Calibration:
         """Load the service for so long with one client, and again with several."""
         for spent, clients in ((self.lone, 1), (self.many, CLIENTS)):
             self.service.closed(spent, mixed_client(self.users, number, None), clients, seconds)
+
+    def beside(self) -> Beside:
+        """Return what else the cores had to do in the turns of several clients."""
+        left = (os.cpu_count() or 1) * (1.0 - min(self.many.others, MOST_OTHERS))
+        return Beside(left, self.many.cpu["clients"] / self.many.phase.requests)
 
     def costs(self) -> Costs:
         """Return the costs, after the turns."""
