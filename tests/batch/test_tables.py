@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
+from tests.full_disk import largest_file
 from variegate import Catalogue, Recommender
 from variegate.batch import BatchResult, Columns, recommend_all
 from variegate.cli import commands
@@ -85,6 +86,23 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
 
     assert (found.users, found.made) == (USERS, missing)
     assert lists(out).equals(whole)
+
+
+def test_a_full_disk_is_reported_and_the_run_goes_on_later(
+    shop: Catalogue, clicks: Path, tmp_path: Path
+) -> None:
+    # polars said of it that the Parquet file was out of specification, and the command crashed.
+    out = tmp_path / "out"
+    with (
+        largest_file(2000),
+        pytest.raises(DataError, match=r"part-00000\.parquet: cannot be written: File too large"),
+    ):
+        recommend_all(shop, clicks, out, k=4)
+    assert not [*out.iterdir()]
+
+    found = recommend_all(shop, clicks, out, k=4)
+
+    assert (found.made, lists(out).height) == (USERS, USERS)
 
 
 def test_users_without_items_are_new(shop: Catalogue, tmp_path: Path) -> None:

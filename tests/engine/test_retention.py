@@ -12,10 +12,11 @@ import pytest
 
 from tests.engine.conftest import Opening
 from tests.engine.shop import Shop
+from tests.full_disk import largest_file
 from variegate.engine.interactions import Interaction, LearnInteractions
 from variegate.engine.replay import iter_events, iter_slates, iter_users
 from variegate.engine.retention import oldest_part, remove_old
-from variegate.errors import ConflictError, InputError, NotFoundError
+from variegate.errors import ConflictError, DataError, InputError, NotFoundError
 from variegate.store import CONFIGURATION, EventRow, SlateRow, Store
 
 DAY = 86_400.0
@@ -205,6 +206,28 @@ def test_a_process_killed_between_archive_and_commit_loses_and_doubles_nothing(
             before[0][slates["id"][0]].features
         )
         assert (agrees(shop), report(shop)) == (True, totals)
+
+
+def test_nothing_is_removed_if_the_archive_has_no_room(
+    url_of: Callable[[str], str], tmp_path: Path
+) -> None:
+    # polars said of it that the Parquet file was out of specification, and the command crashed.
+    archive = tmp_path / "archive"
+    with Store.open(url_of("postgres")) as store:
+        shop = lived_in(store)
+        before = everything(store)
+        with (
+            largest_file(500),
+            pytest.raises(
+                DataError, match=r"slates-00000001\.parquet: cannot be written: File too"
+            ),
+        ):
+            remove_old(shop.executor, 25, archive=archive)
+        assert everything(store) == before
+        assert not [*archive.iterdir()]
+
+        assert remove_old(shop.executor, 25, archive=archive).slates > 0
+        assert agrees(shop)
 
 
 def test_what_cannot_be_done_is_refused_with_the_reason(store: Store) -> None:

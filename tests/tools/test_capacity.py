@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from tools.capacity.calibrate import per_batch
-from tools.capacity.check import Compared
+from tools.capacity.check import Check, Compared, verdicts
 from tools.capacity.service import Spent
 from tools.loadtest.open_loop import OpenLoop
 from tools.loadtest.run import Phase
@@ -20,6 +20,20 @@ def test_predictions_are_judged_by_their_difference(predicted: float, is_close: 
 
     assert one.holds == is_close
     assert ("not within 30%" in one.row) != is_close
+
+
+def test_the_middle_run_decides_about_a_promise() -> None:
+    def check(predicted: float) -> Check:
+        one = Compared("p99", predicted, 1.0, "ms", where=f"at {predicted}/s")
+        return Check([one, Compared("p50", 9.0, 1.0, "ms", is_promised=False)], (0.0, 0.0), [])
+
+    (good,) = verdicts([check(number) for number in (1.29, 0.2, 0.9)])
+    (bad,) = verdicts([check(number) for number in (1.31, 0.9, 1.4)])
+
+    assert good.holds
+    assert good.row == "| p99 | -10% | 2 of 3 | holds |"
+    assert not bad.holds
+    assert bad.row == "| p99 | +31% | 1 of 3 | **does not hold** |"
 
 
 def test_an_open_loop_without_free_connections_counts_failures_at_its_rate() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
+from variegate.data.table_reader import parquet_bytes
 from variegate.errors import InputError
 from variegate.evaluation.parallel import Workers, parallel_map
 from variegate.files import atomic_write
@@ -95,7 +96,7 @@ def part_file(folder: Path, number: int) -> Path:
 def write_part(file: Path, lists: "pl.DataFrame") -> None:
     """Write a part, completely or not at all."""
     with atomic_write(file) as target:
-        lists.write_parquet(target)
+        target.write(parquet_bytes(lists))
 
 
 def height_of(file: Path) -> int:

@@ -104,7 +104,7 @@ def prepare_likes(
     )
     rows = _checked_rows(path, columns)
     parts = max(1, -(-rows // part_rows))
-    with _new_folder(folder) as (pieces, made):
+    with _writing(folder), _new_folder(folder) as (pieces, made):
         likes = 0
         for number in range(parts):
             likes += _write_piece(path, columns, number, parts, pieces)
@@ -124,6 +124,18 @@ def _check_arguments(folder: Path, train: float, **counts: int) -> None:
     check_fraction(train=train)
     if folder.exists():
         raise InputError(f"`out` must be a new folder, and {folder} exists")
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Raise DataError if the files of a folder cannot be written."""
+    import polars as pl
+
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        text = " ".join(str(error).split())
+        raise DataError(f"{folder}: cannot be written: {text}") from None
 
 
 @contextmanager

@@ -25,6 +25,16 @@ if TYPE_CHECKING:
 _LISTED = 30
 
 
+def parquet_bytes(table: "pl.DataFrame") -> memoryview:
+    """Return a table as the bytes of a Parquet file.
+
+    An error of the disk is raised by whoever writes them: polars calls it a wrong file.
+    """
+    buffer = io.BytesIO()
+    table.write_parquet(buffer)
+    return buffer.getbuffer()
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """The columns read from one table."""

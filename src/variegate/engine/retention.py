@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from variegate.data.table_reader import check_polars
+from variegate.data.table_reader import check_polars, parquet_bytes
 from variegate.engine.executor import Executor
 from variegate.engine.replay import (
     lessons_of,
@@ -21,6 +21,7 @@ from variegate.engine.replay import (
 )
 from variegate.engine.replicas import changed_settings, shared_configuration
 from variegate.errors import ConflictError, DataError, InputError
+from variegate.files import atomic_write
 from variegate.model.catalogue import Catalogue
 from variegate.store import (
     CONFIGURATION,
@@ -100,12 +101,10 @@ class Archive:
                 self._write(table, f"{name}-{step:08d}")
 
     def _write(self, table: "pl.DataFrame", name: str) -> None:
-        partial, path = self._folder / f"{name}.part", self._folder / f"{name}.parquet"
-        with partial.open("wb") as file:
-            table.write_parquet(file)
+        with atomic_write(self._folder / f"{name}.parquet") as file:
+            file.write(parquet_bytes(table))
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(path)
         folder = os.open(self._folder, os.O_RDONLY)
         try:
             os.fsync(folder)

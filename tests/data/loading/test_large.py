@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
+from tests.full_disk import largest_file
 from variegate import Catalogue
 from variegate.cli import commands
 from variegate.data.large import LikesColumns, prepare_likes
@@ -37,6 +38,13 @@ def ratings(tmp_path: Path) -> Path:
 
 def read(folder: Path) -> dict[str, pl.DataFrame]:
     return {name: pl.read_parquet(folder / f"{name}.parquet") for name in FILES}
+
+
+def test_a_full_disk_leaves_no_folder(ratings: Path, tmp_path: Path) -> None:
+    with largest_file(500), pytest.raises(DataError, match=r"out: cannot be written: .*too large"):
+        prepare_likes(ratings, tmp_path / "out", columns=RATED)
+
+    assert [one.name for one in tmp_path.iterdir()] == ["ratings.parquet"]
 
 
 def test_likes_are_filtered_split_and_counted(ratings: Path, tmp_path: Path) -> None:
