@@ -10,8 +10,8 @@ _HEAD = """# Every command
 
 Made from the commands' own `--help` by
 `python -m tools.command_reference docs/reference/cli.md`, which `make docs` runs; a test
-fails when it is stale. The commands come with `pip install 'variegate[all]'`. An error is one
-line on standard error, and exit code 1.
+fails when it is stale. All commands come with `pip install '.[all]'` in the folder of the
+repository. An error is one line on standard error, and exit code 1.
 """
 _WIDTH = 90
 

@@ -1,5 +1,7 @@
 """The `variegate` command line."""
 
+from typing import Final
+
 import click
 
 from variegate.cli.backup import backup, restore
@@ -13,7 +15,7 @@ from variegate.cli.import_interactions import import_interactions
 from variegate.cli.inspect import inspect
 from variegate.cli.items import items
 from variegate.cli.keys import keys
-from variegate.cli.output import Commands
+from variegate.cli.output import Commands, Sections
 from variegate.cli.plan import plan
 from variegate.cli.prepare import prepare
 from variegate.cli.prune import prune
@@ -26,38 +28,23 @@ from variegate.cli.sweep import sweep
 from variegate.cli.try_ import try_
 from variegate.cli.tune import tune
 
+SECTIONS: Final[Sections] = {
+    "Service": (try_, serve, keys, items, import_interactions, doctor),
+    "Operation": (backup, restore, rebuild, prune, plan),
+    "Data": (fetch, stats, prepare, build, inspect, fit_prior, recommend_all),
+    "Evaluation": (simulate, replay, compare, sweep, tune, ratios, evaluate_log),
+}
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(
+    cls=Commands, sections=SECTIONS, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(package_name="variegate")
 def commands() -> None:
-    """Recommendations that learn what each user likes, and how varied a list they want."""
+    """Recommendations that learn what each user likes, and how varied a list they want.
 
-
-for _command in (
-    try_,
-    fetch,
-    stats,
-    prepare,
-    build,
-    inspect,
-    fit_prior,
-    serve,
-    keys,
-    items,
-    doctor,
-    backup,
-    restore,
-    import_interactions,
-    rebuild,
-    prune,
-    evaluate_log,
-    recommend_all,
-    plan,
-    replay,
-    compare,
-    sweep,
-    tune,
-    simulate,
-    ratios,
-):
-    commands.add_command(_command)
+    \b
+    Start here:
+        variegate try      pick films in the terminal, and watch what is learnt
+        variegate serve    the same as a page and an HTTP API, at http://127.0.0.1:8000
+    """

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 def backup(
     store: str | None, catalogue: str | None, config: str | None, out: str, without_keys: bool
 ) -> None:
-    """Write a backup as JSON lines: changed items, fitted priors, keys, and all users.
+    """Write a backup of users, lists, items and keys.
 
-    Users have their states, slates and feedback. Keys are hashes: restored, the same keys are
+    It is lines of JSON: changed items, fitted priors, keys, and all users with their states, slates
+    and feedback. Keys are hashes: restored, the same keys are
     valid. The service can run meanwhile.
 
     Each user is written consistently, in one transaction. Restore the file with `variegate

@@ -54,10 +54,10 @@ def items(
     out: str,
     **options: Any,
 ) -> None:
-    """Make a catalogue from the item table FILE (CSV, TSV, Parquet), without ratings.
+    """Make a catalogue from a table of items, without ratings.
 
-    Each named column becomes features, and a distance unless it is free text. Options that name
-    a column are repeatable, except for --title.
+    FILE is CSV, TSV or Parquet. Each named column becomes features, and a distance unless it is
+    free text. Options that name a column are repeatable, except for --title.
 
     A table that has grown gives other features: what a price or a label means depends on all items.
     With --like, they are computed as for the earlier catalogue, and what users learnt stays valid.
@@ -111,7 +111,7 @@ def films(count: int, out: str) -> None:
 
 #: The names of `variegate.data` data sets, repeated here to keep --help fast
 NAMES: Final = ("ml-100k", "ml-1m", "anime")
-_HELP: Final = """Make a catalogue of {name} with embeddings learnt from its ratings.
+_HELP: Final = """Make a catalogue of {name}, with embeddings of its ratings.
 
     The embeddings are fitted by Bayesian personalised ranking (BPR) to all users, or to a share
     of them with --train, and cached. Distances: cosine, angular or euclidean on the
@@ -183,11 +183,11 @@ def ratings(
     out: str,
     **options: Any,
 ) -> None:
-    """Make a catalogue from a table of likes or ratings (CSV, TSV, Parquet).
+    """Make a catalogue from a table of likes or ratings.
 
-    Embeddings are fitted as for the paper's data sets. With an item table the catalogue also has
-    titles and attributes; --distance genres then compares the first --list (or --category), and
-    --distance years a --number named year.
+    FILE is CSV, TSV or Parquet. Embeddings are fitted as for the paper's data sets. With an item
+    table the catalogue also has titles and attributes; --distance genres then compares the first
+    --list (or --category), and --distance years a --number named year.
 
     \b
     Example:
@@ -254,11 +254,12 @@ def vectors(
     out: str,
     **options: Any,
 ) -> None:
-    """Make a catalogue from your own vectors, for example of implicit or a text encoder.
+    """Make a catalogue from your own vectors.
 
-    FILE is an .npz with the arrays `ids` (n,) and `vectors` (n, d), and optionally `mean_user`
-    (d,); an .npy of vectors with --ids; or a file written by `Embeddings.save`. With an item
-    table the catalogue also has titles and attributes.
+    They are for example those of implicit or of a text encoder. FILE is an .npz with the arrays
+    `ids` (n,) and `vectors` (n, d), and optionally `mean_user` (d,); an .npy of vectors with --ids;
+    or a file written by `Embeddings.save`. With an item table the catalogue also has titles and
+    attributes.
 
     Distances use whole vectors, and few numbers become features: a user's state has about half of
     the square of their number. --features all is refused above 128.
@@ -298,7 +299,7 @@ def _item_table(items: str | None, items_id: str, options: dict[str, Any]) -> "I
 
 @click.group()
 def build() -> None:
-    """Make a catalogue file from a SOURCE: a data set, a table, vectors, the bundled films.
+    """Make a catalogue file from data, a table or vectors.
 
     The file is written completely or not at all. `variegate build SOURCE --help` lists the options
     of each source.

@@ -40,9 +40,9 @@ def open_(
     numbers: tuple[str, ...],
     out: str,
 ) -> None:
-    """Make a catalogue without items, for a ranker that brings them to each request.
+    """Make a catalogue without items, for a ranker's candidates.
 
-    Each request then has its candidates with their scores, and what the distances need: a vector
+    Each request has its candidates with their scores, and what the distances need: a vector
     for those of --distance, the attribute of that name for the others. Options are repeatable.
 
     \b
@@ -70,7 +70,9 @@ def open_(
 @click.argument("file")
 @out_option
 def scored(file: str, out: str) -> None:
-    """Make a catalogue from another, with the feature `score` that the scores of requests fill.
+    """Make a catalogue from another, with the feature `score`.
+
+    The scores of a request's candidates fill it.
 
     \b
     Example:

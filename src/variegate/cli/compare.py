@@ -34,10 +34,10 @@ def compare(
     theirs: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Compare the policy OURS with each of THEIRS, with paired 95% intervals.
+    """Compare policies, with paired 95% intervals.
 
-    Intervals are from 1,000 paired bootstrap samples of the users. A star marks an interval that
-    excludes zero.
+    OURS is compared with each of THEIRS. Intervals are from 1,000 paired bootstrap samples of the
+    users. A star marks an interval that excludes zero.
 
     \b
     Examples:

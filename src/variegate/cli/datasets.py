@@ -21,11 +21,11 @@ NUMBERS: Final = ("users", "items", "interactions", "categories", "density", "se
 @click.command()
 @click.argument("names_or_paths", nargs=-1, metavar="[NAME_OR_PATH]...")
 def stats(names_or_paths: tuple[str, ...]) -> None:
-    """Count users, items, likes and categories, and compare with the paper's Table 1.
+    """Count users, items, likes and categories of data sets.
 
-    A data set is given by its name (ml-100k, ml-1m, anime) or by the path of its archive or
-    folder; the default is all in the data folder. Ratings above 3 (MovieLens) or 6 (Anime) are
-    likes, as in the paper.
+    The counts of the paper's Table 1 are printed beside them. A data set is given by its name
+    (ml-100k, ml-1m, anime) or by the path of its archive or folder; the default is all in the data
+    folder. Ratings above 3 (MovieLens) or 6 (Anime) are likes, as in the paper.
 
     \b
     Examples:
@@ -125,11 +125,12 @@ def _names_inside(path: Path) -> set[str]:
 @click.option("--to", metavar="FOLDER", help="Target folder.  [default: the data folder]")
 @click.option("--url", help="Address of a mirror.")
 def fetch(name: str, to: str | None, url: str | None) -> None:
-    """Download the data set NAME from its publisher, unless it exists.
+    """Download a data set from its publisher.
 
-    NAME is ml-100k, ml-1m or anime. Checksums of the files are verified; an interrupted download is
-    resumed. The environment variable VARIEGATE_DATA sets the data folder. Anime requires a login:
-    the command prints where to download it and where to put it.
+    NAME is ml-100k, ml-1m or anime; what exists is not downloaded again. Checksums of the files are
+    verified; an interrupted download is resumed. The environment variable VARIEGATE_DATA sets the
+    data folder. Anime requires a login: the command prints where to download it and where to put
+    it.
 
     \b
     Examples:

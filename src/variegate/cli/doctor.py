@@ -13,11 +13,12 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "bold red"}
 @click.command()
 @of_a_service
 def doctor(store: str | None, catalogue: str | None, config: str | None) -> None:
-    """Check the settings, catalogue, store, keys, clock and disk of a service.
+    """Check a service, and say what to do.
 
-    Each line says what was found and, if something is wrong, what to do. The exit status is 1 if
-    there is an error, and 0 if there are warnings only. The service can run meanwhile; tables of
-    an older version are upgraded, as by every command.
+    Settings, catalogue, store, keys, clock and disk are checked. Each line says what was found and,
+    if something is wrong, what to do. The exit status is 1 if there is an error, and 0 if there are
+    warnings only. The service can run meanwhile; tables of an older version are upgraded, as by
+    every command.
 
     \b
     Examples:

@@ -62,11 +62,12 @@ def evaluate_log(
     as_json: bool,
     **how: Any,
 ) -> None:
-    """Estimate the reward of other policies from the log of a service.
+    """Estimate the reward of other policies from a log.
 
-    The log must contain lists with random exploration: `variegate serve --mix 0.05`. Each policy
-    starts without data for each user and learns from the logged feedback in order. For each
-    logged list, its probability under the policy is computed with the same candidates and dial.
+    The log is that of a service, or a file. It must contain lists with random exploration:
+    `variegate serve --mix 0.05`. Each policy starts without data for each user and learns from the
+    logged feedback in order. For each logged list, its probability under the policy is computed
+    with the same candidates and dial.
 
     \b
     Examples:

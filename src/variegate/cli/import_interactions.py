@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 def import_interactions(
     file: str, store: str | None, catalogue: str | None, config: str | None, **options: Any
 ) -> None:
-    """Teach users from a FILE of past interactions: clicks, purchases, ratings.
+    """Teach users from past clicks, purchases or ratings.
 
-    Each line is one user's reward of one item: CSV, TSV or Parquet of any size, read in pieces.
-    It teaches what users like; how varied a list they want is learnt from their lists. Users who
-    do not exist are created. The items count as seen, so they are not recommended for
+    Each line of FILE is one user's reward of one item: CSV, TSV or Parquet of any size, read in
+    pieces. It teaches what users like; how varied a list they want is learnt from their lists.
+    Users who do not exist are created. The items count as seen, so they are not recommended for
     `memory_days` from now on, unless --allow-repeats is given.
 
     Lines with an unknown item, or a reward or time that is invalid, are rejected and reported, and

@@ -38,10 +38,11 @@ def inspect(
     seed: int,
     catalogue: str | None,
 ) -> None:
-    """Show the contents of a catalogue FILE, with near and far items, or of a prior.
+    """Show the contents of a catalogue or of a prior.
 
-    An item is given by its id or by part of its title. The most distant pair and the mean
-    distance are over all pairs of items, or over a sample of them in large catalogues.
+    Of a catalogue also near and far items. An item is given by its id or by part of its title. The
+    most distant pair and the mean distance are over all pairs of items, or over a sample of them in
+    large catalogues.
 
     \b
     Examples:

@@ -35,7 +35,7 @@ _of_items: Final = all_of(
 
 @click.group()
 def items() -> None:
-    """Add, change, retire and restore items of a running service.
+    """Add, change, retire and restore items of a service.
 
     \b
     Examples:
@@ -64,11 +64,11 @@ def import_(
     rejected: str | None,
     **columns: str | None,
 ) -> None:
-    """Add or change the items of a FILE: CSV or TSV with a header, or lines of JSON.
+    """Add or change the items of a FILE.
 
-    Columns are attributes of that name; those that the catalogue does not have are ignored, and
-    named. Features and distances are made from them by the service. In lines of JSON (.jsonl),
-    each is an item as POST /v1/items takes it.
+    FILE is CSV or TSV with a header, or lines of JSON. Columns are attributes of that name; those
+    that the catalogue does not have are ignored, and named. Features and distances are made from
+    them by the service. In lines of JSON (.jsonl), each is an item as POST /v1/items takes it.
 
     Lines that are invalid are rejected and reported, and all others imported. Lists go on
     meanwhile, with the items as they were; at the end they have the new ones. Items that are the
@@ -100,7 +100,9 @@ def import_(
 @items.command()
 @_of_items
 def retire(ids: tuple[str, ...], url: str, key: str | None, file: str | None) -> None:
-    """Retire items: they are no longer recommended, and what was learnt from them stays.
+    """Retire items, so that they are no longer recommended.
+
+    What was learnt from them stays.
 
     \b
     Examples:

@@ -37,9 +37,10 @@ def keys() -> None:
 @click.option("--name", required=True, help="Name of its owner, for your reference.")
 @_in_a_store
 def make(role: str, name: str, store: str | None, config: str | None) -> None:
-    """Create a key and print it; it is not stored and cannot be shown again.
+    """Create a key and print it.
 
-    A client can request lists and send feedback; an admin can do everything.
+    It is stored as a hash and cannot be shown again. `read` reads users, items and reports; `write`
+    also requests lists and sends feedback; `admin` can do everything.
 
     \b
     Examples:
@@ -89,7 +90,7 @@ def list_(store: str | None, config: str | None) -> None:
 @click.argument("key_id", metavar="ID")
 @_in_a_store
 def revoke(key_id: str, store: str | None, config: str | None) -> None:
-    """Revoke a key by its id; running services reject it within two seconds.
+    """Revoke a key by its id.
 
     \b
     Example:

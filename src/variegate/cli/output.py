@@ -53,8 +53,30 @@ class PlainErrors(click.Command):
             raise click.ClickException(str(error)) from error
 
 
+#: The commands of a group by the title under which its help lists them.
+Sections: TypeAlias = Mapping[str, Sequence[click.Command]]
+
+
 class Commands(PlainErrors, click.Group):
-    """A group of such commands."""
+    """A group of such commands, listed in sections."""
+
+    def __init__(self, *args: Any, sections: Sections, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._sections = sections
+        for command in (command for section in sections.values() for command in section):
+            self.add_command(command)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections, with the descriptions in one column."""
+        width = max(map(len, self.commands))
+        for title, section in self._sections.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [
+                        (f"{one.name:<{width}}", one.get_short_help_str(formatter.width))
+                        for one in section
+                    ]
+                )
 
 
 def import_from_working_directory() -> None:

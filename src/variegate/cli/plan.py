@@ -42,11 +42,12 @@ def plan(
     connections: float,
     **load: float,
 ) -> None:
-    """Compute what a number of users needs: cores, connections, storage, the next bottleneck.
+    """Compute the hardware that a number of users needs.
 
-    The costs of a list and of feedback were measured on the machine that the documentation names;
-    `python -m tools.capacity` measures those of another one. All users are alike, requests arrive
-    independently, and the service runs at half of its saturation in the busiest hour.
+    It prints cores, connections, storage and the next bottleneck. The costs of a list and of
+    feedback were measured on the machine that the documentation names; `python -m tools.capacity`
+    measures those of another one. All users are alike, requests arrive independently, and the
+    service runs at half of its saturation in the busiest hour.
 
     \b
     Examples:

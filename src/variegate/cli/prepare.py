@@ -25,12 +25,12 @@ from variegate.cli.replay_options import table_options, take_table
 )
 @click.option("--seed", default=0, show_default=True, help="Random seed of the split.")
 def prepare(data: str, out: str, **options: Any) -> None:
-    """Filter, split and count the likes of a table, which may be larger than memory.
+    """Filter, split and count a table of likes of any size.
 
-    DATA is a Parquet or CSV file. FOLDER gets train.parquet and test.parquet, which have no user
-    in common, items.parquet with the number of training users who like each item, and
-    sample.parquet with the likes of some training users. Embeddings and priors are fitted to the
-    sample: the share of users who like an item is then known to within 0.2%.
+    DATA is a Parquet or CSV file, which may be larger than memory. FOLDER gets train.parquet and
+    test.parquet, which have no user in common, items.parquet with the number of training users who
+    like each item, and sample.parquet with the likes of some training users. Embeddings and priors
+    are fitted to the sample: the share of users who like an item is then known to within 0.2%.
 
     \b
     Examples:

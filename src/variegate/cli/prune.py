@@ -21,7 +21,7 @@ def prune(
     keep_days: float,
     archive: str | None,
 ) -> None:
-    """Remove slates and events that are older than a number of days, while the service runs.
+    """Remove old slates and events while the service runs.
 
     What they taught stays: it becomes a checkpoint of each user, from which `variegate rebuild` and
     every other replay starts. The totals of reports stay too. What depends on single old slates is

@@ -29,11 +29,12 @@ def rebuild(
     relearn: bool,
     accept: bool,
 ) -> None:
-    """Recompute the state of each user from the log, and correct stored states that differ.
+    """Recompute the states of users from the log.
 
-    User states can be recomputed from the log of events at any time, also while the service runs,
-    and so can the running sums of the reports; while these are recounted the service does not
-    write. With --check nothing is changed, and the exit code is 1 if any state or sum differs.
+    Stored states that differ are corrected. User states can be recomputed from the log of events at
+    any time, also while the service runs, and so can the running sums of the reports; while these
+    are recounted the service does not write. With --check nothing is changed, and the exit code is
+    1 if any state or sum differs.
 
     A store belongs to one catalogue, and the service refuses any other. --relearn moves the store
     to the given catalogue: the features of all logged lists are recomputed by item id, and every

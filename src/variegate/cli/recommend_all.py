@@ -42,11 +42,11 @@ def recommend_all(
     workers: str | None,
     **table: str | None,
 ) -> None:
-    """Make a list for every user of a table or of a service, and write them to Parquet.
+    """Make a list for every user, in Parquet files.
 
-    With --users each user's policy learns the user's rows of the table (user, item, reward) and
-    makes one list. A table without items makes the lists of new users. The table may be larger
-    than memory.
+    Users are those of a table or of a service. With --users each user's policy learns the user's
+    rows of the table (user, item, reward) and makes one list. A table without items makes the lists
+    of new users. The table may be larger than memory.
 
     With --store each user's policy makes a list from the state that a service has stored. Items
     that were retired, or that the user was shown lately, are left out. Nothing is written to the

@@ -48,12 +48,12 @@ def simulate(
     policies: tuple[str, ...],
     out: str | None,
 ) -> None:
-    """Run LMDH and its baselines on simulated users and show their cumulative regret.
+    """Show the cumulative regret on simulated users.
 
-    Each simulated user has known weights. The regret of a list is the difference between its value
-    and that of the best list; the cumulative regret of a learner flattens. A policy of the default
-    comparison that is named without options is as there: LMDH scales distances as the users do
-    (normaliser=none).
+    By default LMDH is compared with its baselines. Each simulated user has known weights. The
+    regret of a list is the difference between its value and that of the best list; the cumulative
+    regret of a learner flattens. A policy of the default comparison that is named without options
+    is as there: LMDH scales distances as the users do (normaliser=none).
 
     \b
     Examples:
@@ -194,7 +194,9 @@ def _verdict(simulation: "evaluation.Simulation") -> str:
 )
 @click.option("--seed", default=0, show_default=True, help="Random seed.")
 def ratios(users: int, seed: int) -> None:
-    """Compare each list search with the best list (the paper's approximation ratios).
+    """Compare each list search with the best list.
+
+    These are the paper's approximation ratios.
 
     \b
     Example:

@@ -59,11 +59,12 @@ def tune(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Tune the settings of lmdp or ease on training users, one set for all DATASETS.
+    """Tune the settings of lmdp or ease on training users.
 
-    A data set is ml-100k, ml-1m or anime, or a table of your own (CSV, TSV, Parquet); by default
-    all in the data folder. Its users are split 80/20; embeddings and a prior are fitted to the
-    80%, and the others are replayed with every combination of some values of two settings.
+    The result is one set for all DATASETS. A data set is ml-100k, ml-1m or anime, or a table of
+    your own (CSV, TSV, Parquet); by default all in the data folder. Its users are split 80/20;
+    embeddings and a prior are fitted to the 80%, and the others are replayed with every combination
+    of some values of two settings.
 
     The score of a setting is its mean F1 over rounds divided by that of lmdh, minus 5 times the
     relative violation of each constraint: recall at rounds 5, 10 and 30 at least that of logrank,

@@ -24,7 +24,7 @@ _RESPONSE: Final[dict[int | str, Any]] = {
     200: {
         "description": "Lines of JSON, one per user, as they are made: a Slate, or an object with "
         "`user` and `error`.",
-        "content": {LINES: {"schema": {"type": "string"}}},
+        "content": {LINES: {"schema": {"type": "string", "format": "binary"}}},
     }
 }
 

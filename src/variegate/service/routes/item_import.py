@@ -24,17 +24,19 @@ LINES: Final = "application/x-ndjson"
 CSV: Final = "text/csv"
 #: Maximum bytes of one import: some hundred thousand items.
 MAX_ITEMS_BYTES: Final = 256_000_000
+_BINARY: Final = {"schema": {"type": "string", "format": "binary"}}
 _BODY: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
-        "content": {kind: {"schema": {"type": "string"}} for kind in (LINES, CSV)},
+        # Lines are last: generated clients that support one content type take the last.
+        "content": {kind: _BINARY for kind in (CSV, LINES)},
     }
 }
 _RESPONSE: Final[dict[int | str, Any]] = {
     200: {
         "description": "Lines of JSON: RejectedItem for each line that is not used, ItemsProgress "
         "after each piece and at the end, or an object with `error`.",
-        "content": {LINES: {"schema": {"type": "string"}}},
+        "content": {LINES: _BINARY},
     }
 }
 

@@ -25,16 +25,18 @@ from variegate.service.uploads import spooled
 LINES: Final = "application/x-ndjson"
 #: Maximum bytes of one import; more users need several.
 MAX_IMPORT_BYTES: Final = 64_000_000
+#: As `format: binary` generated clients take and return a file, not a decoded string.
+_BINARY: Final = {"schema": {"type": "string", "format": "binary"}}
 _LINES_BODY: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
-        "content": {LINES: {"schema": {"type": "string"}}},
+        "content": {LINES: _BINARY},
     }
 }
 _LINES_RESPONSE: Final[dict[int | str, Any]] = {
     200: {
         "description": "Lines of JSON.",
-        "content": {LINES: {"schema": {"type": "string"}}},
+        "content": {LINES: _BINARY},
     }
 }
 
