@@ -9,9 +9,9 @@ WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
 .PHONY: run test check programs attack fuzz load bench reproduce docs pictures dist clean
 
-run: .venv/ready  ## the service and its demo page, in a browser
+run: .venv/ready  ## the service and its demo page in a browser, with the site if `make docs` has built it
 	@mkdir -p out
-	@$(BIN)/variegate serve --store sqlite:///out/variegate.db --log-level warning --open
+	@$(BIN)/variegate serve --store sqlite:///out/variegate.db --log-level warning --open $(if $(wildcard out/site/index.html),--documentation out/site)
 
 test: check programs  ## lint, types, import directions, then every test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

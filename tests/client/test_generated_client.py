@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 

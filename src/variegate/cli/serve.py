@@ -67,6 +67,7 @@ _NEEDED: Final = (
     help="Replace the configuration of running replicas, which then stop writing.",
 )
 @click.option("--page/--no-page", default=None, help="Serve the demo page.  [default: page]")
+@click.option("--documentation", metavar="FOLDER", help="Serve the site of `make docs` too.")
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 @click.option("--print-config", is_flag=True, help="Print all settings as TOML and exit.")
 def serve(config: str | None, print_config: bool, opens: bool, **given: Any) -> None:

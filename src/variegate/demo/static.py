@@ -1,9 +1,6 @@
 """The page's files, read once at the start, so that no path comes from a request."""
 
-from collections.abc import Sequence
 from hashlib import sha256
-from html import escape
-from importlib.metadata import metadata
 from importlib.resources import files
 from typing import Annotated, Final, NamedTuple
 
@@ -17,8 +14,8 @@ _TYPES: Final = {
     "svg": "image/svg+xml",
 }
 INDEX: Final = "index.html"
-#: In the page: shown once the package names an address of its documentation.
-_LINK: Final = '<a id="documentation" hidden>'
+#: In the page: shown where the service has the documentation.
+_LINK: Final = b'<a href="/documentation/" hidden>'
 
 
 class _File(NamedTuple):
@@ -27,9 +24,9 @@ class _File(NamedTuple):
     etag: str
 
 
-def add_page_files(app: FastAPI) -> list[str]:
+def add_page_files(app: FastAPI, has_documentation: bool = False) -> list[str]:
     """Add the page and its files, without a role; return their paths."""
-    known = _read_files()
+    known = _read_files(has_documentation)
 
     async def page(if_none_match: Annotated[str, Header()] = "") -> Response:
         return _response(known.get(INDEX), if_none_match)
@@ -42,33 +39,17 @@ def add_page_files(app: FastAPI) -> list[str]:
     return ["/", *(f"/page/{name}" for name in known)]
 
 
-def _read_files() -> dict[str, _File]:
+def _read_files(has_documentation: bool) -> dict[str, _File]:
     found = {}
     for entry in (files("variegate.demo") / "page").iterdir():
         content_type = _TYPES.get(entry.name.rpartition(".")[2])
         if content_type is not None and entry.is_file():
             content = entry.read_bytes()
-            if entry.name == INDEX:
-                urls = metadata("variegate").get_all("Project-URL") or []
-                content = with_documentation(content.decode(), urls).encode()
+            if has_documentation:
+                content = content.replace(_LINK, _LINK.replace(b" hidden", b""))
             etag = f'"{sha256(content).hexdigest()[:20]}"'
             found[entry.name] = _File(content, content_type, etag)
     return found
-
-
-def with_documentation(page: str, urls: Sequence[str]) -> str:
-    """Return the page with a link to the documentation, if the project's URLs have one.
-
-    Examples
-    --------
-    >>> urls = ["Documentation, https://docs.example/?a&b"]
-    >>> with_documentation('<a id="documentation" hidden>Documentation</a>', urls)
-    '<a id="documentation" href="https://docs.example/?a&amp;b">Documentation</a>'
-    """
-    for name, _, url in (entry.partition(", ") for entry in urls):
-        if name == "Documentation":
-            return page.replace(_LINK, f'<a id="documentation" href="{escape(url)}">')
-    return page
 
 
 def _response(file: _File | None, known_etags: str) -> Response:

@@ -88,6 +88,11 @@ class Settings(Rules):
         default=True,
         description="Serve the demo page and its routes beside the API.",
     )
+    documentation: Text | None = Field(
+        default=None,
+        description="Folder of the documentation site, as `make docs` builds it; it is served at "
+        "/documentation/ to everybody, and the demo page links to it.",
+    )
     policies: dict[str, str] = Field(
         default={"lmdp": "lmdp"},
         min_length=1,

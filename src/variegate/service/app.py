@@ -48,6 +48,7 @@ from variegate.service.routing import (
     admin_router,
     read_router,
 )
+from variegate.service.site import Site
 from variegate.store import Store
 
 if TYPE_CHECKING:
@@ -185,10 +186,21 @@ def create_app(
         app.router.routes.extend(router.routes)
     add_docs(app)
     add_problems(app)
-    public = [*PROBES, *(add_page_files(app) if settings.page else ())]
+    site = None if settings.documentation is None else Site(settings.documentation)
+    public = [*PROBES, *(add_page_files(app, site is not None) if settings.page else ())]
+    if site is not None:
+        site.add_to(app)
+        public += site.paths
     add_error_handlers(app)
     app.add_middleware(FastRouteMiddleware, routes=app.routes)
-    app.add_middleware(Guard, settings=settings, keys=keys, metrics=metrics, unlimited=public)
+    app.add_middleware(
+        Guard,
+        settings=settings,
+        keys=keys,
+        metrics=metrics,
+        unlimited=public,
+        script_hashes=() if site is None else site.script_hashes(),
+    )
     if settings.cors_origins:
         _add_cors(app, settings.cors_origins)
     if tracing is not None:

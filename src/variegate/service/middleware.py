@@ -26,17 +26,23 @@ from variegate.service.keys import PREFIX, ROLES, AnonymousAccess, KeyCache
 from variegate.service.metrics import Metrics
 from variegate.service.protocol import OVER_LIMIT
 from variegate.service.routing import RequestContext, routing_path
+from variegate.service.site import PATH as SITE
 
 log = logging.getLogger(__name__)
 
 
-def security_headers(image_origins: Sequence[str] = ()) -> list[tuple[bytes, bytes]]:
+def security_headers(
+    image_origins: Sequence[str] = (), script_hashes: Sequence[str] = ()
+) -> list[tuple[bytes, bytes]]:
     """Return the headers of every response; pages may load images from other origins.
 
-    No `unsafe-inline`: the service's pages load their scripts and styles as files.
+    No `unsafe-inline`: the service's pages load their scripts and styles as files, and the inline
+    scripts of the documentation are known by their hashes.
     """
     images = " ".join(["'self'", "data:", *image_origins])
     policy = f"default-src 'self'; img-src {images}; frame-ancestors 'none'; base-uri 'none'"
+    if script_hashes:
+        policy += f"; script-src 'self' {' '.join(script_hashes)}"
     return [
         (b"x-content-type-options", b"nosniff"),
         (b"content-security-policy", policy.encode()),
@@ -72,6 +78,8 @@ class Guard:
         The application behind it.
     unlimited
         Paths without keys and rate limit, logged at level debug: probes, and the page's files.
+    script_hashes
+        Of the inline scripts in the documentation.
     """
 
     def __init__(
@@ -82,12 +90,14 @@ class Guard:
         keys: KeyCache,
         metrics: Metrics,
         unlimited: Collection[str] = (),
+        script_hashes: Sequence[str] = (),
     ) -> None:
         self.app, self.keys, self.metrics = app, keys, metrics
         self.unlimited = frozenset(unlimited)
         self.max_body, self.timeout = settings.max_body, settings.timeout_seconds
         self.anonymous = AnonymousAccess(settings)
         self._page_headers = security_headers(settings.image_origins)
+        self._site_headers = security_headers(script_hashes=script_hashes)
         self.limiter: RateLimiter | None = None
         if settings.rate is not None:
             self.limiter = RateLimiter(settings.rate, settings.burst or 2 * settings.rate)
@@ -109,7 +119,7 @@ class Guard:
         context = scope["context"] = RequestContext(request_id, self.max_body)
         current_request.set(request_id)
         exchange = Exchange(context, headers, receive, send, self.timeout)
-        exchange.headers = _API_HEADERS if scope["path"].startswith("/v1/") else self._page_headers
+        exchange.headers = self._headers(scope["path"])
         try:
             refusal = await self._check(scope, headers, context)
             if refusal is None:
@@ -125,6 +135,11 @@ class Guard:
                 await response(scope, receive, exchange.send)
         finally:
             self._record(scope, context, exchange.status, time.perf_counter() - started)
+
+    def _headers(self, path: str) -> list[tuple[bytes, bytes]]:
+        if path.startswith("/v1/"):
+            return _API_HEADERS
+        return self._site_headers if path.startswith(SITE) else self._page_headers
 
     async def _check(
         self, scope: Scope, headers: dict[bytes, bytes], context: RequestContext

@@ -155,6 +155,15 @@ def test_undo_takes_back_a_pick_and_a_new_user(tab: Tab) -> None:
     assert (tab.user(), tab.titles()) == (first, before)
 
 
+def test_picks_that_were_sent_are_not_offered_for_undo_and_the_page_says_so(tab: Tab) -> None:
+    page = tab.open()
+    tab.next_list(2)
+
+    assert page.locator("#undo").is_hidden()
+    assert "Picks can be undone until then" in page.locator(".under .hint").inner_text()
+    assert known(tab)["slates"] == 2
+
+
 def test_undo_turns_the_dial_back(tab: Tab) -> None:
     page = tab.open()
     before = tab.titles()

@@ -29,7 +29,7 @@ _BODY: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
         # Lines are last: generated clients that support one content type take the last.
-        "content": {kind: _BINARY for kind in (CSV, LINES)},
+        "content": dict.fromkeys((CSV, LINES), _BINARY),
     }
 }
 _RESPONSE: Final[dict[int | str, Any]] = {
