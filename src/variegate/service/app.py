@@ -184,23 +184,11 @@ def create_app(
     for router in (*health_routers([store.ping, *checks], metrics), *routers):
         # Not `include_router`, which looks each route up twice per request.
         app.router.routes.extend(router.routes)
-    add_docs(app)
-    add_problems(app)
-    site = None if settings.documentation is None else Site(settings.documentation)
-    public = [*PROBES, *(add_page_files(app, site is not None) if settings.page else ())]
-    if site is not None:
-        site.add_to(app)
-        public += site.paths
+    public, script_hashes = _add_pages(app, settings)
     add_error_handlers(app)
     app.add_middleware(FastRouteMiddleware, routes=app.routes)
-    app.add_middleware(
-        Guard,
-        settings=settings,
-        keys=keys,
-        metrics=metrics,
-        unlimited=public,
-        script_hashes=() if site is None else site.script_hashes(),
-    )
+    guarded = {"unlimited": public, "script_hashes": script_hashes}
+    app.add_middleware(Guard, settings=settings, keys=keys, metrics=metrics, **guarded)
     if settings.cors_origins:
         _add_cors(app, settings.cors_origins)
     if tracing is not None:
@@ -277,6 +265,21 @@ def _lifespan(
                     await asyncio.to_thread(close_tracing, tracing)
 
     return lifespan
+
+
+def _add_pages(app: FastAPI, settings: Settings) -> tuple[list[str], list[str]]:
+    """Add all pages; return the paths without keys, and the hashes of inline scripts."""
+    add_docs(app)
+    add_problems(app)
+    public, script_hashes = list(PROBES), []
+    if settings.page:
+        public += add_page_files(app, settings.documentation is not None)
+    if settings.documentation is not None:
+        site = Site(settings.documentation)
+        site.add_to(app)
+        public += site.paths
+        script_hashes = site.script_hashes()
+    return public, script_hashes
 
 
 def _add_cors(app: FastAPI, origins: Sequence[str]) -> None:
