@@ -84,14 +84,14 @@ def test_likes_are_halved() -> None:
 
 
 def test_an_import_is_judged_by_what_lists_wait() -> None:
-    quick, slow = [0.010] * 98 + [0.020] * 2, [0.010] * 98 + [0.030] * 2
+    quick, slow = [0.010] * 98 + [0.020] * 2, [0.010] * 98 + [0.035] * 2
     assert [one.holds for one in imports.judged(quick, slow, 0.3)] == [True, True]
     assert [one.holds for one in imports.judged(slow, quick, 0.3)] == [False, False]
-    assert [one.holds for one in imports.judged([*quick * 10, 0.9], slow, 0.3)] == [True, False]
-    assert imports.judged(slow, quick, 0.3)[0].found.startswith("30 ms against 20 ms, 1.50 times")
+    # 25 ms longer than usual, which is more than the 20 ms that 99% take.
+    rare = [0.010] * 198 + [0.020] * 1 + [0.040]
+    assert [one.holds for one in imports.judged(slow, rare, 0.3)] == [False, True]
+    assert imports.judged(slow, quick, 0.3)[0].found.startswith("by at most 25 ms, which is")
 
-
-def test_an_import_on_a_busy_machine_shows_nothing() -> None:
     found = imports.judged([0.01] * 100, [0.02] * 100, 3.0)
     assert [one.holds for one in found] == [False, False]
     assert all("not shown" in one.found for one in found)
