@@ -114,11 +114,11 @@ def test_a_list_in_place_of_another_is_given_once(
     assert [one.slate_id for one in ask("history", user)] == [second.slate_id, first.slate_id]
 
 
-def test_the_callers_own_key_gives_the_same_list_again(ask: Asking, user: str) -> None:
-    first = ask("recommend", user, 2, idempotency_key="order-7")
+def test_the_callers_own_key_gives_the_same_list_again(both: Asking, user: str) -> None:
+    first = both("recommend", user, 2, idempotency_key="order-7")
 
-    assert ask("recommend", user, 2, idempotency_key="order-7") == first
-    assert ask("recommend", user, 2, idempotency_key="order-8") != first
+    assert both("recommend", user, 2, idempotency_key="order-7") == first
+    assert both("recommend", user, 2, idempotency_key="order-8") != first
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -71,12 +71,14 @@ function inWords(diversity, other, same, count) {
   const more = names.filter((name) => gap(name) > 0.05).map(readable);
   const less = names.filter((name) => gap(name) < -0.05).map(readable);
   const parts = [
-    more.length ? `more diverse in ${more.join(", ")}` : "",
-    less.length ? `less diverse in ${less.join(", ")}` : "",
+    more.length ? `more diverse in ${listed(more)}` : "",
+    less.length ? `less diverse in ${listed(less)}` : "",
   ].filter(Boolean);
   const both = same ? `${counted(same, "item")} of ${count} in both.` : "No item in both.";
-  return `${both} Yours is ${parts.join(" and ") || "about as diverse"}.`;
+  return `${both} Yours is ${parts.join(", ") || "about as diverse"}.`;
 }
+
+const listed = (names) => names.join(", ").replace(/, (?=[^,]*$)/, " and ");
 
 /** Say whether both lists were made with the diversity that the user set. */
 function dialWords({ dial, label, policy }) {

@@ -119,7 +119,7 @@ function build(host) {
       varieties,
       namesOf(beta).map(([policy, names]) => weightPanel(policy, names)),
       namesOf(beta).length ? null : el("section", { class: "panel wide" },
-        el("h2", {}, "Learnt weights of diversity, all users"),
+        el("h2", {}, "Learnt weights of diversity"),
         el("p", { class: "hint" }, "A histogram for each distance, as soon as a user has given feedback."))),
     el("div", { class: "operator-tables" },
       el("section", { class: "panel report" }), el("section", { class: "panel slowest" }))));
@@ -148,7 +148,7 @@ function weightPanel(policy, names) {
   const drawings = names.map((name, index) => el("div", {}, el("h3", {}, readable(name)),
     room("chart-area", (width) => histogram(state.seen.beta[policy][name], width, name, index))));
   return el("section", { class: "panel wide" },
-    el("h2", {}, "Learnt weights of diversity, all users", el("span", { class: "aside" }, `${policy}: users by weight`)),
+    el("h2", {}, "Learnt weights of diversity", el("span", { class: "aside" }, `${policy}: the latest users, by weight`)),
     el("div", { class: "histograms" }, drawings));
 }
 
