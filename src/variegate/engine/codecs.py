@@ -32,6 +32,7 @@ _PAIRS: Final = [high + low for high in _DIGITS for low in _DIGITS]
 _WORD: Final = np.dtype("<u4")
 #: Bytes of a seen item: its row in the catalogue, and a second since 1970.
 _ENTRY: Final = 8
+_NO_ROWS: Final = np.empty(0, dtype=np.intp)
 
 #: The kind of an event in the log that is not about a slate
 INTERACTION: Final = "interaction"
@@ -162,11 +163,12 @@ class SeenItems:
 
     def rows(self, since: float) -> IndexArray:
         """Return the rows shown after `since` (seconds since 1970), oldest first."""
-        if not self._raw:
-            return np.empty(0, dtype=np.intp)
-        words = np.frombuffer(self._raw, _WORD)
+        raw = self._raw
+        if not raw:
+            return _NO_ROWS
+        words = np.frombuffer(raw, _WORD)
         rows: IndexArray = words[::2].astype(np.intp)
-        if words[1] <= since:  # the oldest is first
+        if int.from_bytes(raw[4:_ENTRY], "little") <= since:  # the oldest is first
             rows = rows[words[1::2] > since]
         return rows
 

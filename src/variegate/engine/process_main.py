@@ -58,7 +58,7 @@ class SocketChannel:
             data = self._socket.recv(_PIECE)
         except ConnectionResetError:  # the other process was killed
             data = b""
-        return list(self._decoder.feed(data)) if data else None
+        return [QueuedCommand(*one) for one in self._decoder.feed(data)] if data else None
 
     def answer(self, outcomes: list[tuple[int, Outcome]]) -> None:
         """Send outcomes and metrics."""

@@ -250,8 +250,9 @@ class RunningSums:
 
     def change_slate(self, old: SlateRow, new: SlateRow) -> None:
         """Count the feedback of a slate in its new state instead of that in its old one."""
-        self._changes.add_feedback(old.user_id, contribution(old), -1)
-        self._changes.add_feedback(new.user_id, contribution(new))
+        for row, sign in ((old, -1), (new, 1)):
+            if row.answered:  # mostly only the new one is
+                self._changes.add_feedback(row.user_id, contribution(row), sign)
 
     def add_users(self, number: int) -> None:
         """Count new users, or with a negative number deleted ones."""
