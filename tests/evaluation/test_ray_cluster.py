@@ -1,8 +1,11 @@
 """Jobs on a real Ray cluster of three nodes: the same bits, also if a node dies."""
 
+import os
+import signal
 import socket
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -102,6 +105,28 @@ def assert_same(found: Evaluation, expected: Evaluation) -> None:
         for measure in ("recall", "diversity"):
             ours, theirs = (getattr(one[policy][0], measure) for one in (found, expected))
             assert np.array_equal(ours, theirs), (policy, measure)
+
+
+def die_until(marks: str, lives: int) -> int:
+    """Kill the worker, unless it has happened so often before."""
+    deaths = len(list(Path(marks).iterdir()))
+    if deaths < lives:
+        Path(marks, str(deaths)).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return deaths
+
+
+def test_a_job_whose_worker_dies_is_done_by_another(address: str, tmp_path: Path) -> None:
+    assert list(parallel_map(die_until, [(str(tmp_path), 2)], workers=address)) == [(0, 2)]
+
+
+def test_a_job_that_kills_every_worker_is_reported(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_cluster, "MAX_RETRIES", 1)
+
+    with pytest.raises(VariegateError, match=r"could not be completed after 1 retries: \S+"):
+        list(parallel_map(die_until, [(str(tmp_path), 99)], workers=address))
 
 
 def test_an_error_of_a_job_is_raised_as_it_is(address: str) -> None:

@@ -53,7 +53,7 @@ def test_replicas_of_ray_learn_everything_once_and_leave(postgres_url: str, port
     from ray import serve as untyped
 
     serve: Any = untyped
-    command = [sys.executable, "-m", "variegate", "keys", "make", "--role", "client"]
+    command = [sys.executable, "-m", "variegate", "keys", "make", "--role", "write"]
     made = subprocess.run(
         [*command, "--name", "shop", "--store", postgres_url], capture_output=True, text=True
     )
