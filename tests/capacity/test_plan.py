@@ -71,8 +71,11 @@ def test_scoring_a_large_catalogue_takes_workers() -> None:
         (Limits(iops=300), "Shard: divide users by a hash among 3 primaries."),
         (Limits(iops=10), "Another store: 80 primaries are more than 16"),
         (Limits(connections=10), "PgBouncer in transaction mode: 32 connections are more than 10"),
-        (Limits(table_bytes=7.776e9), "they reach 7.78 GB per primary after 5.0 days"),
-        (Limits(table_bytes=8e8), "Partition users by a hash of the user."),
+        (
+            Limits(table_bytes=7.776e9),
+            "lists and feedback reach 7.78 GB per primary after 5.0 days",
+        ),
+        (Limits(table_bytes=8e8), "Large tables: users take more than 800 MB per primary"),
     ],
 )
 def test_advice_names_what_is_reached(limits: Limits, expected: str) -> None:

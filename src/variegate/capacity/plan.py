@@ -76,7 +76,7 @@ class Limits:
     iops: float = 20_000.0
     memory: float = 256e9
     storage: float = 4e12
-    #: Above this, a table with its indexes is cheaper to maintain in partitions
+    #: Above this, a table with its indexes takes long to vacuum, to back up and to restore
     table_bytes: float = 100e9
 
     def __post_init__(self) -> None:

@@ -66,12 +66,15 @@ def advice(plan: Plan) -> Iterator[str]:
     if plan.history_bytes > limits.table_bytes * primaries:
         per_day = plan.history_bytes / plan.load.keep_days
         yield (
-            f"Partition lists and feedback by a hash of the user: they reach "
-            f"{as_bytes(limits.table_bytes)} per primary after "
-            f"{limits.table_bytes * primaries / per_day:,.1f} days."
+            f"Large tables: lists and feedback reach {as_bytes(limits.table_bytes)} per primary "
+            f"after {limits.table_bytes * primaries / per_day:,.1f} days; keep them for fewer with "
+            "`variegate prune`, or use more primaries."
         )
     if plan.user_bytes > limits.table_bytes * primaries:
-        yield "Partition users by a hash of the user."
+        yield (
+            f"Large tables: users take more than {as_bytes(limits.table_bytes)} per primary; use "
+            "more primaries."
+        )
     if plan.connections > limits.connections * primaries:
         yield (
             f"PgBouncer in transaction mode: {plan.connections:,} connections are more than "
