@@ -29,7 +29,7 @@ from variegate.evaluation.ray_cluster import connected
 from variegate.evaluation.replay import ReplayTask
 
 NAME: Final = "ml-1m"
-POLICIES: Final = ("lmdh", "lmdp:prior=fit", "mmr")
+POLICIES: Final = ("lmdh", "logrank", "mmr", "c2ucb", "lmdp:prior=fit")
 #: The promise on two cores.
 TIMES_AS_FAST: Final = 1.6
 

@@ -1,14 +1,20 @@
 """The attack's audit finds what must not be; the attack itself is a command, not a test."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from tests.engine.shop import Shop
 from tools.attack.audit import audit
+from tools.attack.chaos import Chaos
 from tools.attack.facts import Facts, Feedback, Given
+from tools.attack.summary import BEGIN, summary, write_page
+from tools.loadtest.page import END
 from variegate.engine.recommend import RecommendRequest
 from variegate.store import Store
 
@@ -106,3 +112,23 @@ def test_an_answer_that_comes_after_its_user_was_forgotten_is_no_fact(
     facts.add_report(report, json.dumps(answer).encode())
 
     assert found(shop, facts) == []
+
+
+def test_the_page_gets_what_was_done_and_what_is_wrong(tmp_path: Path, facts: Facts) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n\n{BEGIN}\n\nof old\n\n{END}\n\nafter\n")
+    chaos = SimpleNamespace(
+        counts=Counter({"kill replica by schedule": 3}), kills=[0.0, 20.0, 50.0]
+    )
+
+    lines = list(summary(facts, cast(Chaos, chaos), ["a list is lost"]))
+    write_page(page, 10.0, lines)
+
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
+    assert "of old" not in text
+    assert "     3  kill replica by schedule\n" in text
+    assert "killed by schedule every 25.0 s, 30.0 s at most\n1 lists, 1 reports" in text
+    assert text.index("WRONG: a list is lost\n1 wrong\n") > text.index("of 10 minutes, on ")
+    assert list(summary(facts, cast(Chaos, chaos), []))[-1].startswith("nothing lost")

@@ -16,11 +16,14 @@ from tools.attack.chaos import Chaos
 from tools.attack.clients import Client
 from tools.attack.facts import Facts
 from tools.attack.replicas import Database, Replica, attacked, unpacked
+from tools.attack.summary import summary, write_page
 from variegate import Catalogue
 from variegate.engine import Experiment, LiveCatalogue
 from variegate.store import Store
 
 ITEMS = 80
+#: A page that is there: what is missing is told before the attack, not after it.
+PAGE = click.Path(exists=True, dir_okay=False, path_type=Path)
 POLICIES = {"lmdp": "lmdp", "c2ucb": "c2ucb"}
 
 
@@ -36,6 +39,7 @@ POLICIES = {"lmdp": "lmdp", "c2ucb": "c2ucb"}
 @click.option(
     "--upgrade-from", metavar="COMMIT", help="Run the code of this commit in the first half."
 )
+@click.option("--page", type=PAGE, help="Write what was found to this page.")
 @click.option("--keep-logs", metavar="DIR", help="Copy the replicas' logs there at the end.")
 def main(
     minutes: float,
@@ -47,6 +51,7 @@ def main(
     balancer: bool,
     skew: float,
     upgrade_from: str | None,
+    page: Path | None,
     keep_logs: str | None,
 ) -> None:
     """Kill and stop replicas, engine processes and PostgreSQL at random, and check every fact.
@@ -60,7 +65,7 @@ def main(
     Examples:
         python -m tools.attack --minutes 10
         python -m tools.attack --clients 32 --balancer --kill-every 20 --skew 120 \\
-            --upgrade-from 02c983a
+            --upgrade-from 02c983a --page docs/explanation/safety.md
     """
     facts = Facts()
     with ExitStack() as stack:
@@ -87,7 +92,12 @@ def main(
             wrong = [*facts.problems, *audit(store, facts, live, Experiment(POLICIES))]
         if keep_logs is not None:
             _copy_logs(replicas, folder, Path(keep_logs))
-    _print_summary(facts, chaos, wrong)
+    lines = list(summary(facts, chaos, wrong))
+    click.echo("\n".join(lines))
+    if page is not None:
+        write_page(page, minutes, lines)
+    if wrong:
+        raise SystemExit(1)
 
 
 async def _attack(chaos: Chaos, crowd: list[Client], seconds: float) -> None:
@@ -128,25 +138,6 @@ def _copy_logs(replicas: list[Replica], folder: Path, target: Path) -> None:
     for replica in replicas:
         name = f"replica-{replica.number}.log"
         (target / name).write_bytes((folder / name).read_bytes())
-
-
-def _print_summary(facts: Facts, chaos: Chaos, wrong: list[str]) -> None:
-    for act, count in sorted(chaos.counts.items()):
-        click.echo(f"{count:6,}  {act}")
-    if len(chaos.kills) > 1:
-        gaps = np.diff(chaos.kills)
-        click.echo(f"killed by schedule every {gaps.mean():.1f} s, {gaps.max():.1f} s at most")
-    for (kind, status), count in sorted(facts.answers.items()):
-        click.echo(f"{count:6,}  {kind} answered {status}")
-    click.echo(
-        f"{len(facts.lists):,} lists, {len(facts.reports):,} reports and {len(facts.forgotten):,} "
-        f"removals acknowledged; slowest answer of an undisturbed replica {facts.slowest:.1f} s"
-    )
-    for line in wrong[:20]:
-        click.echo(f"WRONG: {line}")
-    if wrong:
-        raise SystemExit(f"{len(wrong)} wrong")
-    click.echo("nothing lost, nothing doubled, nothing hung, no 500")
 
 
 if __name__ == "__main__":

@@ -157,7 +157,8 @@ class Database:
         end = time.monotonic() + START_SECONDS
         while any(map(_runs, killed)) and time.monotonic() < end:
             time.sleep(0.05)
-        (self._folder / "postmaster.pid").unlink(missing_ok=True)
+        for name in ("postmaster.pid", ".s.PGSQL.5432.lock"):
+            (self._folder / name).unlink(missing_ok=True)
         while True:
             try:
                 self._server.ensure_postgres_running()

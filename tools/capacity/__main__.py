@@ -19,6 +19,8 @@ from variegate.cli.output import PlainErrors
 from variegate.cli.plan import USERS
 
 DOCS: Final = Path(__file__).parents[2] / "docs" / "explanation" / "capacity.md"
+#: A page that is there: what is missing is told before the measurement, not after it.
+PAGE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 BEGIN: Final = "<!-- measured by `python -m tools.capacity` -->"
 #: Measured costs, and the check of what they predict.
 Run: TypeAlias = tuple[Costs, Check]
@@ -30,7 +32,7 @@ SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 @click.command(cls=PlainErrors, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--out", metavar="FILE", help="Write the measured costs, for `variegate plan`.")
-@click.option("--page", type=click.Path(path_type=Path), help="Write the figures to this page.")
+@click.option("--page", type=PAGE, help="Write the figures to this page.")
 @click.option("--runs", default=5, show_default=True, help="Measurements, each with its check.")
 @click.option("--seconds", default=16.0, show_default=True, help="Of each load.")
 @click.option("--workers", default=2, show_default=True, help="Worker processes.")

@@ -46,6 +46,8 @@ def fill(url: str, catalogue: Catalogue, users: int) -> None:
     with _session(url) as connection:
         _multiply_sums(connection, users)
         connection.execute("VACUUM ANALYZE")
+        # Nobody's history was written just now: the disk must not be busy with it while measuring.
+        connection.execute("CHECKPOINT")
 
 
 def _session(url: str) -> psycopg.Connection[Any]:
