@@ -22,8 +22,8 @@ RULES, RANKER, HISTORY, SHOP = (
     DOCS / "how-to" / f"{name}.md"
     for name in ("rules", "your-recommender", "history-import", "your-shop")
 )
-BACKUP, DELETE, TLS = (
-    DOCS / "how-to" / f"{name}.md" for name in ("backup", "delete-user", "tls-proxy")
+BACKUP, DELETE, MONITOR, TLS = (
+    DOCS / "how-to" / f"{name}.md" for name in ("backup", "delete-user", "monitor", "tls-proxy")
 )
 needs_curl = pytest.mark.skipif(
     not (shutil.which("curl") and shutil.which("bash")),
@@ -54,7 +54,7 @@ def test_commands_are_answered_as_shown(path: Path) -> None:
 
 @needs_curl
 @pytest.mark.slow
-@pytest.mark.parametrize("path", [BACKUP, DELETE, TLS], ids=name_of)
+@pytest.mark.parametrize("path", [BACKUP, DELETE, MONITOR, TLS], ids=name_of)
 def test_commands_of_operators_run_in_order(path: Path) -> None:
     if path == TLS and not (shutil.which("haproxy") and shutil.which("openssl")):
         pytest.skip("NOT RUN: haproxy and openssl are needed for the commands of the page")

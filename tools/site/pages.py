@@ -45,8 +45,15 @@ def settings_page() -> str:
         "All settings of `variegate serve`, made from the code. Each is a key of the TOML file "
         f"that `--config` names and a variable of the environment: `max_k =` and `{PREFIX}MAX_K`; "
         "many are [flags](cli.md#variegate-serve) too. Flags take precedence over the "
-        "environment, the environment over the file. `variegate serve --print-config` prints a "
-        "file with all of them.",
+        "environment, the environment over the file, which `VARIEGATE_CONFIG` can name too. "
+        "`variegate serve --print-config > service.toml` writes a file with all of them.",
+        "",
+        "An entry of a table such as `policies` is set in the environment by its name after two "
+        f"underscores: `{PREFIX}POLICIES__LEARNS=lmdp:prior=prior.npz`. A variable that begins "
+        f"with `{PREFIX}` and is not a setting is refused, with a suggestion. (Kubernetes sets "
+        "such variables for a service named `variegate`: switch that off with "
+        "`enableServiceLinks: false`.) A settings file with a password must be writable by its "
+        "owner only; one that everybody can write is always refused.",
     ]
     for title, names in (
         ("How the service runs", [n for n in Settings.model_fields if n not in Rules.model_fields]),
@@ -72,7 +79,7 @@ def metrics_page() -> str:
         "# Metrics",
         "",
         "What `GET /metrics` returns in the Prometheus text format, made from the code; "
-        "[deploy](../how-to/deploy.md) has a Prometheus and a Grafana dashboard for it. A counter "
+        "[monitor](../how-to/monitor.md) has queries and alerts for it. A counter "
         "is reported with `_total` behind its name, a histogram with `_bucket`, `_sum` and "
         "`_count`. Several workers report their sums, without the gauges.",
         "",
