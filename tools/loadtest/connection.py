@@ -1,9 +1,10 @@
 """One HTTP connection that is kept open, with as little of its own in the way as can be."""
 
 import asyncio
-import json
 from collections.abc import Mapping
 from typing import Any, Final, cast
+
+from pydantic_core import to_json
 
 _HEAD_END: Final = b"\r\n\r\n"
 
@@ -71,7 +72,7 @@ def request_bytes(
     headers: Mapping[str, str] | None = None,
 ) -> bytes:
     """Return a request as it goes over the wire."""
-    content = b"" if body is None else json.dumps(body, separators=(",", ":")).encode()
+    content = b"" if body is None else to_json(body)  # several times as fast as `json`
     head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(content)}\r\n"
     if key is not None:
         head += f"authorization: Bearer {key}\r\n"

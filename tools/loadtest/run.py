@@ -1,7 +1,6 @@
 """A load test from start to end."""
 
 import asyncio
-import json
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -11,6 +10,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import numpy as np
+from pydantic_core import from_json
 
 from tools.loadtest.connection import Connection, request_bytes
 from tools.loadtest.server import resident_bytes
@@ -90,7 +90,7 @@ def mixed_client(users: int, seed: int, key: str | None) -> Client:
             body = await timed(connection, "list", request, 201, phase)
             if body is None:
                 continue
-            slate = json.loads(body)
+            slate = from_json(body)
             liked = {item["id"]: 1.0 for item in slate["items"] if rng.random() < LIKED}
             path = f"/v1/slates/{slate['slate_id']}/feedback"
             report = request_bytes("POST", path, {"rewards": liked}, key)

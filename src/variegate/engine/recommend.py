@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import lru_cache
 from hashlib import blake2b
-from operator import mul
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
@@ -179,24 +178,14 @@ def pairwise_diversity(policy: Policy, slate: Slate) -> dict[str, float]:
     if k < 2:
         return {}
     # x is a scaled sum of distances to the items above; unscaled, the sums are over all pairs.
-    weights = _weights(policy.normaliser, k)
-    columns = slate.diversity.T.tolist()  # faster than NumPy for so few numbers
-    return {
-        h.name: sum(map(mul, weights, column))
-        for h, column in zip(policy.catalogue.distances, columns, strict=True)
-    }
+    means = normalising_weights(policy.normaliser, k).dot(slate.diversity).tolist()
+    return {h.name: mean for h, mean in zip(policy.catalogue.distances, means, strict=True)}
 
 
 @lru_cache(maxsize=256)
 def normalising_weights(normaliser: Normaliser, k: int) -> FloatArray:
     """Return the weights, (k,), with which diversity gains sum to the mean over pairs."""
     return 1.0 / normalising_factors(normaliser, k) / (k * (k - 1) / 2)
-
-
-@lru_cache(maxsize=256)
-def _weights(normaliser: Normaliser, k: int) -> list[float]:
-    weights: list[float] = normalising_weights(normaliser, k).tolist()
-    return weights
 
 
 def _candidates(
@@ -392,12 +381,17 @@ def _answer(
     shown_before: Sequence[bool],
 ) -> dict[str, Any]:
     catalogue = uow.snapshot.catalogue
+    titles = catalogue.titles
     places = [-1] * len(slate) if catalogue.is_open else slate.items.tolist()
-    titles = [catalogue.titles[at] if at >= 0 else row.items[n] for n, at in enumerate(places)]
     items: list[dict[str, Any]] = [
-        {"id": item, "title": title, "score": score, "shown_before": before}
-        for item, title, score, before in zip(
-            slate.ids, titles, slate.scores.tolist(), shown_before, strict=True
+        {
+            "id": item,
+            "title": titles[place] if place >= 0 else item,
+            "score": score,
+            "shown_before": before,
+        }
+        for item, place, score, before in zip(
+            row.items, places, slate.scores.tolist(), shown_before, strict=True
         )
     ]
     if why is not None:
@@ -406,18 +400,20 @@ def _answer(
     if request.details:
         for item, place in zip(items, places, strict=True):
             item["attributes"] = _attributes(catalogue, request, item["id"], place)
-    unknown = [] if catalogue.is_open else unknown_ids(request, terms)
-    relaxed = [one._asdict() for one in terms.relaxed]
-    return {
+    answer: dict[str, Any] = {
         "slate_id": row.id,
         "user": row.user_id,
         "policy": row.policy,
         "items": items,
         "diversity": row.diversity,
-        **({"unknown_ids": unknown} if unknown else {}),
-        **({"relaxed": relaxed} if relaxed else {}),
-        **({"notes": list(terms.notes)} if terms.notes else {}),
     }
+    if not catalogue.is_open and (unknown := unknown_ids(request, terms)):
+        answer["unknown_ids"] = unknown
+    if terms.relaxed:
+        answer["relaxed"] = [one._asdict() for one in terms.relaxed]
+    if terms.notes:
+        answer["notes"] = list(terms.notes)
+    return answer
 
 
 def _attributes(

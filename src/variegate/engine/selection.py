@@ -89,6 +89,8 @@ def without_seen(allowed: MaskArray, seen: IndexArray, k: int) -> tuple[MaskArra
 
 def unknown_ids(request: Limits, terms: Terms) -> list[str]:
     """Return the ids of a request that were not known when its slate was made."""
+    if not request.candidates and not request.exclude:
+        return []
     known = {*(terms.candidates or ()), *terms.exclude}
     given = dict.fromkeys((*(request.candidates or ()), *request.exclude))
     return [item for item in given if item not in known]
