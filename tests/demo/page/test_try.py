@@ -160,7 +160,7 @@ def test_picks_that_were_sent_are_not_offered_for_undo_and_the_page_says_so(tab:
     tab.next_list(2)
 
     assert page.locator("#undo").is_hidden()
-    assert "Picks can be undone until then" in page.locator(".under .hint").inner_text()
+    assert "Picks can be undone until you ask" in page.locator(".under .hint").inner_text()
     assert known(tab)["slates"] == 2
 
 
