@@ -6,7 +6,7 @@ import pytest
 
 from tools.loadtest.limits import Service, limits, rate_for_ratio, reasons
 from tools.loadtest.page import BEGIN, END, Run, bars, explained, write_between
-from tools.loadtest.profile import PARTS, REST, microseconds, table
+from tools.loadtest.profile import PARTS, microseconds, table
 from tools.loadtest.run import Found, Phase
 
 
@@ -44,7 +44,7 @@ def test_only_the_text_between_the_marks_is_replaced(tmp_path: Path) -> None:
 
 def test_the_time_of_the_engine_is_divided_into_parts() -> None:
     parts = microseconds(warm_up=1, batches=2)
-    assert list(parts) == [*PARTS, REST]
+    assert list(parts) == [*PARTS]
     assert min(parts.values()) > 0.0  # each part was at work
     head, _, *rows = table({"SQLite": parts})
     assert head == "| part | SQLite | share |"

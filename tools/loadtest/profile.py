@@ -37,6 +37,11 @@ BATCH: Final = MAX_BATCH // 2
 #: Batches before the measurement, and in it
 WARM_UP, BATCHES = 500, 500
 
+#: What the engine does outside the other parts
+REST: Final = "commands and answers"
+#: What makes the commands here, and is not of the engine
+CLIENTS: Final = "clients"
+
 #: The functions in which a part begins; it lasts until they return or another part begins
 PARTS: Final[dict[str, list[tuple[Any, tuple[str, ...]]]]] = {
     "choosing lists, compiled": [(LMDH, ("_compiled_list",))],
@@ -55,16 +60,16 @@ PARTS: Final[dict[str, list[tuple[Any, tuple[str, ...]]]]] = {
         (messages, ("encode_frame",)),
         (messages.FrameDecoder, ("feed",)),
     ],
+    REST: [(Executor, ("__call__",))],
 }
-REST: Final = "commands and answers"
 
 
 class Stopwatch:
     """Adds up CPU time of this thread by part."""
 
     def __init__(self) -> None:
-        self.seconds = dict.fromkeys([*PARTS, REST], 0.0)
-        self._parts, self._since = [REST], thread_time()
+        self.seconds = dict.fromkeys([*PARTS, CLIENTS], 0.0)
+        self._parts, self._since = [CLIENTS], thread_time()
 
     def enter(self, part: str) -> None:
         """Let a part begin; the one before it goes on when it ends."""
@@ -137,7 +142,7 @@ def microseconds(
         next(islice(turns, warm_up, warm_up), None)
         with timed_parts() as spent:
             next(islice(turns, batches, batches), None)
-    return {part: 1e6 * seconds / (batches * BATCH) for part, seconds in spent.items()}
+    return {part: 1e6 * spent[part] / (batches * BATCH) for part in PARTS}
 
 
 def _turns(executor: Executor) -> Iterator[None]:
@@ -179,7 +184,7 @@ def table(columns: dict[str, dict[str, float]]) -> Iterator[str]:
     yield f"| part | {' | '.join(f'{store} | share' for store in columns)} |"
     yield f"|---|{'---|---|' * len(columns)}"
     totals = {store: sum(parts.values()) for store, parts in columns.items()}
-    for part in [*PARTS, REST]:
+    for part in PARTS:
         values = [(parts[part], parts[part] / totals[store]) for store, parts in columns.items()]
         yield f"| {part} | {' | '.join(f'{us:.0f} | {share:.0%}' for us, share in values)} |"
     yield f"| all | {' | '.join(f'{total:.0f} | 100%' for total in totals.values())} |"
