@@ -394,12 +394,8 @@ def _answer(
             row.items, places, slate.scores.tolist(), shown_before, strict=True
         )
     ]
-    if why is not None:
-        for at, item in enumerate(items):
-            item["explanation"] = _explanation(why, at)
-    if request.details:
-        for item, place in zip(items, places, strict=True):
-            item["attributes"] = _attributes(catalogue, request, item["id"], place)
+    if why is not None or request.details:
+        _add_details(items, places, catalogue, request, why)
     answer: dict[str, Any] = {
         "slate_id": row.id,
         "user": row.user_id,
@@ -414,6 +410,20 @@ def _answer(
     if terms.notes:
         answer["notes"] = list(terms.notes)
     return answer
+
+
+def _add_details(
+    items: list[dict[str, Any]],
+    places: list[int],
+    catalogue: Catalogue,
+    request: RecommendRequest,
+    why: Explanation | None,
+) -> None:
+    for at, (item, place) in enumerate(zip(items, places, strict=True)):
+        if why is not None:
+            item["explanation"] = _explanation(why, at)
+        if request.details:
+            item["attributes"] = _attributes(catalogue, request, item["id"], place)
 
 
 def _attributes(

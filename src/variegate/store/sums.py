@@ -1,8 +1,7 @@
 """Running sums over slates, kept with every change so that reports need not read the slates.
 
 Sums are integers: a number is stored as a multiple of 2^-50. Integers of any size add up to the
-same sum in any order, and what was added can be subtracted exactly; a sum of floats can do neither,
-and its squares lose the digits of a confidence interval (decision 32).
+same sum in any order, and what was added can be subtracted exactly, unlike floats (decision 32).
 """
 
 import logging
