@@ -18,11 +18,16 @@ import numpy as np
 from numba import njit
 
 from variegate.kernels.layout import BLOCK
-from variegate.kernels.loops.distances import COSINE, add_distances, scratch_of
+from variegate.kernels.loops.ceilings import (
+    eigenvalue_bound,
+    highest_places,
+    rows_reaching,
+    select_by_ceilings,
+)
+from variegate.kernels.loops.distances import add_distances, scratch_of
+from variegate.kernels.loops.few import select_exactly
 from variegate.kernels.loops.lmdh import (
     FAST,
-    FOLD,
-    NEVER,
     close_places,
     exact_score,
     exact_values,
@@ -30,7 +35,6 @@ from variegate.kernels.loops.lmdh import (
     fill_scores,
     fill_squares,
     fill_tops,
-    highest_of,
     new_memo,
     pick,
     place_of,
@@ -44,7 +48,6 @@ from variegate.kernels.loops.selection import (
     add_products,
     add_two_products,
     length_by,
-    padded,
 )
 
 #: A bound of the squares pays from so many items for each feature.
@@ -67,8 +70,6 @@ COPY_BOUNDED = 8
 #: After a trial that left more than one item in so many, several positions are filled; after one
 #: that left more than half of them, as many again.
 FAR = 4
-#: Squarings of a matrix, to bound its largest eigenvalue.
-SQUARINGS = 2
 
 
 @njit(cache=True, nogil=True)
@@ -82,7 +83,12 @@ def select_list(items, free, belief, factors, limits, space, answer):
     if not slack >= 0.0:  # nan is not
         return False
     single, size, (d, m) = to_single(belief), len(items.z_rows), (items.z.shape[1], len(limits[1]))
-    table, memo = table_of(space, len(items.z), m), new_memo(m)
+    table = table_of(space, len(items.z), m)
+    if size >= PER_FEATURE * d and select_by_ceilings(
+        items, free, belief, single, factors, limits, slack, table, answer
+    ):
+        return True
+    memo = new_memo(m)
     problem = items, table, belief, single, factors, limits[1], slack
     is_bounded = size >= PER_FEATURE * d and (size <= FAR_APART or d >= MANY_FEATURES)
     bound = np.float32(eigenvalue_bound(belief[1], d) if is_bounded else -1.0)
@@ -192,77 +198,6 @@ def select_lists(items, free, beliefs, factors, limits, space, answers, whole):
             (chosen[user], scores[user], x[user]),
         )
         whole[user] = select_list(items, free, belief, factors, limits, space, answer)
-
-
-@njit(cache=True, nogil=True)
-def select_exactly(first, rows, items, belief, factors, answer):
-    """Fill `answer` from position `first` on, from some `rows`, in double precision."""
-    (chosen, values, x), m = answer, len(items.kinds)
-    lanes = -(-len(rows) // FOLD) * FOLD
-    z, h = in_one_block(items.z_rows, rows, lanes), in_one_block(items.h_rows, rows, lanes)
-    sizes, space = in_one_block(items.sizes.T, rows, lanes), np.empty(lanes * (3 + 2 * m) + 1)
-    table, scratch = table_of(space, 1, m, lanes), scratch_of(h.shape[1], lanes, np.float64)
-    fill_parts(z, table, belief)
-    table[0][0, len(rows) :] = -np.inf
-    fill_squares(z, table, belief)
-    for p in chosen[: max(first - 1, 0)]:
-        add_distances(p, items, h, sizes, table[3], scratch)
-    if m == 1 and items.kinds[0] == COSINE:
-        return select_by_cosine(first, rows, items, h[0], table, belief, factors, answer)
-    mean, sums, scores = table[0][0], table[3], table[4][0]
-    for n in range(first, len(factors)):
-        if n:
-            add_distances(chosen[n - 1], items, h, sizes, sums, scratch)
-        fill_scores(table, belief, factors[n])
-        top = highest_of(scores)
-        if not top > -np.inf:
-            return False
-        a = place_of(top, scores)
-        chosen[n], values[n] = rows[a], top
-        for c in range(m):
-            x[n, c] = max(sums[0, c, a], 0.0) * factors[n]  # rounding can go below 0
-        mean[a] = -np.inf
-    return True
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def select_by_cosine(first, rows, items, h, table, belief, factors, answer):
-    """Do the same for one distance, the cosine: without a call, a position takes half the time."""
-    (chosen, values, x), inverse, (w, lanes) = answer, 1.0 / items.scales[0], h.shape
-    mean, square, cross = table[0][0], table[1][0], table[2][0, 0]
-    sums, scores, h_rows = table[3][0, 0], table[4][0], items.h_rows
-    beta, g, alpha = belief[0][-1], belief[1][-1, -1], belief[2]
-    for n in range(first, len(factors)):
-        if n:
-            for a in range(lanes):
-                sums[a] += inverse
-            for i in range(w):
-                weight = h_rows[chosen[n - 1], i] * inverse
-                for a in range(lanes):
-                    sums[a] -= weight * h[i, a]
-        slope, part = beta * factors[n], g * factors[n]
-        for a in range(lanes):
-            total = cross[a] + part * sums[a]
-            scores[a] = mean[a] + slope * sums[a] + alpha * sqrt(square[a] + total * total)
-        place, top = -1, -np.inf
-        for a in range(len(rows)):
-            if scores[a] > top:
-                place, top = a, scores[a]
-        if place < 0:
-            return False
-        chosen[n], values[n], x[n, 0] = rows[place], top, max(sums[place], 0.0) * factors[n]
-        mean[place] = -np.inf
-    return True
-
-
-@njit(cache=True, nogil=True)
-def in_one_block(table, rows, lanes):
-    """Return some rows of a table (L, w) as (1, w, lanes), padded with zeros."""
-    copy = np.zeros((1, table.shape[1], lanes))
-    for a in range(len(rows)):
-        for i in range(table.shape[1]):
-            copy[0, i, a] = table[rows[a], i]
-    return copy
 
 
 @njit(cache=True, nogil=True)
@@ -378,101 +313,8 @@ def lowest_score(b, a, square, table, belief, largest, line):
 
 
 @njit(cache=True, nogil=True)
-def highest_places(scores, tops, count):
-    """Return places with high scores, the highest first: at most one in `FOLD` of a block."""
-    places, values = np.full(count, -1), np.full(count, NEVER)
-    found, highest = 0, np.empty(FOLD, dtype=np.float32)
-    for b in range(len(tops)):
-        if not tops[b] > values[count - 1]:
-            continue
-        fold(scores[b], highest)
-        for start in range(FOLD):
-            if highest[start] > values[count - 1]:
-                place = start
-                while scores[b, place] != highest[start]:
-                    place += FOLD
-                at = min(found, count - 1)
-                while at > 0 and values[at - 1] < highest[start]:
-                    places[at], values[at] = places[at - 1], values[at - 1]
-                    at -= 1
-                places[at], values[at] = b * BLOCK + place, highest[start]
-                found = min(found + 1, count)
-    return places[:found]
-
-
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
-def fold(scores, highest):
-    """Fill the highest of each `FOLD`-th score of a block."""
-    for a in range(FOLD):
-        highest[a] = scores[a]
-    for start in range(FOLD, BLOCK, FOLD):
-        for a in range(FOLD):
-            one = scores[start + a]
-            highest[a] = one if one > highest[a] else highest[a]
-
-
-@njit(cache=True, nogil=True)
-def rows_reaching(scores, tops, lowest, most):
-    """Return the rows of the items whose scores reach `lowest`, in their order, and how many.
-
-    No rows if they are more than `most`.
-    """
-    rows, found = np.empty(most, dtype=np.intp), 0
-    for b in range(len(tops)):
-        if tops[b] >= lowest:
-            at, count = found, np.int32(0)
-            for a in range(BLOCK):
-                count += np.int32(scores[b, a] >= lowest)
-            found += int(count)
-            if count and found <= most:
-                for a in range(BLOCK):
-                    if scores[b, a] >= lowest:
-                        rows[at] = b * BLOCK + a
-                        at += 1
-    return rows[: found if found <= most else 0], found
-
-
-@njit(cache=True, nogil=True)
 def bound_squares(lengths, bound, square):
     """Fill the squares of some blocks with the largest that features of these lengths can have."""
     for b in range(len(square)):
         for a in range(BLOCK):
             square[b, a] = bound * lengths[b, a]
-
-
-@njit(cache=True, nogil=True)
-def eigenvalue_bound(G, d):
-    """Return an upper bound of the largest eigenvalue of G_z'G_z, G_z the first d rows of G.
-
-    The largest sum of absolute values in a row bounds the eigenvalues of any matrix. That of a
-    power of the matrix, taken to the inverse power, is closer.
-    """
-    A, bound = padded(G, d, np.float64), 1.0
-    B = np.empty_like(A)
-    for squaring in range(SQUARINGS + 1):
-        bound *= fill_gram(A, B) ** (0.5**squaring)
-        A, B = B, A
-    return bound * 1.0001  # for the rounding of these sums
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def fill_gram(A, gram):
-    """Fill `gram` with A'A over the largest sum of absolute values in one of its rows; return that.
-
-    A symmetric matrix is so squared.
-    """
-    largest, size = 0.0, len(A)
-    for i in range(size):
-        for j in range(size):
-            gram[i, j] = 0.0
-        for k in range(size):
-            for j in range(size):
-                gram[i, j] += A[k, i] * A[k, j]
-        total = 0.0
-        for j in range(size):
-            total += abs(gram[i, j])
-        largest = max(largest, total)
-    for i in range(size):
-        for j in range(size):
-            gram[i, j] *= 1.0 / largest if largest > 0.0 else 0.0
-    return largest
