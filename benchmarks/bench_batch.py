@@ -6,6 +6,7 @@ once; implicit runs in an environment of its own.
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).resolve().parents[1]
 SHAPE: Final = Shape(3_533)
 USERS: Final = 10_000
+#: Users whose compiled lists are timed alone.
+GROUP: Final = 100
 ROUNDS: Final = 5
 IMPLICIT: Final = "implicit==0.7.3"
 ONE: Final = "lists a second on one core"
 ALL: Final = "lists a second on all cores"
 THEIRS: Final = "lists a second by implicit, all cores"
 SCALING: Final = "times as fast on all cores as on one"
+COMPILED: Final = "seconds of a list that the interpreter lock is free, one core"
 
 
 def measure(quick: bool, folder: Path | None = None) -> Part:
@@ -69,8 +73,35 @@ def _measured(quick: bool) -> Part:
             ONE: users / best[1],
             ALL: users / best[cores],
             SCALING: best[1] / best[cores],
+            COMPILED: _compiled_seconds(recommender, ids[:GROUP], shape.k),
         }
     )
+
+
+def _compiled_seconds(recommender: "Recommender", ids: list[str], k: int) -> float:
+    """Return the seconds of a list that the compiled loops take, which do not hold the lock."""
+    import numpy as np  # not before `use_cores`
+
+    from variegate import LMDH
+    from variegate.kernels.lmdh import lmdh_lists
+    from variegate.model.gains import normalising_factors
+
+    policies = [policy for policy in map(recommender.policy, ids) if isinstance(policy, LMDH)]
+    layout, estimates = recommender.catalogue.layout, [policy._estimate() for policy in policies]
+    if layout is None or not policies:
+        raise AssertionError("the lists of a batch must be compiled")
+    beliefs = (
+        np.array([estimate.mean for estimate in estimates]),
+        np.array([estimate.inverse_root for estimate in estimates]),
+        np.array([policy.width(k) for policy in policies]),
+    )
+    free, factors = np.ones(len(layout), np.bool_), normalising_factors("growing", k)
+    taken = []
+    for _ in range(10 * ROUNDS):
+        start = perf_counter()
+        lmdh_lists(layout, free, *beliefs, factors)
+        taken.append(perf_counter() - start)
+    return min(taken) / len(policies)
 
 
 def _recommender(policy: "LMDH", users: int) -> "tuple[Recommender, list[str]]":
@@ -109,6 +140,22 @@ def section(part: Part) -> list[str]:
         "diversity, and no features to learn from in the answer.",
         "",
         *table(["", "lists a second", "a list"], rows),
+        *_limit(facts),
+    ]
+
+
+def _limit(facts: Mapping[str, float]) -> list[str]:
+    """Write what the interpreter lock allows at best."""
+    if COMPILED not in facts:
+        return []
+    serial = max(1.0 - facts[COMPILED] * facts[ONE], 0.0)
+    best = 1.0 / (serial + (1.0 - serial) / facts["cores"])
+    return [
+        f"Of a list on one core, {duration(facts[COMPILED])} are compiled loops, which cores run",
+        f"side by side; the other {100.0 * serial:.0f}%, which makes slates in Python, holds the",
+        f"interpreter lock: {three_digits(best)} times is the most that {facts['cores']:.0f} cores",
+        "can give.",
+        "",
     ]
 
 

@@ -1,5 +1,6 @@
 """The default learner's list, with a prior fitted to other users, beside LMDH's."""
 
+from collections.abc import Callable
 from time import perf_counter
 from typing import Final
 
@@ -8,11 +9,16 @@ import numpy as np
 from benchmarks.bench_replay import task_of
 from benchmarks.markdown import duration, table
 from benchmarks.results import Part, Shape
+from benchmarks.shares import divide, shares_table
 from benchmarks.timing import Times, compared
 from variegate import LMDH, LMDP, Policy
 from variegate.arrays import MaskArray
 from variegate.errors import DataError, MissingExtraError
 from variegate.evaluation.replay import ReplayTask
+from variegate.kernels import lmdh_list
+from variegate.kernels.lmdh import relevance_list
+from variegate.model.gains import normalising_factors
+from variegate.policies.item_lmdp import ItemLMDP
 
 #: Observations after which a list is measured, and lists of each side then.
 STAGES: Final = (50, 300)
@@ -41,6 +47,9 @@ def measure(quick: bool) -> Part:
         part.comparisons.append(
             compared("LMDH's list", f"{stage} observations", shape, *taken, task=TASK)
         )
+        for policy, free in known:
+            name = f"{policy.name.upper()}'s list after {stage} observations"
+            divide(part, name, _parts(policy, free), shape, 0.2 if quick else 1.0)
     return part
 
 
@@ -53,6 +62,32 @@ def _taught(policy: Policy, task: ReplayTask, observations: int) -> tuple[Policy
         policy.update(slate, np.isin(slate.items, likes).astype(np.float64))
         free[slate.items] = False
     return policy, free
+
+
+def _parts(policy: Policy, free: MaskArray) -> dict[str, Callable[[], object]]:
+    """Return a whole list and its parts, each from what was learnt."""
+
+    def whole() -> object:
+        policy.drop_estimates()
+        return policy.recommend(K, candidates=free)
+
+    parts: dict[str, Callable[[], object]] = {"the list": whole}
+    layout, factors = policy.catalogue.layout, normalising_factors(policy.normaliser, K)
+    if layout is None or not isinstance(policy, LMDH):
+        return parts
+    if isinstance(policy, ItemLMDP):
+        posterior, learner = policy.posterior(), policy
+        beta = policy._adjusted_beta(posterior.beta)
+        relevance = posterior.relevance
+        parts["the posterior"] = lambda: learner.prior.posterior(learner.observations)
+        parts["the compiled list"] = lambda: relevance_list(layout, free, relevance, beta, factors)
+        return parts
+    estimate, width = policy._estimate(), policy.width(K)
+    parts["the estimate"] = policy._ridge._solved
+    parts["the compiled list"] = lambda: lmdh_list(
+        layout, free, estimate.mean, estimate.inverse_root, width, factors
+    )
+    return parts
 
 
 def _seconds(policy: Policy, free: MaskArray) -> float:
@@ -74,4 +109,7 @@ def section(part: Part) -> list[str]:
         "list of 10 right after an update, so that what an update puts off is in its time.",
         "",
         *table(["after", "LMDP's list", "LMDH's list", "times LMDH's cost"], rows),
+        "Where that time goes; here the state is not read back first, as it is above.",
+        "",
+        *shares_table(part),
     ]

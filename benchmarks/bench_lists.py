@@ -9,6 +9,7 @@ import numpy as np
 from benchmarks.markdown import duration, table, three_digits, times
 from benchmarks.plain_kernel import plain_list
 from benchmarks.results import Part, Shape
+from benchmarks.shares import UNIT, divide, shares_table
 from benchmarks.timing import alternated, compared
 from benchmarks.workloads import Sides, catalogue, one_pass, taught
 from variegate.kernels import lmdh_list
@@ -30,12 +31,11 @@ SHAPES: Final = (
 )
 QUICK_SHAPES: Final = (Shape(500), Shape(2_000, 16))
 
-#: Smaller catalogues have the time of a list divided into its parts.
-SMALL: Final = 5_000
-#: What a part of the list's time is compared with, the whole.
-SHARE: Final = "share"
+#: The sizes at which the time of a list is divided into its parts.
+DIVIDED: Final = (500, 1_447, 3_533, 100_000)
 #: The largest shape under other circumstances, with how the sides are made there.
 LARGEST: Final = Shape(1_000_000, 64)
+SUMMED: Final = "distances summed, not averaged"
 
 
 def measure(quick: bool) -> Part:
@@ -46,8 +46,8 @@ def measure(quick: bool) -> Part:
     for shape in shapes:
         sides = taught(catalogue(shape))
         compare(part, sides, shape, 0.2 if quick else 3.0)
-        if shape.items < SMALL:
-            _divide(part, sides, shape, 0.2 if quick else 1.0)
+        if shape.items in DIVIDED and shape.d == Shape(0).d:
+            _divide(part, "a list", sides, shape, 0.2 if quick else 1.0)
         same += _agree(sides, shape.k)
     part.facts["shapes where the list is the paper's, item by item"] = same
     part.facts["shapes"] = len(shapes)
@@ -74,8 +74,8 @@ def compare(
         part.comparisons.append(compared(other, job, shape, times[other], times["ours"]))
 
 
-def _divide(part: Part, sides: Sides, shape: Shape, budget: float) -> None:
-    """Measure which share of a list is the compiled call, and which its first position."""
+def _divide(part: Part, whole: str, sides: Sides, shape: Shape, budget: float) -> None:
+    """Measure which share of a list is the compiled call, and what shorter lists take of it."""
     policy, layout = sides.policy, sides.catalogue.layout
     if layout is None:
         return
@@ -84,16 +84,14 @@ def _divide(part: Part, sides: Sides, shape: Shape, budget: float) -> None:
     belief = estimate.mean, estimate.inverse_root, policy.width(shape.k)
     calls: dict[str, Callable[[], object]] = {
         "the whole call of `recommend`": partial(policy.recommend, shape.k),
-        "of it, the compiled call": partial(lmdh_list, layout, free, *belief, factors),
-        "of that, up to the first position": partial(
-            lmdh_list, layout, free, *belief, factors[:1].copy()
-        ),
-        "of that, up to the second": partial(lmdh_list, layout, free, *belief, factors[:2].copy()),
+        "the compiled call": partial(lmdh_list, layout, free, *belief, factors),
     }
-    times = alternated(calls, budget=budget)
-    whole = times["the whole call of `recommend`"]
-    for name in calls:
-        part.comparisons.append(compared(SHARE, name, shape, whole, times[name], task=SHARE))
+    for k in (5, 2, 1):
+        first = factors[:k].copy()
+        calls[f"the compiled call for the first {k}"] = partial(
+            lmdh_list, layout, free, *belief, first
+        )
+    divide(part, whole, calls | {UNIT: one_pass(sides.catalogue)}, shape, budget)
 
 
 def _agree(sides: Sides, k: int) -> bool:
@@ -106,7 +104,7 @@ def _circumstances(part: Part, shape: Shape, budget: float) -> None:
     items, clustered = catalogue(shape), catalogue(shape, clusters=200)
     others = {
         "a new user, nothing learnt": taught(items, observations=0),
-        "distances summed, not averaged": taught(items, normaliser="none"),
+        SUMMED: taught(items, normaliser="none"),
         "items in 200 clusters": taught(clustered),
     }
     for name, sides in others.items():
@@ -117,6 +115,8 @@ def _circumstances(part: Part, shape: Shape, budget: float) -> None:
         part.comparisons.append(
             compared(LIMIT, name, shape, times["pass"], times["ours"], task="circumstance")
         )
+        if name == SUMMED:
+            _divide(part, f"a list, {name}", sides, shape, budget)
 
 
 def section(part: Part) -> list[str]:
@@ -135,7 +135,7 @@ def section(part: Part) -> list[str]:
         "",
         *lists_table(part),
         *_circumstances_table(part),
-        *_shares_table(part),
+        *_shares(part),
     ]
 
 
@@ -183,17 +183,11 @@ def _circumstances_table(part: Part) -> list[str]:
     return ["The same list when something else than the size differs:", "", *table(header, rows)]
 
 
-def _shares_table(part: Part) -> list[str]:
-    rows = [
-        [f"{row.shape.items:,}", row.job, duration(row.ours), f"{100.0 / row.ratio:.0f}%"]
-        for row in part.of(SHARE, SHARE)
-    ]
-    if not rows:
-        return []
+def _shares(part: Part) -> list[str]:
     lines = [
-        "Where the time goes for small catalogues. Before the first position, θ · z and the cross",
-        "term of every item are computed; after it, most items are dropped. A call has a",
-        "cost whatever it does: checks, the mask of candidates, the slate with its features in",
-        "Python, and the arguments of the compiled call.",
+        "Where the time goes. What `recommend` takes beside the compiled call is Python: checks,",
+        "the mask of candidates, the slate with its features. The shorter lists are made by the",
+        "same belief.",
     ]
-    return ["", *lines, "", *table(["items", "part", "takes", "share"], rows)]
+    found = shares_table(part)
+    return ["", *lines, "", *found] if found else []

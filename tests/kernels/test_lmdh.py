@@ -18,7 +18,7 @@ def clustered(n: int, d: int) -> FloatArray:
     return np.asarray(centres[RNG.integers(0, 5, n)] + 0.05 * RNG.normal(size=(n, d)))
 
 
-#: From 64 items for each feature on, squares are replaced by bounds.
+#: From 64 items for each feature on, bounds are tried before the parts of scores.
 CATALOGUES: dict[str, Callable[[], FloatArray]] = {
     "random": lambda: RNG.uniform(-1.0, 1.0, (400, 6)),
     "many": lambda: RNG.uniform(-1.0, 1.0, (2500, 6)),
@@ -71,7 +71,7 @@ def test_the_list_is_the_references(features: FloatArray, ridge: float, rounds: 
         assert_same(policy.recommend(k), reference(policy, k, free))
 
 
-@pytest.mark.parametrize("normaliser", ["none", "fixed", "growing"])
+@pytest.mark.parametrize("normaliser", ["none", "fixed", "growing", "mean"])
 @pytest.mark.parametrize("m", [0, 1, 2, 4])
 @pytest.mark.parametrize("n", [400, 3000])
 def test_the_list_is_the_references_for_any_distances(n: int, m: int, normaliser: str) -> None:
@@ -87,6 +87,17 @@ def test_the_list_is_the_references_for_any_distances(n: int, m: int, normaliser
     free = RNG.random(n) < 0.7
 
     assert_same(policy.recommend(8, candidates=free), reference(policy, 8, free))
+
+
+@pytest.mark.parametrize("floor", [None, 0.3])
+def test_the_lists_of_many_users_are_the_references(floor: float | None) -> None:
+    # Some lists from the highest ceilings have to be made again from more items.
+    items = Catalogue(range(1500), clustered(1500, 4) + RNG.normal(size=(1500, 4)), "cosine")
+    for rounds in range(40):
+        policy = taught(LMDH(items, ridge=0.5, floor=floor), rounds)
+        free = RNG.random(1500) < 0.8
+
+        assert_same(policy.recommend(10, candidates=free), reference(policy, 10, free))
 
 
 def test_every_item_can_be_in_the_list() -> None:

@@ -31,7 +31,7 @@ CHUNK = 32
 #: If of the first items more than one in so many reach a height, ceilings are given up.
 SAMPLE = 4
 #: At most one item in so many is looked at more closely, or a few.
-CLOSE, FEW = 8, 256
+CLOSE, FEW = 4, 256
 #: A list from items with high ceilings, of so many more than it has positions.
 SEEDS = 22
 #: Heights are lowered so many times at most.

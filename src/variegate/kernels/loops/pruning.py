@@ -1,5 +1,7 @@
 """LMDH's list without scoring every item at every position.
 
+`kernels.loops.ceilings` is tried first. What follows is for the lists of which it cannot tell.
+
 The squares of G zeta are at most |z|^2 times the largest eigenvalue of G_z'G_z, which costs much
 less than the squares. The first position is decided between the few items whose score with this
 bound reaches the best exact one. What later picks can add to an item's sums of distances is bounded
@@ -67,6 +69,8 @@ MANY_NUMBERS = 1 << 22
 COPY, FEW = 32, 256
 #: The same where all squares would be the next thing to compute.
 COPY_BOUNDED = 8
+#: The squares of many features are tried after bounds that left at most one item in so many.
+WORTH = 16
 #: After a trial that left more than one item in so many, several positions are filled; after one
 #: that left more than half of them, as many again.
 FAR = 4
@@ -98,13 +102,12 @@ def select_list(items, free, belief, factors, limits, space, answer):
         is_trial = n == trial and (is_bounded or n + 1 < len(factors))
         fill_position(n, is_trial, free, bound, answer[0], problem, scratch)
         if is_trial:
-            rows, found = drop(n, is_bounded, problem)
+            rows, found, is_bounded = drop(n, is_bounded, problem)
             if len(rows):
                 return select_exactly(n, rows, items, belief, factors, answer)
-            is_bounded = False
             trial = n + 1 if found * FAR <= size else (2 if found * 2 <= size else 4) * n + 1
             fill_scores(table, single, np.float32(factors[n]))
-        elif is_bounded and are_many_near(memo, problem):
+        if is_bounded and are_many_near(answer[0][:n], memo, problem):
             is_bounded = False
             fill_squares(items.z, table, single)
             fill_scores(table, single, np.float32(factors[n]))
@@ -156,36 +159,36 @@ def part_of(table, start, end):
 
 
 @njit(cache=True, nogil=True)
-def are_many_near(memo, problem):
-    """Return whether so many scores reach the best exact one that the squares cost less."""
+def are_many_near(above, memo, problem):
+    """Return whether so many scores reach an exact one that the squares cost less."""
     items, table, belief, _single, factors, _largest, slack = problem
     scores, tops = table[4], table[5]
     b = np.argmax(tops)
     if not tops[b] > -np.inf:
         return False
     row = b * BLOCK + place_of(tops[b], scores[b])
-    own = exact_values(row, np.empty(0, np.intp), items, belief, memo)
-    score = exact_score(own, belief, factors[0], len(items.kinds))
+    own = exact_values(row, above, items, belief, memo)
+    score = exact_score(own, belief, factors[len(above)], len(items.kinds))
     _rows, found = rows_reaching(scores, tops, score - slack, 0)
     return found * EXACT > len(items.z_rows)
 
 
 @njit(cache=True, nogil=True)
 def drop(n, is_bounded, problem):
-    """Return what `promising` does, by the squares if it drops too few by their bounds.
+    """Return what `promising` does, and whether the squares of the table are bounds afterwards.
 
-    The table has the highest scores, with bounds of the squares or the squares. If too many items
-    are left, it has the squares afterwards.
+    The table has the highest scores, with bounds of the squares or the squares. If the bounds leave
+    some more items than can be copied, after the first position, the squares are tried.
     """
     items, table, _belief, single, factors, largest, _slack = problem
     rows, found = promising(n, is_bounded, problem)
-    if len(rows) or not is_bounded:
-        return rows, found
+    many = WORTH if items.z.shape[1] >= MANY_FEATURES else 2
+    if len(rows) or not is_bounded or n == 0 or found * many > len(items.z_rows):
+        return rows, found, is_bounded
     fill_squares(items.z, table, single)
-    if n == 0:
-        return rows, 0  # after the first position, more can be dropped
     fill_highest(table, single, largest, reach(factors, n))
-    return promising(n, False, problem)
+    rows, found = promising(n, False, problem)
+    return rows, found, False
 
 
 @njit(cache=True, nogil=True)
