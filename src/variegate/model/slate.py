@@ -54,12 +54,16 @@ def slate_with_gains(
     coverage: FloatArray | None = None,
 ) -> Slate:
     """Return `items`, in their order, as a slate with diversity gains x (K, m)."""
-    rows = items.tolist()
-    ids = (
-        itemgetter(*rows)(catalogue.ids) if len(rows) > 1 else tuple(catalogue.ids[r] for r in rows)
-    )
+    ids = ids_of(catalogue, items.tolist())
     covered = x[:, :0] if coverage is None else coverage
     return Slate(items, ids, catalogue.features.take(items, axis=0), x, scores, covered)
+
+
+def ids_of(catalogue: Catalogue, rows: list[int]) -> tuple[str, ...]:
+    """Return the ids of rows, with one call for all of them."""
+    if len(rows) == 1:
+        return (catalogue.ids[rows[0]],)
+    return itemgetter(*rows)(catalogue.ids) if rows else ()
 
 
 def slate_of(

@@ -11,7 +11,7 @@ from variegate.arrays import MaskArray, check_count
 from variegate.kernels.layout import Layout
 from variegate.kernels.lmdh import lmdh_lists
 from variegate.model.gains import normalising_factors
-from variegate.model.slate import Slate, slate_with_gains
+from variegate.model.slate import Slate, ids_of
 from variegate.policies.base import Policy, finite_slate
 from variegate.policies.lmdh import LMDH
 
@@ -82,9 +82,12 @@ def _slates(layout: Layout, policies: Sequence[LMDH], free: MaskArray, k: int) -
         np.array([policy.width(k) for policy in policies]),
         normalising_factors(policies[0].normaliser, k),
     )
+    # One copy of the features for all of them: the interpreter lock is held here.
+    features = catalogue.features.take(np.where(is_whole[:, None], rows, 0), axis=0)
+    covered, parts = x[:, :, :0], (rows.tolist(), rows, features, x, scores, is_whole.tolist())
     return [
-        finite_slate(slate_with_gains(catalogue, rows[n], scores[n], x[n]))
-        if is_whole[n]
-        else policy.recommend(k, free)
-        for n, policy in enumerate(policies)
+        finite_slate(Slate(items, ids_of(catalogue, places), z, gains, values, covered[n]))
+        if whole
+        else policies[n].recommend(k, free)
+        for n, (places, items, z, gains, values, whole) in enumerate(zip(*parts, strict=True))
     ]
