@@ -47,7 +47,7 @@ def measure(quick: bool) -> Part:
         sides = taught(catalogue(shape))
         compare(part, sides, shape, 0.2 if quick else 3.0)
         if shape.items in DIVIDED and shape.d == Shape(0).d:
-            _divide(part, "a list", sides, shape, 0.2 if quick else 1.0)
+            _divide(part, "A list", sides, shape, 0.2 if quick else 1.0)
         same += _agree(sides, shape.k)
     part.facts["shapes where the list is the paper's, item by item"] = same
     part.facts["shapes"] = len(shapes)
@@ -116,7 +116,7 @@ def _circumstances(part: Part, shape: Shape, budget: float) -> None:
             compared(LIMIT, name, shape, times["pass"], times["ours"], task="circumstance")
         )
         if name == SUMMED:
-            _divide(part, f"a list, {name}", sides, shape, budget)
+            _divide(part, f"A list, {name}", sides, shape, budget)
 
 
 def section(part: Part) -> list[str]:
