@@ -8,6 +8,7 @@ import pytest
 
 from variegate import LMDH, Catalogue, Policy, Slate
 from variegate.arrays import FloatArray, MaskArray
+from variegate.kernels import lmdh_list
 from variegate.model.distances import cosine, custom, difference, hamming, jaccard
 
 RNG = np.random.default_rng(5)
@@ -129,3 +130,16 @@ def test_threads_do_not_get_into_each_others_way() -> None:
 
     for found, expected in zip(together, alone * 5, strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+def test_a_list_of_nothing_learnt_is_not_scored_item_by_item_without_exploration() -> None:
+    items = Catalogue(range(3000), RNG.uniform(-1.0, 1.0, (3000, 6)), "cosine")
+    policy = LMDH(items, exploration=0.0)
+    free = np.ones(len(items), dtype=bool)
+
+    # All scores are 0, so each item would be decided on in double precision at each position.
+    nothing = np.zeros(7), np.zeros((7, 7)), 0.0
+    assert items.layout is not None
+    assert lmdh_list(items.layout, free, *nothing, np.ones(10)) is None
+    assert policy.recommend(10).items.tolist() == list(range(10))
+    assert_same(policy.recommend(10), reference(policy, 10, free))

@@ -321,6 +321,9 @@ def fill_relevance(z, belief, m, own):
 def slack_of(belief, factors, limits, width):
     """Return the largest rounding error of a score in single precision; nan if numbers do not fit.
 
+    It is nan as well where all scores are 0: as all items would be near the best one, each would be
+    scored in double precision at each position.
+
     `limits` are the length of the longest feature vector and the largest value of each distance,
     `width` is the number of columns of distance data.
     """
@@ -339,7 +342,7 @@ def slack_of(belief, factors, limits, width):
     terms = len(eta) + width + len(factors) + 8
     length, weights, spread = sqrt(length), sqrt(weights), sqrt(spread)
     size = weights + alpha * spread
-    fits = alpha >= 0.0  # nan is not less than anything, so it does not fit
+    fits = alpha >= 0.0 and size > 0.0  # nan is not less than anything, so it does not fit
     for number in (size * length, length, weights, spread, alpha):
         fits = fits and number < LARGEST
     return np.float32(4.0 * terms * ROUNDING * size * length + TINY) if fits else np.float32(np.nan)
