@@ -7,6 +7,7 @@ beside the blocks, for the few items that single precision cannot tell apart.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 from weakref import WeakKeyDictionary
@@ -36,8 +37,9 @@ class Items(NamedTuple):
     #: Relevance features, (blocks, d, BLOCK), and the same in double precision, (L, d)
     z: NDArray[np.float32]
     z_rows: FloatArray
-    #: The squared length of each item's features, (blocks, BLOCK)
+    #: The squared length of each item's features, (blocks, BLOCK), and the root of their mean
     squares: NDArray[np.float32]
+    typical: float
     #: Data of all distances, concatenated, (blocks, w, BLOCK) and (L, w)
     h: NDArray[np.float32]
     h_rows: FloatArray
@@ -69,7 +71,8 @@ class Layout:
         """Return the layout with one feature in place of its own: the relevance of each item."""
         column = relevance[:, None]
         z = in_blocks(column)
-        items = self.items._replace(z=z, z_rows=column, squares=_squares(z))
+        squares, typical = _squares(z, len(relevance))
+        items = self.items._replace(z=z, z_rows=column, squares=squares, typical=typical)
         return replace(self, items=items, longest=float(np.abs(relevance).max()))
 
 
@@ -87,7 +90,7 @@ def layout_of(features: FloatArray, distances: "Sequence[Distance]") -> Layout |
     items = Items(
         z,
         np.ascontiguousarray(features),
-        _squares(z),
+        *_squares(z, len(features)),
         in_blocks(h_rows),
         np.ascontiguousarray(h_rows),
         np.array([KINDS[h.formula.name] for h in distances], dtype=np.int64),
@@ -110,9 +113,9 @@ def in_blocks(rows: FloatArray) -> NDArray[np.float32]:
     return np.ascontiguousarray(padded.reshape(blocks, BLOCK, rows.shape[1]).transpose(0, 2, 1))
 
 
-def _squares(z: NDArray[np.float32]) -> NDArray[np.float32]:
+def _squares(z: NDArray[np.float32], length: int) -> tuple[NDArray[np.float32], float]:
     squares: NDArray[np.float32] = np.einsum("bia,bia->ba", z, z)
-    return squares
+    return squares, sqrt(float(squares.sum(dtype=np.float64)) / length)
 
 
 def _sizes(h: "Distance") -> FloatArray:

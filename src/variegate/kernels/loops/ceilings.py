@@ -24,12 +24,14 @@ from variegate.kernels.loops.lmdh import (
     close_places,
     highest_of,
 )
-from variegate.kernels.loops.selection import TILE, add_products, padded
+from variegate.kernels.loops.selection import HALF, TILE, add_products, padded
 
 #: Blocks whose numbers stay in the L2 cache from one loop to the next.
 CHUNK = 32
 #: If of the first items more than one in so many reach a height, ceilings are given up.
 SAMPLE = 4
+#: Ceilings so much farther from scores than items are from each other leave too many items high.
+LOOSE = 2.0
 #: At most one item in so many is looked at more closely, or a few.
 CLOSE, FEW = 4, 256
 #: A list from items with high ceilings, of so many more than it has positions.
@@ -41,14 +43,13 @@ SQUARINGS = 2
 
 
 @njit(cache=True, nogil=True)
-def select_by_ceilings(items, free, belief, single, factors, limits, slack, table, answer):
+def select_by_ceilings(items, free, belief, single, factors, largest, bounds, slack, table, answer):
     """Fill `answer` (rows, scores, x) greedily from the `free` items; False if too many are high.
 
-    `limits` and `slack` are those of `slack_of`, and `table` is overwritten.
+    `bounds` are those of `bounds_of`, `slack` is that of `slack_of`, and `table` is overwritten.
     """
     mean, ceilings, tops = table[0], table[4], table[5]
-    spread = belief[2] * sqrt(eigenvalue_bound(belief[1], len(belief[0])))
-    rises, farthest = rises_of(belief[0], factors, limits, spread)
+    spread, rises, farthest = bounds
     for start in range(0, len(mean), CHUNK):
         end = min(start + CHUNK, len(mean))
         own = free[start * BLOCK : end * BLOCK]
@@ -63,7 +64,7 @@ def select_by_ceilings(items, free, belief, single, factors, limits, slack, tabl
                 return False
     if not select_seeds(ceilings, tops, items, belief, factors, answer):
         return False
-    return settle(items, belief, factors, limits[1], rises, spread, slack, table, answer)
+    return settle(items, belief, factors, largest, rises, spread, slack, table, answer)
 
 
 @njit(cache=True, nogil=True)
@@ -88,6 +89,33 @@ def settle(items, belief, factors, largest, rises, spread, slack, table, answer)
         if is_high:
             return True
     return False
+
+
+@njit(cache=True, nogil=True)
+def bounds_of(belief, factors, limits):
+    """Return alpha times the root of the largest eigenvalue of G'G, and what `rises_of` does."""
+    spread = belief[2] * sqrt(eigenvalue_bound(belief[1], len(belief[0])))
+    rises, farthest = rises_of(belief[0], factors, limits, spread)
+    return spread, rises, farthest
+
+
+@njit(cache=True, nogil=True)
+def are_loose(bounds, belief, d, typical):
+    """Return whether ceilings are so far above scores that too many items would be high.
+
+    Compared are the distance from a typical ceiling to a typical score, and by how much theta . z
+    differs from item to item, both for features of the length `typical` in any direction.
+    """
+    (spread, rises, farthest), (eta, G, alpha) = bounds, belief
+    weights, mean = 0.0, 0.0
+    for i in range(d):
+        weights += eta[i] ** 2 / d
+    for i in range(len(eta)):
+        for j in range(i + 1):
+            mean += G[i, j] ** 2 / len(eta)
+    ceiling = spread * sqrt(typical**2 + farthest) + HALF * rises.max()
+    score = alpha * sqrt(mean * (typical**2 + HALF * HALF * farthest))
+    return ceiling - score > LOOSE * typical * sqrt(weights)
 
 
 @njit(cache=True, nogil=True)

@@ -21,6 +21,8 @@ from numba import njit
 
 from variegate.kernels.layout import BLOCK
 from variegate.kernels.loops.ceilings import (
+    are_loose,
+    bounds_of,
     eigenvalue_bound,
     highest_places,
     rows_reaching,
@@ -87,14 +89,17 @@ def select_list(items, free, belief, factors, limits, space, answer):
     if not slack >= 0.0:  # nan is not
         return False
     single, size, (d, m) = to_single(belief), len(items.z_rows), (items.z.shape[1], len(limits[1]))
-    table = table_of(space, len(items.z), m)
-    if size >= PER_FEATURE * d and select_by_ceilings(
-        items, free, belief, single, factors, limits, slack, table, answer
-    ):
-        return True
+    table, is_bounded = table_of(space, len(items.z), m), size >= PER_FEATURE * d
+    if is_bounded:
+        bounds = bounds_of(belief, factors, limits)
+        is_bounded = not are_loose(bounds, belief, d, items.typical)
+        if is_bounded and select_by_ceilings(
+            items, free, belief, single, factors, limits[1], bounds, slack, table, answer
+        ):
+            return True
     memo = new_memo(m)
     problem = items, table, belief, single, factors, limits[1], slack
-    is_bounded = size >= PER_FEATURE * d and (size <= FAR_APART or d >= MANY_FEATURES)
+    is_bounded = is_bounded and (size <= FAR_APART or d >= MANY_FEATURES)
     bound = np.float32(eigenvalue_bound(belief[1], d) if is_bounded else -1.0)
     is_early = (is_bounded and d >= MANY_FEATURES) or items.h.size >= MANY_NUMBERS
     trial, scratch = 0 if is_early else 1, scratch_of(items.h.shape[1], BLOCK, np.float32)
