@@ -22,7 +22,7 @@ from variegate.kernels.loops.lmdh import (
     FOLD,
     NEVER,
     close_places,
-    highest_of,
+    fill_tops,
 )
 from variegate.kernels.loops.selection import HALF, TILE, add_products, padded
 
@@ -150,7 +150,7 @@ def fill_ceilings(z, squares, free, eta, spread, farthest, part):
     for b in range(len(z)):
         for a in range(BLOCK):
             ceilings[b, a] = mean[b, a] + spread * sqrt(squares[b, a] + farthest)
-        tops[b] = highest_of(ceilings[b])
+    fill_tops(ceilings, tops)
 
 
 @njit(cache=True, nogil=True)

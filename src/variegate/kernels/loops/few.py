@@ -12,7 +12,6 @@ from variegate.kernels.loops.lmdh import (
     fill_parts,
     fill_scores,
     fill_squares,
-    highest_of,
     place_of,
     table_of,
 )
@@ -34,12 +33,12 @@ def select_exactly(first, rows, items, belief, factors, answer):
         add_distances(p, items, h, sizes, table[3], scratch)
     if m == 1 and items.kinds[0] == COSINE:
         return select_by_cosine(first, rows, items, h[0], table, belief, factors, answer)
-    mean, sums, scores = table[0][0], table[3], table[4][0]
+    mean, sums, scores, tops = table[0][0], table[3], table[4][0], table[5]
     for n in range(first, len(factors)):
         if n:
             add_distances(chosen[n - 1], items, h, sizes, sums, scratch)
         fill_scores(table, belief, factors[n])
-        top = highest_of(scores)
+        top = tops[0]
         if not top > -np.inf:
             return False
         a = place_of(top, scores)

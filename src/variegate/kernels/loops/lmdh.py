@@ -74,8 +74,12 @@ def fill_parts(z, table, belief):
 
 @njit(cache=True, nogil=True)
 def fill_squares(z, table, belief):
-    """Fill the squares of the first rows of G zeta."""
-    square, g = table[1], padded(belief[1], z.shape[1], z.dtype)
+    """Fill the squares of the first rows of G zeta; with 0 where no score depends on them."""
+    square = table[1]
+    if belief[2] == 0.0:
+        square[:] = 0.0
+        return
+    g = padded(belief[1], z.shape[1], z.dtype)
     work = np.empty((TILE, z.shape[2]), z.dtype)
     for b in range(len(z)):
         square[b] = 0.0
@@ -177,30 +181,24 @@ def scores_of_many(mean, square, cross, sums, belief, factor, work, scores):
         scores[a] += alpha * sqrt(variance[a])
 
 
-@njit(cache=True, nogil=True)
-def fill_tops(scores, tops):
-    """Fill the highest score of each block."""
-    for b in range(len(scores)):
-        tops[b] = highest_of(scores[b])
-
-
 @njit(cache=True, nogil=True, fastmath=FAST_FINITE)
-def highest_of(scores):
-    """Return the highest of some scores, as many as a multiple of `FOLD`.
+def fill_tops(scores, tops):
+    """Fill the highest score of each block, which has a multiple of `FOLD` scores.
 
     The compiler does not vectorise the maximum of a plain loop.
     """
     folded = np.empty(FOLD, scores.dtype)
-    for a in range(FOLD):
-        folded[a] = scores[a]
-    for start in range(FOLD, len(scores), FOLD):
+    for b in range(len(scores)):
         for a in range(FOLD):
-            one = scores[start + a]
-            folded[a] = one if one > folded[a] else folded[a]
-    top = folded[0]
-    for a in range(1, FOLD):
-        top = folded[a] if folded[a] > top else top
-    return top
+            folded[a] = scores[b, a]
+        for start in range(FOLD, scores.shape[1], FOLD):
+            for a in range(FOLD):
+                one = scores[b, start + a]
+                folded[a] = one if one > folded[a] else folded[a]
+        top = folded[0]
+        for a in range(1, FOLD):
+            top = folded[a] if folded[a] > top else top
+        tops[b] = top
 
 
 @njit(cache=True, nogil=True)

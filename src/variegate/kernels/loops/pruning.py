@@ -89,7 +89,8 @@ def select_list(items, free, belief, factors, limits, space, answer):
     if not slack >= 0.0:  # nan is not
         return False
     single, size, (d, m) = to_single(belief), len(items.z_rows), (items.z.shape[1], len(limits[1]))
-    table, is_bounded = table_of(space, len(items.z), m), size >= PER_FEATURE * d
+    # One feature is the relevance itself: ceilings are then as far away as the largest gains.
+    table, is_bounded = table_of(space, len(items.z), m), size >= PER_FEATURE * d and d > 1
     if is_bounded:
         bounds = bounds_of(belief, factors, limits)
         is_bounded = not are_loose(bounds, belief, d, items.typical)
@@ -121,32 +122,45 @@ def select_list(items, free, belief, factors, limits, space, answer):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def fill_position(n, is_trial, free, bound, chosen, problem, scratch):
     """Fill the table's scores for position n; for a trial, the highest that items can have there.
 
     A negative `bound` of the squares is none: they are computed.
     """
-    items, table, _belief, single, factors, largest, _slack = problem
-    line = reach(factors, n)
-    for start in range(0, len(items.z), CHUNK):
-        end = min(start + CHUNK, len(items.z))
-        part = part_of(table, start, end)
-        if n:
-            h, sizes = items.h[start:end], items.sizes_blocks[start:end]
-            add_distances(chosen[n - 1], items, h, sizes, part[3], scratch)
+    items, table = problem[0], problem[1]
+    data = items.z, items.squares, items.h, items.sizes_blocks
+    if len(items.z) <= CHUNK:  # to slice the arrays takes as long as the scores of some blocks
+        fill_chunk(n, is_trial, free, bound, chosen, data, table, problem, scratch)
+        return
+    z, squares, h, sizes = data
+    for start in range(0, len(z), CHUNK):
+        end = min(start + CHUNK, len(z))
+        data = z[start:end], squares[start:end], h[start:end], sizes[start:end]
+        own, part = free[start * BLOCK : end * BLOCK], part_of(table, start, end)
+        fill_chunk(n, is_trial, own, bound, chosen, data, part, problem, scratch)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def fill_chunk(n, is_trial, free, bound, chosen, data, table, problem, scratch):
+    """Do the same for some blocks, of which these are the data and the part of the table."""
+    (z, squares, h, sizes), (items, _table, _belief, single, factors, largest, _slack) = (
+        data,
+        problem,
+    )
+    if n:
+        add_distances(chosen[n - 1], items, h, sizes, table[3], scratch)
+    else:
+        fill_parts(z, table, single)
+        close_places(free, table[0])
+        if bound < 0.0:
+            fill_squares(z, table, single)
         else:
-            z = items.z[start:end]
-            fill_parts(z, part, single)
-            close_places(free[start * BLOCK : end * BLOCK], part[0])
-            if bound < 0.0:
-                fill_squares(z, part, single)
-            else:
-                bound_squares(items.squares[start:end], bound, part[1])
-        if is_trial:
-            fill_highest(part, single, largest, line)
-        else:
-            fill_scores(part, single, np.float32(factors[n]))
+            bound_squares(squares, bound, table[1])
+    if is_trial:
+        fill_highest(table, single, largest, reach(factors, n))
+    else:
+        fill_scores(table, single, np.float32(factors[n]))
 
 
 @njit(cache=True, nogil=True)
