@@ -15,7 +15,7 @@ from numba import njit
 
 from variegate.kernels.layout import BLOCK
 from variegate.kernels.loops.distances import add_distances, scratch_of
-from variegate.kernels.loops.few import in_one_block, select_exactly
+from variegate.kernels.loops.few import distance_data, select_exactly
 from variegate.kernels.loops.lmdh import (
     FAST,
     FAST_FINITE,
@@ -187,9 +187,12 @@ def rows_close(first, rows, heights, items, means, lengths, eta, factors, larges
 def distances_to(first, rows, items):
     """Return the distances of some rows to one item, (m, lanes)."""
     m, lanes = len(items.kinds), -(-len(rows) // FOLD) * FOLD
-    h, sizes = in_one_block(items.h_rows, rows, lanes), in_one_block(items.sizes.T, rows, lanes)
     sums = np.zeros((1, m, lanes))
-    add_distances(first, items, h, sizes, sums, scratch_of(h.shape[1], lanes, np.float64))
+    for start in range(0, len(rows), BLOCK):  # so that the copies stay in the L1 cache
+        end = min(start + BLOCK, lanes)
+        scratch = scratch_of(items.h.shape[1], end - start, np.float64)
+        h, sizes = distance_data(items, rows[start:end], end - start)
+        add_distances(first, items, h, sizes, sums[:, :, start:end], scratch)
     return sums[0]
 
 

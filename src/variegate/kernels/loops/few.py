@@ -5,7 +5,13 @@ from math import sqrt
 import numpy as np
 from numba import njit
 
-from variegate.kernels.loops.distances import COSINE, add_distances, scratch_of
+from variegate.kernels.loops.distances import (
+    ANGULAR,
+    COSINE,
+    JACCARD,
+    add_distances,
+    scratch_of,
+)
 from variegate.kernels.loops.lmdh import (
     FAST,
     FOLD,
@@ -23,8 +29,8 @@ def select_exactly(first, rows, items, belief, factors, answer):
     """Fill `answer` from position `first` on, from some `rows`, in double precision."""
     (chosen, values, x), m = answer, len(items.kinds)
     lanes = -(-len(rows) // FOLD) * FOLD
-    z, h = in_one_block(items.z_rows, rows, lanes), in_one_block(items.h_rows, rows, lanes)
-    sizes, space = in_one_block(items.sizes.T, rows, lanes), np.empty(lanes * (3 + 2 * m) + 1)
+    z, space = in_one_block(items.z_rows, rows, lanes), np.empty(lanes * (3 + 2 * m) + 1)
+    h, sizes = distance_data(items, rows, lanes)
     table, scratch = table_of(space, 1, m, lanes), scratch_of(h.shape[1], lanes, np.float64)
     fill_parts(z, table, belief)
     table[0][0, len(rows) :] = -np.inf
@@ -84,6 +90,19 @@ def select_by_cosine(first, rows, items, h, table, belief, factors, answer):
         chosen[n], values[n], x[n, 0] = rows[place], top, max(sums[place], 0.0) * factors[n]
         mean[place] = -np.inf
     return True
+
+
+@njit(cache=True, nogil=True)
+def distance_data(items, rows, lanes):
+    """Return the data of the distances of some rows, and their sizes where a distance needs them.
+
+    They are far apart in memory, so what is not needed is not read.
+    """
+    kinds, own = items.kinds, rows[:0]
+    for c in range(len(kinds)):
+        if kinds[c] == ANGULAR or kinds[c] == JACCARD:  # noqa: SIM109 - numba compiles `in` to a slow loop
+            own = rows
+    return in_one_block(items.h_rows, rows, lanes), in_one_block(items.sizes.T, own, lanes)
 
 
 @njit(cache=True, nogil=True)

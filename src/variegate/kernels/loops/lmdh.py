@@ -210,7 +210,7 @@ def place_of(top, scores):
     return 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def pick(n, slack, items, table, belief, factor, memo, answer):
     """Put into position n the item with the highest exact score.
 
