@@ -146,10 +146,15 @@ class Recommender:
         if any(policy.is_stochastic for policy in policies.values()):
             return [self.recommend(user, k, candidates, exclude) for user in users]
         slates = recommend_many(
-            [policies[user] for user in users], k, candidates, exclude, workers=workers
+            [policies[user] for user in users],
+            k,
+            candidates,
+            exclude,
+            user_ids=users,
+            workers=workers,
         )
         self._policies.update(policies)
-        return [slate.for_user(user) for slate, user in zip(slates, users, strict=True)]
+        return slates
 
     def update(self, slate: Slate, rewards: ArrayLike, seen: ArrayLike | None = None) -> None:
         """Learn from the feedback on a slate, for the user whom it was made for.

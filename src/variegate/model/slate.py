@@ -40,7 +40,7 @@ class Slate:
     def __len__(self) -> int:
         return len(self.items)
 
-    def for_user(self, user_id: str) -> "Slate":
+    def for_user(self, user_id: str | None) -> "Slate":
         """Return the same slate, made for a user; faster than `dataclasses.replace`."""
         parts = self.items, self.ids, self.relevance, self.diversity, self.scores, self.coverage
         return Slate(*parts, user_id, self.notes, self.relaxed)

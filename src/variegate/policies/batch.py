@@ -12,7 +12,7 @@ from variegate.kernels.layout import Layout
 from variegate.kernels.lmdh import lmdh_lists
 from variegate.model.gains import normalising_factors
 from variegate.model.slate import Slate, ids_of
-from variegate.policies.base import Policy, finite_slate
+from variegate.policies.base import Policy
 from variegate.policies.lmdh import LMDH
 
 #: Users whose lists are selected in one call of the compiled loops.
@@ -27,6 +27,7 @@ def recommend_many(
     candidates: ArrayLike | None = None,
     exclude: ArrayLike | None = None,
     *,
+    user_ids: Sequence[str] | None = None,
     workers: int = 1,
 ) -> list[Slate]:
     """Return what `recommend` of each policy returns, in their order.
@@ -38,24 +39,31 @@ def recommend_many(
     ----------
     k, candidates, exclude
         As for `Policy.recommend`, the same for all.
+    user_ids
+        The users whom the lists are made for, one for each policy.
     workers
         The number of threads.
     """
+    users: Sequence[str | None] = [None] * len(policies) if user_ids is None else user_ids
     threads = check_count(workers, MAX_WORKERS, name="workers", of="the most that make sense")
     compiled = [policy for policy in policies if isinstance(policy, LMDH) and _is_compiled(policy)]
     layout = compiled[0].catalogue.layout if compiled else None
     if layout is None or len(compiled) < len(policies):
-        return [policy.recommend(k, candidates, exclude) for policy in policies]
+        return [
+            policy.recommend(k, candidates, exclude).for_user(user)
+            for policy, user in zip(policies, users, strict=True)
+        ]
     catalogue = compiled[0].catalogue
     free = catalogue.candidate_mask(candidates, exclude)
     count = check_count(k, int(np.count_nonzero(free)))
-    groups = [compiled[at : at + AT_A_TIME] for at in range(0, len(compiled), AT_A_TIME)]
+    groups = range(0, len(compiled), AT_A_TIME)
 
-    def slates_of(group: Sequence[LMDH]) -> list[Slate]:
-        return _slates(layout, group, free, count)
+    def slates_of(start: int) -> list[Slate]:
+        group = slice(start, start + AT_A_TIME)
+        return _slates(layout, compiled[group], users[group], free, count)
 
     if threads == 1:
-        return [slate for group in groups for slate in slates_of(group)]
+        return [slate for start in groups for slate in slates_of(start)]
     with ThreadPoolExecutor(threads, thread_name_prefix="variegate-lists") as pool:
         return [slate for found in pool.map(slates_of, groups) for slate in found]
 
@@ -71,7 +79,13 @@ def _is_compiled(policy: LMDH) -> bool:
     )
 
 
-def _slates(layout: Layout, policies: Sequence[LMDH], free: MaskArray, k: int) -> list[Slate]:
+def _slates(
+    layout: Layout,
+    policies: Sequence[LMDH],
+    users: Sequence[str | None],
+    free: MaskArray,
+    k: int,
+) -> list[Slate]:
     catalogue = policies[0].catalogue
     estimates = [policy._estimate() for policy in policies]
     rows, scores, x, is_whole = lmdh_lists(
@@ -82,12 +96,13 @@ def _slates(layout: Layout, policies: Sequence[LMDH], free: MaskArray, k: int) -
         np.array([policy.width(k) for policy in policies]),
         normalising_factors(policies[0].normaliser, k),
     )
-    # One copy of the features for all of them: the interpreter lock is held here.
+    # What can be done for all at once, before a loop that holds the interpreter lock.
     features = catalogue.features.take(np.where(is_whole[:, None], rows, 0), axis=0)
-    covered, parts = x[:, :, :0], (rows.tolist(), rows, features, x, scores, is_whole.tolist())
+    is_good, covered = is_whole & np.isfinite(scores).all(axis=1), x[:, :, :0]
+    parts = users, rows.tolist(), rows, features, x, scores, is_good.tolist()
     return [
-        finite_slate(Slate(items, ids_of(catalogue, places), z, gains, values, covered[n]))
-        if whole
-        else policies[n].recommend(k, free)
-        for n, (places, items, z, gains, values, whole) in enumerate(zip(*parts, strict=True))
+        Slate(items, ids_of(catalogue, places), z, gains, values, covered[n], user)
+        if good
+        else policies[n].recommend(k, free).for_user(user)  # or the error that it raises
+        for n, (user, places, items, z, gains, values, good) in enumerate(zip(*parts, strict=True))
     ]
