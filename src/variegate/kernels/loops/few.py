@@ -100,7 +100,7 @@ def distance_data(items, rows, lanes):
     """
     kinds, own = items.kinds, rows[:0]
     for c in range(len(kinds)):
-        if kinds[c] == ANGULAR or kinds[c] == JACCARD:  # noqa: SIM109 - numba compiles `in` to a slow loop
+        if kinds[c] == ANGULAR or kinds[c] == JACCARD:
             own = rows
     return in_one_block(items.h_rows, rows, lanes), in_one_block(items.sizes.T, own, lanes)
 
