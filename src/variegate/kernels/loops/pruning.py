@@ -73,6 +73,8 @@ COPY, FEW = 32, 256
 COPY_BOUNDED = 8
 #: The squares of many features are tried after bounds that left at most one item in so many.
 WORTH = 16
+#: The first trial, by the position, where bounds are too loose for one after the first position.
+LATER = 3
 #: After a trial that left more than one item in so many, several positions are filled; after one
 #: that left more than half of them, as many again.
 FAR = 4
@@ -89,11 +91,12 @@ def select_list(items, free, belief, factors, limits, space, answer):
     if not slack >= 0.0:  # nan is not
         return False
     single, size, (d, m) = to_single(belief), len(items.z_rows), (items.z.shape[1], len(limits[1]))
-    # One feature is the relevance itself: ceilings are then as far away as the largest gains.
-    table, is_bounded = table_of(space, len(items.z), m), size >= PER_FEATURE * d and d > 1
+    table, is_loose, is_bounded = table_of(space, len(items.z), m), False, size >= PER_FEATURE * d
     if is_bounded:
         bounds = bounds_of(belief, factors, limits)
-        is_bounded = not are_loose(bounds, belief, d, items.typical)
+        is_loose = are_loose(bounds, belief, d, items.typical)
+        # One feature is the relevance itself: ceilings are as far from it as the largest gains.
+        is_bounded = not is_loose and d > 1
         if is_bounded and select_by_ceilings(
             items, free, belief, single, factors, limits[1], bounds, slack, table, answer
         ):
@@ -103,7 +106,8 @@ def select_list(items, free, belief, factors, limits, space, answer):
     is_bounded = is_bounded and (size <= FAR_APART or d >= MANY_FEATURES)
     bound = np.float32(eigenvalue_bound(belief[1], d) if is_bounded else -1.0)
     is_early = (is_bounded and d >= MANY_FEATURES) or items.h.size >= MANY_NUMBERS
-    trial, scratch = 0 if is_early else 1, scratch_of(items.h.shape[1], BLOCK, np.float32)
+    trial, scratch = LATER if is_loose else 1, scratch_of(items.h.shape[1], BLOCK, np.float32)
+    trial = 0 if is_early else trial
     for n in range(len(factors)):
         is_trial = n == trial and (is_bounded or n + 1 < len(factors))
         fill_position(n, is_trial, free, bound, answer[0], problem, scratch)
