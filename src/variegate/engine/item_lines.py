@@ -1,6 +1,8 @@
 """Items from the lines of a file, JSON or CSV: each is a request, or what is wrong with it."""
 
 import csv
+from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -71,6 +73,8 @@ class JsonLines:
             number = 0
             while line := file.readline(MAX_LINE_BYTES + 1):
                 number += 1
+                if number == 1:
+                    line = line.removeprefix(BOM_UTF8)
                 if len(line) > MAX_LINE_BYTES:
                     raise InputError(f"line {number} must have at most {MAX_LINE_BYTES} bytes")
                 if not line.isspace():
@@ -153,7 +157,7 @@ class CsvLines:
         if not text or kind != "number":
             return text or None
         try:
-            number = float(text)
+            number = float(text.replace("_", "?"))  # Python's separators of digits are no number
         except ValueError:
             number = float("nan")
         if not isfinite(number):
@@ -178,11 +182,12 @@ def _problems(error: ValidationError) -> list[str]:
 
 def _check_header(names: Sequence[str], columns: CsvColumns) -> None:
     wanted = {"id": columns.id, "title": columns.title}
+    for column, count in Counter(names).items():
+        if column and count > 1:
+            raise InputError(f"column {column!r} is there {count} times")
     for option, name in wanted.items():
-        if name is None or names.count(name) == 1:
+        if name is None or name in names:
             continue
-        if name in names:
-            raise InputError(f"column {name!r} is there {names.count(name)} times")
         near = get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f": did you mean {near[0]!r}?" if near else ""
         raise InputError(

@@ -82,8 +82,8 @@ def relaxed_problem(
         relaxed += [] if used == asked else [Relaxed(name, asked, used)]
     if relaxed and not constraints.relax:
         raise InputError(
-            f"{'; '.join(map(str, relaxed))}: change the constraints, or set `relax` to let them "
-            "be changed so"
+            f"{'; '.join(one.reason(problem.k) for one in relaxed)}: change the constraints, or "
+            "set `relax` to let them be changed so"
         )
     return met, tuple(relaxed)
 
