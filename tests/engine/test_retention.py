@@ -240,7 +240,7 @@ def test_a_run_that_begins_beside_another_leaves_its_files(
 
     monkeypatch.setattr(retention.Archive, "write", write_and_begin_another)
     monkeypatch.setattr(retention, "_STEP_ROWS", 1)
-    folder = {"archive": archive}
+    folder: Any = {"archive": archive}
     with Store.open(url) as store, Store.open(url) as again:
         shop = lived_in(store)
         other = Shop(again, clock=shop.clock)
