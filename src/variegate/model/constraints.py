@@ -119,10 +119,7 @@ class Relaxed(NamedTuple):
     asked: int | str
     used: int | None
 
-    def reason(self, k: int) -> str:
-        """Return why it cannot be met in a list of `k` items, and what could."""
-        if self.used is None and int(self.constraint.removeprefix("pins.")) > k:
-            return f"`constraints.{self.constraint}`: the list has {k} positions only"
+    def __str__(self) -> str:
         if self.used is None:
             return f"`constraints.{self.constraint}`: {self.asked!r} is not among the candidates"
         possible = (
