@@ -291,6 +291,12 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
     assert [line.problem for line in source] == [""]
 
 
-def test_line_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="line 2 must have at most 1000000 bytes"):
-        list(file_of(tmp_path, [item("n1"), "x" * 1_000_001]))
+@pytest.mark.parametrize("size", [1_000_001, 2_000_002, 5_500_000])
+def test_a_line_that_is_too_long_does_not_stop_the_others(tmp_path: Path, size: int) -> None:
+    source = file_of(tmp_path, [item("n1"), "x" * size, item("n2"), "y" * size])
+    assert [(line.number, line.id, line.problem) for line in source] == [
+        (1, "n1", ""),
+        (2, None, "must have at most 1000000 bytes"),
+        (3, "n2", ""),
+        (4, None, "must have at most 1000000 bytes"),
+    ]

@@ -76,8 +76,10 @@ class JsonLines:
                 if number == 1:
                     line = line.removeprefix(BOM_UTF8)
                 if len(line) > MAX_LINE_BYTES:
-                    raise InputError(f"line {number} must have at most {MAX_LINE_BYTES} bytes")
-                if not line.isspace():
+                    while not line.endswith(b"\n") and (line := file.readline(MAX_LINE_BYTES)):
+                        pass
+                    yield ItemLine(number, None, f"must have at most {MAX_LINE_BYTES} bytes")
+                elif not line.isspace():
                     yield _json_line(number, line)
 
 
