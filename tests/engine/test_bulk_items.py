@@ -291,6 +291,16 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
     assert [line.problem for line in source] == [""]
 
 
+def test_a_rejected_line_has_its_id_where_that_can_be_read(tmp_path: Path) -> None:
+    lines = ['{"id": "n1", "title": 5}', '{"id": 5}', '{"id": "%s"}' % ("x" * 300), "[]", "{"]
+    (tmp_path / "items").write_text("\n".join(lines))
+    found = [line.id for line in JsonLines(str(tmp_path / "items"))]
+    assert found == ["n1", None, "x" * 200, None, None]
+
+    table = table_of(tmp_path, b"id,price\nn1,x\n,5\nn\xff,5\n")
+    assert [line.id for line in table] == ["n1", None, "n\\udcff"]
+
+
 @pytest.mark.parametrize("size", [1_000_001, 2_000_002, 5_500_000])
 def test_a_line_that_is_too_long_does_not_stop_the_others(tmp_path: Path, size: int) -> None:
     source = file_of(tmp_path, [item("n1"), "x" * size, item("n2"), "y" * size])

@@ -10,13 +10,14 @@ from math import isfinite
 from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
-from variegate.engine.codecs import validation_messages
+from variegate.engine.codecs import replace_surrogates, validation_messages
 from variegate.engine.item_data import attribute_kinds
 from variegate.errors import InputError, join_problems
 from variegate.files import csv_records
 from variegate.model.catalogue import Catalogue
-from variegate.schemas import NewItem
+from variegate.schemas import MAX_ID_LENGTH, NewItem
 
 #: Bytes of one line, at most.
 MAX_LINE_BYTES: Final = 1_000_000
@@ -34,11 +35,13 @@ class ItemLine(NamedTuple):
     request: Mapping[str, Any] | None
     #: What is wrong
     problem: str = ""
+    #: The id of an item that is invalid, if it can be read
+    invalid_id: str | None = None
 
     @property
     def id(self) -> str | None:
-        """The item's id, if the line is valid."""
-        return None if self.request is None else str(self.request["id"])
+        """The item's id, if it can be read."""
+        return self.invalid_id if self.request is None else str(self.request["id"])
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,9 @@ class CsvLines:
         except ValidationError as error:
             problems += _problems(error)
         if problems:
-            return ItemLine(number, None, join_problems(problems))
+            return ItemLine(
+                number, None, join_problems(problems), _readable(values[self._columns.id])
+            )
         return ItemLine(number, request)
 
     def _value(self, name: str, kind: str, text: str) -> Any:
@@ -173,7 +178,14 @@ def _json_line(number: int, line: bytes) -> ItemLine:
     except ValidationError as error:
         if error.errors(include_url=False)[0]["type"] == "json_invalid":
             return ItemLine(number, None, "the line must be JSON")
-        return ItemLine(number, None, join_problems(_problems(error)))
+        content = from_json(line)
+        item = content.get("id") if isinstance(content, dict) else None
+        return ItemLine(number, None, join_problems(_problems(error)), _readable(item))
+
+
+def _readable(item: Any) -> str | None:
+    """Return what a report can show of an id."""
+    return replace_surrogates(item[:MAX_ID_LENGTH]) if isinstance(item, str) and item else None
 
 
 def _problems(error: ValidationError) -> list[str]:
