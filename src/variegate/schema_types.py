@@ -21,8 +21,12 @@ try:
         FiniteFloat,
         StringConstraints,
         Tag,
+        ValidationError,
+        ValidatorFunctionWrapHandler,
+        WrapValidator,
         model_validator,
     )
+    from pydantic_core import PydanticCustomError
 except ImportError:
     raise MissingExtraError(
         "the HTTP API needs pydantic: pip install 'variegate[client]' or 'variegate[service]'"
@@ -37,12 +41,25 @@ SlateId = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z_-]{1,64}$")]
 PolicyName = Annotated[
     str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
 ]
-Number = Annotated[FiniteFloat, Field(ge=-1e6, le=1e6)]
+Number = Annotated[FiniteFloat, Field(strict=True, ge=-1e6, le=1e6)]
 #: The limit makes pydantic check that UTF-8 can encode it.
 Text = Annotated[str, StringConstraints(max_length=10_000)]
 _Scalar = Text | Annotated[int, Field(ge=-(2**63), lt=2**63)] | FiniteFloat | bool | None
+
+
+def _checked_value(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return check(value)
+    except ValidationError:  # which has an error for each type that the value could have
+        raise PydanticCustomError(
+            "attribute_value",
+            "Value should be text of at most 10000 characters, a finite number, a whole number of "
+            "at most 64 bits, true, false, null, or a list of these",
+        ) from None
+
+
 #: The value of an attribute or a distance in a request.
-Value = _Scalar | list[_Scalar]
+Value = Annotated[_Scalar | list[_Scalar], WrapValidator(_checked_value)]
 #: The same in a response: a catalogue file has other limits.
 StoredValue = str | int | float | bool | None | list[str | int | float | bool | None]
 
@@ -193,11 +210,13 @@ CandidateList = Annotated[
 class Diversity:
     """The diversity dial: how diverse one slate is, relative to what was learnt."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _REQUEST
+    # Its numbers are strict; if it were, routes that FastAPI parses would want an instance.
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     scale: Annotated[
         FiniteFloat,
         Field(
+            strict=True,
             ge=0,
             le=1e6,
             description="Multiplies the learnt weights of diversity: 0 for none, 1 as learnt, "

@@ -1,6 +1,7 @@
 """Lists for all users of a table: complete, restartable, the same at any number of workers."""
 
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,7 @@ def test_seen_items_are_left_out_unless_repeats_are_allowed(
         ({"k": 41}, r"`k` must be from 1 to 40"),
         ({"policy": "lmdh:rigde=1"}, "rigde"),
         ({"columns": Columns(user="uid")}, "no column 'uid'"),
+        ({"columns": Columns(user="item")}, "column 'item' cannot serve as two"),
         ({"users": "clicks.txt"}, r"`users` must be a \.parquet or \.csv file"),
         ({"users": "missing.csv"}, "cannot be read"),
     ],
@@ -157,12 +159,31 @@ def test_a_folder_of_another_run_is_refused(shop: Catalogue, clicks: Path, tmp_p
     with pytest.raises(InputError, match="holds something else"):
         recommend_all(shop, clicks, tmp_path)
 
+    # Its settings are beside it: without the folder there is nothing to go on with.
+    rmtree(tmp_path / "out")
+    assert recommend_all(shop, clicks, tmp_path / "out", k=4).made == USERS
 
-def test_rewards_outside_0_to_1_are_refused(shop: Catalogue, tmp_path: Path) -> None:
-    (tmp_path / "stars.csv").write_text("user,item,reward\nann,i0,5\n")
 
-    with pytest.raises(DataError, match="`reward` must be from 0 to 1 in each row"):
-        recommend_all(shop, tmp_path / "stars.csv", tmp_path / "out")
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"reward": [5.0, -1.0, 1.0]}, "column `reward` must hold a number from 0 to 1 .* 2 do"),
+        ({"reward": ["a", None, "1"]}, "column `reward` must hold a number from 0 to 1 .* 2 do"),
+        ({"reward": [1.0, float("nan"), 0.0]}, "column `reward` must hold a number .* 1 do"),
+        ({"user": ["ann", None, " "]}, "column `user` must hold an id in each row, 2 do not"),
+        ({"user": [["ann"], ["bob"], []]}, "column 'user' must hold one value in each row"),
+    ],
+)
+def test_a_table_with_rows_that_cannot_be_used_is_refused(
+    shop: Catalogue, tmp_path: Path, columns: dict[str, list[Any]], words: str
+) -> None:
+    table = {"user": ["ann", "bob", "cyd"], "item": ["i0", "i1", "i2"], **columns}
+    pl.DataFrame(table).write_parquet(tmp_path / "odd.parquet")
+
+    with pytest.raises(DataError, match=words):
+        recommend_all(shop, tmp_path / "odd.parquet", tmp_path / "out")
+
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_command_reports_what_it_made(shop: Catalogue, clicks: Path, tmp_path: Path) -> None:

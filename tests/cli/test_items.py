@@ -36,7 +36,7 @@ def test_table_is_imported_and_what_is_wrong_is_reported(shop: str, tmp_path: Pa
         "1 items added, 1 changed, 0 unchanged, 1 rejected.",
     ]
     assert wrong.read_text().splitlines()[1:] == [
-        "4,,\"`attributes.price` must be a number, got 'x'\""
+        "4,p6,\"`attributes.price` must be a number, got 'x'\""
     ]
     assert run(*words).splitlines()[-1] == "0 items added, 0 changed, 2 unchanged, 1 rejected."
 

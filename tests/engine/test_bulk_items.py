@@ -252,14 +252,15 @@ def test_columns_of_csv_are_read_as_the_catalogue_has_them(tmp_path: Path) -> No
 def test_empty_fields_of_csv_are_unknown_and_wrong_ones_are_reported(tmp_path: Path) -> None:
     text = (
         b"id,price,maker,retired\nn1,,,maybe\nn2,ten,us,true\nn3,inf,us\nn4,\xff,us,no\n"
-        b'n5,5,"us,no\nn6,5,us,false\n'
+        b'n7,1_000,us,no\nn5,5,"us,no\nn6,5,us,false\n'
     )
     found = {line.number: line for line in table_of(tmp_path, text)}
     assert found[2].problem == "`retired` must be a valid boolean, got 'maybe'"
     assert found[3].problem == "`attributes.price` must be a number, got 'ten'"
     assert found[4].problem == "must have 4 fields, got 3"
     assert found[5].problem.startswith("`attributes.price` must be a number, got ")
-    assert found[6].problem.startswith("not a line of CSV: ")
+    assert found[6].problem == "`attributes.price` must be a number, got '1_000'"
+    assert found[7].problem.startswith("not a line of CSV: ")
 
 
 @pytest.mark.parametrize(
@@ -269,6 +270,7 @@ def test_empty_fields_of_csv_are_unknown_and_wrong_ones_are_reported(tmp_path: P
         ("id,price\n", {"title": "name"}, "no column 'name' of titles among 'id', 'price'"),
         ("id,nam\n", {"title": "name"}, "did you mean 'nam'"),
         ("id,id\n", {}, "column 'id' is there 2 times"),
+        ("id,price,maker,price\n", {}, "column 'price' is there 2 times"),
         ('id,"pri"ce\n', {}, "the header must be a line of CSV: ',' expected after '\"'"),
         ("", {}, "no column 'id' of ids among none"),
         ("id\n", {"separator": ""}, "`separator` must be one character"),
@@ -282,6 +284,29 @@ def test_table_without_its_columns_is_refused(
         table_of(tmp_path, text, **columns)
 
 
-def test_line_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="line 2 must have at most 1000000 bytes"):
-        list(file_of(tmp_path, [item("n1"), "x" * 1_000_001]))
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    source = file_of(tmp_path, [item("n1")])
+    path = next(tmp_path.iterdir())
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert [line.problem for line in source] == [""]
+
+
+def test_a_rejected_line_has_its_id_where_that_can_be_read(tmp_path: Path) -> None:
+    lines = ['{"id": "n1", "title": 5}', '{"id": 5}', '{"id": "%s"}' % ("x" * 300), "[]", "{"]
+    (tmp_path / "items").write_text("\n".join(lines))
+    found = [line.id for line in JsonLines(str(tmp_path / "items"))]
+    assert found == ["n1", None, "x" * 200, None, None]
+
+    table = table_of(tmp_path, b"id,price\nn1,x\n,5\nn\xff,5\n")
+    assert [line.id for line in table] == ["n1", None, "n\\udcff"]
+
+
+@pytest.mark.parametrize("size", [1_000_001, 2_000_002, 5_500_000])
+def test_a_line_that_is_too_long_does_not_stop_the_others(tmp_path: Path, size: int) -> None:
+    source = file_of(tmp_path, [item("n1"), "x" * size, item("n2"), "y" * size])
+    assert [(line.number, line.id, line.problem) for line in source] == [
+        (1, "n1", ""),
+        (2, None, "must have at most 1000000 bytes"),
+        (3, "n2", ""),
+        (4, None, "must have at most 1000000 bytes"),
+    ]

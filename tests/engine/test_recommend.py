@@ -151,7 +151,11 @@ def test_a_dialled_list_is_the_policys_own_and_explained_so(shop: Shop) -> None:
     [
         ({"k": 0}, InputError, "`k` must be from 1 to 100, got 0"),
         ({"k": 101}, InputError, "`k` must be from 1 to 100, got 101"),
-        ({"candidates": ("nope",)}, InputError, "`candidates` must have a known id, got 1 unknown"),
+        (
+            {"candidates": ("nope",)},
+            InputError,
+            "`candidates` must have a known id, got 1, all unknown",
+        ),
         (
             {"candidates": ("i1", "no", "ni"), "exclude": ("nope",), "strict": True},
             InputError,

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import polars as pl
@@ -13,6 +14,7 @@ import pytest
 from tests.engine.conftest import Opening
 from tests.engine.shop import Shop
 from tests.full_disk import largest_file
+from variegate.engine import retention
 from variegate.engine.interactions import Interaction, LearnInteractions
 from variegate.engine.replay import iter_events, iter_slates, iter_users
 from variegate.engine.retention import oldest_part, remove_old
@@ -208,6 +210,48 @@ def test_a_process_killed_between_archive_and_commit_loses_and_doubles_nothing(
         assert (agrees(shop), report(shop)) == (True, totals)
 
 
+def test_stores_share_a_folder_of_archives_and_other_files_stay(
+    url_of: Callable[[str], str], tmp_path: Path
+) -> None:
+    # A store that was restored from a backup counts its steps from 1 again.
+    archive = tmp_path / "archive"
+    archive.mkdir()
+    (archive / "sales-2024.parquet").write_bytes(b"")
+    for url in (url_of("sqlite"), f"sqlite:///{tmp_path / 'other.db'}"):
+        with Store.open(url) as store:
+            assert remove_old(lived_in(store).executor, 25, archive=archive).slates > 0
+    names = sorted(path.name for path in archive.glob("slates-*"))
+    assert len({name.split("-")[1] for name in names}) == 2
+    assert (archive / "sales-2024.parquet").exists()
+
+
+def test_a_run_that_begins_beside_another_leaves_its_files(
+    url_of: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive, url = tmp_path / "archive", url_of("postgres")
+    write, begun = retention.Archive.write, list[Thread]()
+
+    def write_and_begin_another(files: Any, step: int, *rows: Any) -> None:
+        write(files, step, *rows)
+        if not begun:
+            begun.append(Thread(target=remove_old, args=(other.executor, 25), kwargs=folder))
+            begun[0].start()
+            begun[0].join(0.5)  # it waits for the commit of this step
+
+    monkeypatch.setattr(retention.Archive, "write", write_and_begin_another)
+    monkeypatch.setattr(retention, "_STEP_ROWS", 1)
+    folder: Any = {"archive": archive}
+    with Store.open(url) as store, Store.open(url) as again:
+        shop = lived_in(store)
+        other = Shop(again, clock=shop.clock)
+        before = everything(store)[0]
+        remove_old(shop.executor, 25, **folder)
+        begun[0].join()
+        kept = everything(store)[0]
+    removed = pl.concat([pl.read_parquet(path) for path in archive.glob("slates-*.parquet")])
+    assert sorted([*removed["id"], *kept]) == sorted(before)
+
+
 def test_nothing_is_removed_if_the_archive_has_no_room(
     url_of: Callable[[str], str], tmp_path: Path
 ) -> None:
@@ -219,7 +263,7 @@ def test_nothing_is_removed_if_the_archive_has_no_room(
         with (
             largest_file(500),
             pytest.raises(
-                DataError, match=r"slates-00000001\.parquet: cannot be written: File too"
+                DataError, match=r"slates-\w{8}-00000001\.parquet: cannot be written: File too"
             ),
         ):
             remove_old(shop.executor, 25, archive=archive)

@@ -102,7 +102,7 @@ def test_settings_themselves_read_no_environment(monkeypatch: pytest.MonkeyPatch
         ("split = {lmdh = -1}", r"`split\.lmdh` must be greater than or equal to 0, got -1"),
         ("split = {lmdh = 0}", r"`split` must give some policy a weight above 0"),
         ("split = {other = 1}", r"`split` must name policies \(lmdp\), got 'other'"),
-        ("policies = {}", r"`policies` must have at least 1 item .* got an object"),
+        ("policies = {}", r"`policies` must have at least 1 item, got 0"),
         ("policies = {'a b' = 'lmdh'}", r"`policies` must have names of letters.* got 'a b'"),
         ("policies = {a = 'lmhd'}", r"`policies\.a`: .* got 'lmhd': did you mean 'lmdh'\?"),
         ("policies = {a = 'lmdh:rige=1'}", r"`policies\.a`: .*did you mean 'ridge'\?"),

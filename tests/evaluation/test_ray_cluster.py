@@ -44,6 +44,18 @@ def test_an_address_without_a_cluster_is_refused(form: str) -> None:
             list(parallel_map(fail, [(0,)], workers=address))
 
 
+def test_an_address_of_the_environment_without_a_cluster_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Ray itself tried for two minutes.
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{free.getsockname()[1]}")
+
+        with pytest.raises(InputError, match=r"^`RAY_ADDRESS` must be .* and none answers at"):
+            list(parallel_map(fail, [(0,)], workers="ray"))
+
+
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
 

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from variegate import Catalogue, open_catalogue
+from variegate import LMDP, Catalogue, open_catalogue
 from variegate.errors import InputError, NotFoundError
 from variegate.model.candidates import own_candidates, scored_candidates
 from variegate.model.distances import custom, difference, hamming, jaccard
 
+SHOP = Catalogue(list("abcd"), np.eye(4), "cosine").with_score()
 OPEN = open_catalogue(["price"], ["cosine", jaccard([], name="genres")])
 GIVEN: dict[str, Any] = {
     "vectors": [[1.0, 0.0], [0.0, 2.0]],
@@ -87,7 +88,12 @@ def test_what_a_request_gives_becomes_features_and_distances() -> None:
         ({"features": {"price": [1.0, 1e101]}}, r"`features\['price'\]` must be at most 1e\+100"),
         ({"vectors": None}, "`vectors` must be given for the distance 'cosine'"),
         ({"vectors": [[1.0]]}, r"`vectors` must have 2 rows \(one for each candidate\) and at le"),
+        ({"vectors": [[1.0], [1.0, 2.0]]}, "`vectors` must have rows of one length"),
         ({"attributes": {}}, "`attributes` must have a column for the distance 'genres'"),
+        (
+            {"attributes": {"genres": [["a"], ["b"]], "brand": ["x"]}},
+            r"`attributes\['brand'\]` must have 2 values, got 1",
+        ),
         ({"attributes": {"genres": [["a"]]}}, r"`attributes\['genres'\]` must have 2 values, got"),
     ],
 )
@@ -104,6 +110,29 @@ def test_an_unknown_feature_is_an_error() -> None:
         own_candidates(OPEN, ["x", "y"], features={"prize": [1, 2]}, **GIVEN)
 
 
+@pytest.mark.parametrize(
+    ("offer", "kind", "message"),
+    [
+        ({"features": [1.0]}, InputError, r"`features` must map names to columns, got \[1\.0\]"),
+        ({"attributes": "ab"}, InputError, "`attributes` must map names to columns, got 'ab'"),
+        (
+            {"features": {"a": [1.0]}},
+            InputError,
+            "`features` must be None for .* besides",
+        ),
+        ({"where": {}}, TypeError, r"^recommend\(\) got an unexpected keyword argument 'where'"),
+    ],
+)
+@pytest.mark.parametrize("catalogue", [open_catalogue(distances=[]), SHOP])
+def test_what_a_list_does_not_take_is_named(
+    catalogue: Catalogue, offer: dict[str, Any], kind: type[Exception], message: str
+) -> None:
+    if catalogue is SHOP and isinstance(offer.get("features"), dict):
+        message = "`features` must be None for .*: its items have their own"
+    with pytest.raises(kind, match=message):
+        LMDP(catalogue).recommend(1, ["x"] if catalogue.is_open else [0], **offer)
+
+
 def test_vectors_for_no_distance_are_an_error() -> None:
     with pytest.raises(InputError, match=r"`vectors` must be None for .*: no distance uses them"):
         own_candidates(open_catalogue(distances=[]), ["x"], vectors=[[1.0]])
@@ -115,9 +144,6 @@ def test_the_distances_of_a_request_are_checked() -> None:
     )
     with pytest.raises(InputError, match="`attributes`: distance `genres` must have a list of lab"):
         _ = found.catalogue
-
-
-SHOP = Catalogue(list("abcd"), np.eye(4), "cosine").with_score()
 
 
 def test_items_of_a_catalogue_get_the_scores_of_the_request() -> None:

@@ -128,7 +128,8 @@ def test_pins_below_count_before_they_are_reached() -> None:
         (
             Constraints(pins={1: "nope", 9: "p1", 2: "p0"}),
             3,
-            "^`constraints.pins.1`: 'nope' is not among the candidates; `constraints.pins.9`: 'p1'",
+            "^`constraints.pins.1`: 'nope' is not among the candidates; `constraints.pins.9`: the "
+            "list has 3 positions only",
             [("pins.1", "nope", None), ("pins.9", "p1", None)],
         ),
         (

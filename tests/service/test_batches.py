@@ -49,6 +49,14 @@ def test_every_user_gets_a_list_that_is_stored(caller: Caller) -> None:
         assert [item["id"] for item in stored["items"]] == [i["id"] for i in found[user]["items"]]
 
 
+def test_the_diversity_dial_is_that_of_every_list(caller: Caller) -> None:
+    body = {"k": 3, "diversity": {"scale": 0.0, "floor": {"kinds": 1.0}}}
+    found = lines(caller, {"users": ["dial-1", "dial-2"], **body})
+    single = caller.get("POST", "/v1/users/dial-3/slates", body, status=201)
+    for user in ("dial-1", "dial-2"):
+        assert [one["id"] for one in found[user]["items"]] == [i["id"] for i in single["items"]]
+
+
 def test_the_same_request_again_gives_the_same_lists(caller: Caller) -> None:
     first = lines(caller, {"users": ["ann", "ben"]}, "mail-1")
     # After a broken connection also those are asked for who may have had none.
@@ -89,6 +97,19 @@ def test_a_user_who_fails_does_not_stop_the_others(caller: Caller) -> None:
         ({"users": ["u"], "where": {"attribute": "x", "=": 1}}, "`where` must name one of maker"),
         ({"users": ["u"], "constraints": {"at_most": {"x": 1}}}, "`constraints.at_most` must name"),
         ({"users": ["u"], "exclude": ["nope"], "strict": True}, "`exclude` must be known ids"),
+        (
+            {
+                "users": ["u"],
+                "k": 101,
+                "diversity": {"floor": 2, "ceiling": 1},
+                "where": {"attribute": "x", "=": 1},
+                "constraints": {"at_most": {"y": 1}},
+            },
+            "`floor` must be at most `ceiling`, got 2.0 and 1.0; `k` must be from 1 to 100, got "
+            "101; `where` must name one of maker, got 'x'; `constraints.at_most` must name one of "
+            "maker, got 'y'",
+        ),
+        ({"users": ["u"], "diversity": {"scale": "2"}}, "`diversity.scale` must be a valid number"),
     ],
 )
 def test_what_is_wrong_for_everybody_is_refused_before_anything_is_made(

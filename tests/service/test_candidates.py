@@ -11,6 +11,7 @@ from tests.service.caller import Caller, error
 from tests.service.whole import service, shop
 from variegate import open_catalogue
 from variegate.client import encoding
+from variegate.model.distances import difference, jaccard
 
 A = {"id": "a", "score": 7, "vector": [1.0, 0.0], "attributes": {"brand": "x"}}
 B = {"id": "b", "score": 9, "vector": [0.0, 1.0]}
@@ -108,6 +109,39 @@ def test_every_field_that_is_wrong_is_named(
     answer = caller.send("POST", "/v1/users/cyd/slates", {"candidates": candidates})
     for message in messages:
         assert message in error(answer, 422)
+
+
+def test_candidates_are_refused_with_all_other_fields_that_are_wrong(caller: Caller) -> None:
+    wrong = {
+        "k": 101,
+        "where": {"attribute": "size", "=": 1},
+        "constraints": {"at_most": {"colour": 1}},
+        "diversity": {"floor": 2, "ceiling": 1},
+    }
+    words = "`floor` must be at most `ceiling`, got 2.0 and 1.0; `k` must be from 1 to 100, got 101"
+    answer = caller.send("POST", "/v1/users/cyd/slates", {**wrong, "candidates": [A, A]})
+    assert error(answer, 422) == f"`candidates` must have distinct ids, got 'a' 2 times; {words}"
+    answer = caller.send("POST", "/v1/users/cyd/slates", {**wrong, "candidates": [A, B]})
+    assert error(answer, 422) == (
+        f"{words}; `where` must name one of brand, got 'size'; `constraints.at_most` must name one "
+        "of brand, got 'colour'"
+    )
+
+
+def test_values_that_no_distance_can_have_are_named_by_candidate(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    items = open_catalogue(distances=[jaccard([], name="tags"), difference([], name="year")])
+    given = [
+        {"id": "a", "attributes": {"tags": ["x"], "year": 1}},
+        {"id": "b", "attributes": {"year": "old"}},
+    ]
+    with service(tmp_path_factory.mktemp("values"), items=items, page=False) as whole:
+        answer = Caller(*whole).send("POST", "/v1/users/u/slates", {"candidates": given})
+    assert error(answer, 422) == (
+        "`candidates.1.attributes.tags` must be a list of labels, got null; "
+        "`candidates.1.attributes.year` must be a number, got 'old'"
+    )
 
 
 def test_an_infinite_score_is_refused(caller: Caller) -> None:

@@ -210,10 +210,15 @@ DISTANCES = {"kinds": ["tea"], "colour": "red", "price": 3}
         ({"title": "x" * 1001}, "`items.0.title` must have at most 1000 characters"),
         ({"features": FEATURES[:2]}, "`features` must be 3 numbers"),
         ({"features": [1e7, 0, 0]}, "`items.0.features.0` must be less than or equal to 1000000"),
-        ({"features": [True, 0, 0]}, "`items.0.features.0` must be a valid number, got True"),
+        ({"features": [True, 0, 0]}, "`items.0.features.0` must be a valid number, got true"),
         ({"features": {"nothing": 1.0}}, "`features` must be among"),
         ({"attributes": {"nothing": 1}}, "`attributes` must be among ['maker'], got 'nothing'"),
-        ({"attributes": {"maker": {"a": {}}}}, "`items.0.attributes.maker` must be"),
+        (
+            {"attributes": {"maker": {"a": {}}}},
+            "`items.0.attributes.maker` must be text of at most 10000 characters, a finite number, "
+            "a whole number of at most 64 bits, true, false, null, or a list of these, got an "
+            "object",
+        ),
         ({"distances": {}}, "`distances` must have a value for 'kinds'"),
         ({"distances": {**DISTANCES, "price": True}}, "distance `price` must have a number"),
         (
@@ -222,7 +227,9 @@ DISTANCES = {"kinds": ["tea"], "colour": "red", "price": 3}
         ),
         (
             {"distances": {**DISTANCES, "price": 10**400}},
-            "`items.0.distances.price` must be less than",
+            "`items.0.distances.price` must be text of at most 10000 characters, a finite number, "
+            "a whole number of at most 64 bits, true, false, null, or a list of these, got "
+            "a number of more",
         ),
         ({"distances": {**DISTANCES, "kinds": "tea"}}, "distance `kinds` must have a list"),
         (

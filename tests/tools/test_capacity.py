@@ -50,4 +50,11 @@ def test_the_cost_of_a_batch_and_of_a_request_follow_from_two_sizes() -> None:
     lone = Spent(Phase(1.0, {"list": [0.01] * 100}), {"HTTP": 0.2}, batches=100)
     many = Spent(Phase(1.0, {"list": [0.01] * 1000}), {"HTTP": 1.0}, batches=200)
 
-    assert per_batch(lone, many, "HTTP") == pytest.approx((0.00125, 0.00075))
+    assert per_batch(lone, many, "HTTP", "engine") == pytest.approx((0.00125, 0.00075))
+
+
+def test_the_costs_of_a_service_are_those_of_all_its_processes() -> None:
+    lone = Spent(Phase(1.0, {"list": [0.01] * 100}), {"HTTP": 0.1, "engine": 0.1}, batches=100)
+    many = Spent(Phase(1.0, {"list": [0.01] * 1000}), {"HTTP": 0.4, "engine": 0.6}, batches=200)
+
+    assert per_batch(lone, many, "HTTP", "engine") == pytest.approx((0.00125, 0.00075))

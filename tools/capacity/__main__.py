@@ -81,7 +81,7 @@ def _run(
             calibration.turn(turn, seconds / TURNS)
             test.turn(turn, seconds / TURNS)
         costs = calibration.costs()
-        return costs, test.compare(costs, calibration.beside())
+        return costs, test.compare(costs, calibration)
 
 
 def _lines(runs: Sequence[Run], costs: Costs, workers: int) -> Iterator[str]:
@@ -94,6 +94,7 @@ def _lines(runs: Sequence[Run], costs: Costs, workers: int) -> Iterator[str]:
         full, half = (f"{share:.0%} of the CPU time" for share in check.others)
         yield f"\nRun {number}: other programs took {full} at saturation, {half} at half of it;"
         yield f"{len(check.failures)} requests failed.\n"
+        yield f"Calibrated with {check.calibrated}; checked with {check.tested}.\n"
         yield "| | predicted | measured | difference | |\n|---|---|---|---|---|"
         yield from (one.row for one in check.compared)
     yield "\nBelow are the costs of the run in which other programs took the least."

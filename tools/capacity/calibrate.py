@@ -21,19 +21,8 @@ from variegate.policies import parse_policy
 CLIENTS: Final = 16
 #: Items of the catalogues that the cost of an item is measured with.
 SMALL, LARGE = 10_000, 100_000
-#: Share of the CPU time that other programs take at most: the service always gets a part.
-MOST_OTHERS: Final = 0.95
 #: Quantiles of the response time of a lone request.
 QUANTILES: Final = (np.arange(200) + 0.5) / 200
-
-
-@dataclass(frozen=True)
-class Beside:
-    """What the cores have to do beside the service and its database."""
-
-    #: Cores that other programs leave, and seconds of a client's CPU per request
-    cores: float
-    client_cpu: float
 
 
 @dataclass
@@ -51,19 +40,26 @@ class Calibration:
         for spent, clients in ((self.lone, 1), (self.many, CLIENTS)):
             self.service.closed(spent, mixed_client(self.users, number, None), clients, seconds)
 
-    def beside(self) -> Beside:
-        """Return what else the cores had to do in the turns of several clients."""
-        left = (os.cpu_count() or 1) * (1.0 - min(self.many.others, MOST_OTHERS))
-        return Beside(left, self.many.cpu["clients"] / self.many.phase.requests)
+    def described(self) -> str:
+        """Return what was measured, in words."""
+        p50, p99 = 1e3 * np.quantile(response_times(self.lone.phase), [0.5, 0.99])
+        lone, many = self.lone.phase, self.many.phase
+        return (
+            f"{lone.requests:,} requests of one client (p50 {p50:.1f} ms, p99 {p99:.1f} ms, "
+            f"{self.lone.batch:.1f} per batch) and {many.requests:,} of {CLIENTS} clients "
+            f"({many.rate:.0f}/s, {self.many.batch:.1f} per batch)"
+        )
 
     def costs(self) -> Costs:
         """Return the costs, after the turns."""
         alone = response_times(self.lone.phase)
+        # A thread gathers; an engine with a process of its own does not.
+        gather = 0.0 if "engine" in self.many.cpu else GATHER_SECONDS
         # Under load every worker is busy: a batch takes as long as all of them work for one.
         seconds_of_batch = self.workers * self.many.phase.seconds / self.many.batches
-        further = (seconds_of_batch - alone.mean() - GATHER_SECONDS) / (self.many.batch - 1)
+        further = (seconds_of_batch - alone.mean() - gather) / (self.many.batch - 1)
         service_cpu, database_cpu = (
-            per_batch(self.lone, self.many, "HTTP"),
+            per_batch(self.lone, self.many, "HTTP", "engine"),
             per_batch(self.lone, self.many, "PostgreSQL"),
         )
         item_cpu, item_bytes = _per_item()
@@ -79,7 +75,7 @@ class Calibration:
             item_cpu=item_cpu,
             lone_seconds=tuple(round(float(q), 6) for q in np.quantile(alone, QUANTILES)),
             request_seconds=max(further, 0.0),
-            gather_seconds=GATHER_SECONDS,
+            gather_seconds=gather,
             max_batch=MAX_BATCH,
             user_bytes=user_bytes,
             list_bytes=list_bytes,
@@ -95,9 +91,14 @@ def response_times(phase: Phase) -> FloatArray:
     return np.concatenate([np.array(times) for times in phase.times.values()])
 
 
-def per_batch(lone: Spent, many: Spent, role: str) -> tuple[float, float]:
-    """Return the CPU seconds of a batch, and of each request in it, from two sizes of batches."""
-    few, several = (one.cpu[role] / one.phase.requests for one in (lone, many))
+def per_batch(lone: Spent, many: Spent, *roles: str) -> tuple[float, float]:
+    """Return the CPU seconds of a batch, and of each request in it, from two sizes of batches.
+
+    Of processes with these roles; a service has no engine if its threads make the lists.
+    """
+    few, several = (
+        sum(one.cpu.get(role, 0.0) for role in roles) / one.phase.requests for one in (lone, many)
+    )
     fixed = max(0.0, (few - several) / (1 / lone.batch - 1 / many.batch))
     return fixed, max(0.0, several - fixed / many.batch)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from tools.capacity.calibrate import Beside, response_times
+from tools.capacity.calibrate import Calibration, response_times
 from tools.capacity.service import Service, Spent
 from tools.loadtest.open_loop import open_load
 from tools.loadtest.run import mixed_client
@@ -66,6 +66,9 @@ class Check:
     #: The share of CPU time that other programs took, at saturation and at half of it
     others: tuple[float, float]
     failures: Sequence[str]
+    #: What the calibration and the load test were made of, in words
+    calibrated: str = ""
+    tested: str = ""
 
 
 @dataclass(frozen=True)
@@ -116,42 +119,46 @@ class LoadTest:
             self._half, lambda phase: open_load(address, rate, seconds, users, phase, number)
         )
 
-    def compare(self, costs: Costs, beside: Beside) -> Check:
-        """Compare what was measured with what costs predict, after the turns.
+    def compare(self, costs: Costs, calibration: Calibration) -> Check:
+        """Compare what was measured with what the costs predict, after the turns."""
+        full, half = self._full, self._half
+        tested = (
+            f"{full.phase.requests:,} requests of {CLIENTS} clients and "
+            f"{half.phase.requests:,} that arrived at half of their rate; predicted with "
+            f"{half.cores:.2f} cores and {1e3 * half.client_cpu:.2f} ms of clients' CPU per request"
+        )
+        return Check(
+            list(self._compared(costs)),
+            (full.others, half.others),
+            full.phase.failures + half.phase.failures,
+            calibration.described(),
+            tested,
+        )
 
-        Parameters
-        ----------
-        beside
-            What the cores had to do beside the service, as measured with the costs.
-        """
-        full, half, workers = self._full, self._half, self._workers
+    def _compared(self, costs: Costs) -> Iterator[Compared]:
+        full, half, clients = self._full, self._half, CLIENTS // self._workers
+        rate = self._workers * saturation(costs, clients=clients)
+        yield Compared(
+            f"lists and feedback per second, {CLIENTS} clients", rate, full.phase.rate, "/s"
+        )
+        batch = min(costs.max_batch, clients)
+        yield Compared(f"requests per batch, {CLIENTS} clients", batch, full.batch, "", False)
+        seen = shared_latency(
+            costs,
+            half.phase.rate,
+            workers=self._workers,
+            # Conditions of the test, which no plan could know.
+            cores=half.cores,
+            client_cpu=half.client_cpu,
+        )
+        yield from _latencies(seen, half)
         grown = _size(self._service) - self._size
-        compared = [
-            Compared(
-                f"lists and feedback per second, {CLIENTS} clients",
-                workers * saturation(costs, clients=CLIENTS // workers),
-                full.phase.rate,
-                "/s",
-            ),
-            *_latencies(
-                shared_latency(
-                    costs,
-                    half.phase.rate,
-                    workers=workers,
-                    cores=beside.cores,
-                    client_cpu=beside.client_cpu,
-                ),
-                half,
-            ),
-            Compared(
-                "bytes in the database, without dead rows",
-                _predicted_bytes(self._service, costs),
-                grown / 1e6,
-                "MB",
-            ),
-        ]
-        failures = full.phase.failures + half.phase.failures
-        return Check(compared, (full.others, half.others), failures)
+        yield Compared(
+            "bytes in the database, without dead rows",
+            _predicted_bytes(self._service, costs),
+            grown / 1e6,
+            "MB",
+        )
 
 
 def _latencies(predicted: Latency, half: Spent) -> list[Compared]:

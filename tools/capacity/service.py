@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import psycopg
 
@@ -15,6 +15,9 @@ from tools.attack.replicas import Database
 from tools.loadtest.page import fresh_store
 from tools.loadtest.run import Client, Phase, load, run_async
 from tools.loadtest.server import cpu_seconds, own_service, processes_by_role
+
+#: Share of the CPU time that other programs take at most: the service always gets a part.
+MOST_OTHERS: Final = 0.95
 
 
 @dataclass
@@ -39,6 +42,16 @@ class Spent:
         """The share of this machine's CPU time that other programs took."""
         available = self.phase.seconds * (os.cpu_count() or 1)
         return max(0.0, self.machine - sum(self.cpu.values())) / available
+
+    @property
+    def cores(self) -> float:
+        """The cores that other programs left."""
+        return (os.cpu_count() or 1) * (1.0 - min(self.others, MOST_OTHERS))
+
+    @property
+    def client_cpu(self) -> float:
+        """CPU seconds of a client per request."""
+        return self.cpu["clients"] / self.phase.requests
 
     def add(self, more: "Spent") -> None:
         """Add another turn."""

@@ -39,7 +39,7 @@ class BatchResult:
 def claim(folder: Path, settings: Mapping[str, Any]) -> None:
     """Make the folder, or check that the parts in it have the same settings."""
     file = folder.with_name(folder.name + SETTINGS_SUFFIX)
-    if not file.exists():
+    if not (file.exists() and folder.exists()):
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise InputError(f"`out` must be a new folder, and {folder} holds something else")
         folder.mkdir(parents=True, exist_ok=True)

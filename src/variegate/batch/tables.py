@@ -18,7 +18,13 @@ from variegate.batch.folder import (
     part_file,
     write_part,
 )
-from variegate.data.table_reader import check_columns, check_polars, scan_table
+from variegate.data.table_reader import (
+    check_columns,
+    check_flat,
+    check_polars,
+    scan_table,
+    without_id,
+)
 from variegate.errors import DataError
 from variegate.evaluation.parallel import Shared, Workers, share
 from variegate.evaluation.progress import Progress, show_progress
@@ -130,12 +136,24 @@ class _Table:
         import polars as pl
 
         try:
-            names = tuple(scan_table(path, "users").collect_schema().names())
-            check_columns(str(path), names, [columns.user])
-            rows = int(scan_table(path, "users").select(pl.len()).collect().item())
+            table = scan_table(path, "users")
+            schema = table.collect_schema()
+            check_columns(str(path), schema.names(), [columns.user])
+            used = [one for one in asdict(columns).values() if one in schema]
+            check_flat(str(path), schema, used)
+            wrong = [without_id(columns.user)]
+            if columns.reward in schema:
+                wrong.append(_without_reward(columns.reward))
+            rows, *counts = table.select(pl.len(), *wrong).collect(engine="streaming").row(0)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise DataError(f"{path}: cannot be read: {' '.join(str(error).split())}") from None
-        return cls(path, columns, names, rows)
+        wanted = {columns.user: "an id", columns.reward: "a number from 0 to 1"}
+        for (name, needed), count in zip(wanted.items(), counts, strict=False):
+            if count:
+                raise DataError(
+                    f"{path}: column `{name}` must hold {needed} in each row, {count} do not"
+                )
+        return cls(path, columns, tuple(schema.names()), rows)
 
     def part(self, number: int, parts: int, catalogue: Catalogue) -> tuple[list[_History], int]:
         """Return the users of one part, sorted, and how many rows had an unknown item."""
@@ -147,13 +165,9 @@ class _Table:
             .with_row_index("order")
             .select("order", user.alias("user"), self._item(), self._reward())
         )
-        rows = wanted.filter(
-            pl.col("user").is_not_null() & (pl.col("user").hash(seed=0) % parts == number)
-        )
+        rows = wanted.filter(pl.col("user").hash(seed=0) % parts == number)
         ids = pl.DataFrame({"item": catalogue.ids, "row": np.arange(len(catalogue))})
         found = rows.join(ids.lazy(), on="item", how="left").collect(engine="streaming")
-        if found["reward"].is_between(0.0, 1.0).not_().any():
-            raise DataError(f"{self.path}: `{self.columns.reward}` must be from 0 to 1 in each row")
         missing = found.filter(pl.col("item").is_not_null() & pl.col("row").is_null()).height
         known = found.filter(pl.col("row").is_not_null()).sort("order")
         grouped = (
@@ -182,6 +196,13 @@ class _Table:
 
         name, is_there = self.columns.reward, self.columns.reward in self.names
         return (pl.col(name).cast(pl.Float64) if is_there else pl.lit(1.0)).alias("reward")
+
+
+def _without_reward(name: str) -> "pl.Expr":
+    import polars as pl
+
+    numbers = pl.col(name).cast(pl.Float64, strict=False)
+    return numbers.is_between(0.0, 1.0).fill_null(value=False).not_().sum().alias(name)
 
 
 def _lists(

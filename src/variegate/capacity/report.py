@@ -92,8 +92,8 @@ def assumptions(plan: Plan, costs: Costs) -> Iterator[str]:
     """Yield what a plan assumes."""
     load, limits = plan.load, plan.limits
     yield (
-        f"costs per request as measured ({costs.machine}), with as many items per list, features "
-        "and distances as the bundled films have"
+        f"costs per request as measured ({costs.machine}), with as many reports of feedback as "
+        "lists, and as many items per list, features and distances as the bundled films have"
     )
     yield (
         f"{load.lists_per_day:g} lists per user and day, {load.feedback:g} reports of feedback per "

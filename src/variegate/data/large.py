@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from variegate.arrays import as_generator, check_count, check_fraction
-from variegate.data.table_reader import check_columns, scan_table
+from variegate.data.table_reader import check_columns, check_flat, scan_table, without_id
 from variegate.errors import DataError, InputError
 from variegate.files import PathLike, as_path
 
@@ -156,11 +156,10 @@ def _checked_rows(path: Path, columns: LikesColumns) -> int:
 
     try:
         table = scan_table(path, "source")
-        check_columns(str(path), table.collect_schema().names(), columns.names)
-        wrong = [
-            (pl.col(name).is_null() | (pl.col(name).cast(pl.String).str.strip_chars() == "")).sum()
-            for name in columns.names[:2]
-        ]
+        schema = table.collect_schema()
+        check_columns(str(path), schema.names(), columns.names)
+        check_flat(str(path), schema, columns.names)
+        wrong = [without_id(name) for name in columns.names[:2]]
         rating = columns.rating
         if rating is not None:
             numbers = pl.col(rating).cast(pl.Float64, strict=False)

@@ -4,12 +4,12 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -148,6 +148,25 @@ def check_columns(where: str, known: Sequence[str], wanted: Sequence[str]) -> No
             raise DataError(f"{where}: no column {name!r} among {listed}{more}{hint}")
         if known.count(name) > 1:
             raise DataError(f"{where}: column {name!r} is there {known.count(name)} times")
+
+
+def check_flat(where: str, schema: Mapping[str, Any], wanted: Sequence[str]) -> None:
+    """Raise DataError unless each of the `wanted` columns is another, with one value per row."""
+    for name in wanted:
+        if wanted.count(name) > 1:
+            raise DataError(f"{where}: column {name!r} cannot serve as two")
+        if schema[name].is_nested():
+            raise DataError(
+                f"{where}: column {name!r} must hold one value in each row, not several"
+            )
+
+
+def without_id(name: str) -> "pl.Expr":
+    """Return in how many rows a column holds no id."""
+    import polars as pl
+
+    column = pl.col(name)
+    return (column.is_null() | (column.cast(pl.String).str.strip_chars() == "")).sum().alias(name)
 
 
 def _first(mask: "pl.Series") -> int:

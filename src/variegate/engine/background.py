@@ -9,7 +9,8 @@ from typing import Final, TypeAlias
 
 #: Seconds that a thread runs before another gets its turn; Python's own is 0.005.
 _TURN: Final = 0.0002
-
+#: Seconds after which others that are at work are no longer waited for: they may always be.
+_PATIENCE: Final = 20.0
 
 #: Called between two steps of long work, to let other threads run.
 Pause: TypeAlias = Callable[[], None]
@@ -30,15 +31,25 @@ class Throttle:
     ----------
     work, pause
         Seconds of work between two pauses, and of a pause.
+    is_busy
+        Whether others are at work that pauses wait for, in the first 20 seconds.
     """
 
-    def __init__(self, work: float = 0.002, pause: float = 0.001) -> None:
+    def __init__(
+        self,
+        work: float = 0.002,
+        pause: float = 0.001,
+        is_busy: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._work, self._pause, self._since = work, pause, monotonic()
+        self._is_busy, self._until = is_busy, monotonic() + _PATIENCE
 
     def __call__(self) -> None:
         """Pause if it is time."""
         if monotonic() - self._since > self._work:
             sleep(self._pause)
+            while self._is_busy() and monotonic() < self._until:
+                sleep(self._pause)
             self._since = monotonic()
 
 

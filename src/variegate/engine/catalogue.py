@@ -144,7 +144,12 @@ class LiveCatalogue:
                 self._use(snapshot)
             return snapshot
 
-    def prepare(self, store: Store, check: Callable[[CatalogueSnapshot], None]) -> str:
+    def prepare(
+        self,
+        store: Store,
+        check: Callable[[CatalogueSnapshot], None],
+        is_busy: Callable[[], bool] = lambda: False,
+    ) -> str:
         """Build the latest items before they are visible; return their revision.
 
         Call this in a thread: lists are made of the visible items meanwhile, and of the prepared
@@ -154,11 +159,13 @@ class LiveCatalogue:
         ----------
         check
             Uses the snapshot for the first time, which computes what is computed once.
+        is_busy
+            Whether lists are being made just now, for which this waits.
         """
         with self._preparing, store.reading() as reader, in_background():
             revision = reader.meta(ITEMS_REVISION) or "0"
             if not self.has_prepared(revision):
-                snapshot = self.build(reader, revision, pause=Throttle(*_GENTLE))
+                snapshot = self.build(reader, revision, pause=Throttle(*_GENTLE, is_busy))
                 check(snapshot)
                 self._prepared = snapshot
             return revision

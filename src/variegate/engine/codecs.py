@@ -40,6 +40,9 @@ INTERACTION: Final = "interaction"
 _ALLOWED_ID: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,200}")
 #: Characters of a value that a message shows.
 _SHOWN: Final = 80
+#: Pydantic's types of errors for what is no object.
+_OBJECT_ERRORS: Final = ("model_type", "model_attributes_type", "dataclass_type", "dict_type")
+_JSON_WORDS: Final = {None: "null", True: "true", False: "false"}
 #: What pydantic adds to a field's location for a union of types.
 _TYPE_NAME: Final = re.compile(r"constrained-\w+|(list|dict|nullable|function-\w+)\[.*\]")
 
@@ -279,7 +282,7 @@ def format_value(value: object) -> str:
         return replace_surrogates(f"{text[:-1]}...{text[-1]}")
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**_SHOWN:
         return "a number of more than 80 digits"  # formatting it could take seconds
-    text = "null" if value is None else repr(value)
+    text = _JSON_WORDS[value] if value is None or isinstance(value, bool) else repr(value)
     return replace_surrogates(text if len(text) <= 2 * _SHOWN else text[: 2 * _SHOWN] + "...")
 
 
@@ -328,6 +331,11 @@ def validation_message(name: str, problem: Mapping[str, Any]) -> str:
         return f"{name} is not a known field"
     if kind == "value_error":
         return text if text.startswith("`") else f"{name}: {text}"
+    if kind in _OBJECT_ERRORS:
+        text = "must be an object"
+    if kind in ("too_short", "too_long"):
+        rule = text.partition(" should ")[2].replace(" after validation, not", ", got")
+        return f"{name} must {rule}"
     text = re.sub(r"^\w+ should ", "must ", text.partition(", unable to")[0])
     return f"{name} {text[:1].lower()}{text[1:]}, got {format_value(problem.get('input'))}"
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -124,9 +124,12 @@ class Engine:
         """Recommend a slate to a user."""
         return await self._execute(request)
 
-    def check_request(self, request: RecommendRequest) -> None:
-        """Raise InputError for what is wrong with a request, whoever the user is."""
-        check_request(self.snapshot(), self.rules, request)
+    def check_request(self, request: RecommendRequest, problems: Iterable[str] = ()) -> None:
+        """Raise InputError with all that is wrong with a request, whoever the user is.
+
+        `problems` are those that are known.
+        """
+        check_request(self.snapshot(), self.rules, request, problems)
 
     async def feedback(self, report: Feedback) -> Answer:
         """Learn from a user's feedback on a slate."""

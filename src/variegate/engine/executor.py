@@ -59,11 +59,20 @@ class Executor:
         self.user_cache: Final = UserCache()
         self.preparation: Final = Preparation()
         self._minutes_dropped = 0.0
+        #: Whether commands are being executed
+        self.is_busy = False
         #: The count of forgotten users when the cache was last compared with the store
         self._forgotten: str | None = None
 
     def __call__(self, commands: Sequence[Any]) -> list[Any]:
         """Return each command's answer, or the error that refused it, after the commit."""
+        self.is_busy = True
+        try:
+            return self._execute_all(commands)
+        finally:
+            self.is_busy = False
+
+    def _execute_all(self, commands: Sequence[Any]) -> list[Any]:
         if len(commands) == 1 and getattr(commands[0], "alone", False):
             return [self._execute_alone(commands[0])]
         with self.store.batch() as batch:

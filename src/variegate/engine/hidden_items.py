@@ -165,7 +165,9 @@ class Preparation:
         experiment, k = executor.experiment, executor.rules.k
         try:
             executor.live.prepare(
-                executor.store, lambda snapshot: check_served(snapshot, experiment, k)
+                executor.store,
+                lambda snapshot: check_served(snapshot, experiment, k),
+                lambda: executor.is_busy,
             )
         except Exception as error:  # raised where it is asked for
             self._failure = error

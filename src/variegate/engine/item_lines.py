@@ -1,6 +1,8 @@
 """Items from the lines of a file, JSON or CSV: each is a request, or what is wrong with it."""
 
 import csv
+from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -8,13 +10,14 @@ from math import isfinite
 from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
-from variegate.engine.codecs import validation_messages
+from variegate.engine.codecs import replace_surrogates, validation_messages
 from variegate.engine.item_data import attribute_kinds
 from variegate.errors import InputError, join_problems
 from variegate.files import csv_records
 from variegate.model.catalogue import Catalogue
-from variegate.schemas import NewItem
+from variegate.schemas import MAX_ID_LENGTH, NewItem
 
 #: Bytes of one line, at most.
 MAX_LINE_BYTES: Final = 1_000_000
@@ -32,11 +35,13 @@ class ItemLine(NamedTuple):
     request: Mapping[str, Any] | None
     #: What is wrong
     problem: str = ""
+    #: The id of an item that is invalid, if it can be read
+    invalid_id: str | None = None
 
     @property
     def id(self) -> str | None:
-        """The item's id, if the line is valid."""
-        return None if self.request is None else str(self.request["id"])
+        """The item's id, if it can be read."""
+        return self.invalid_id if self.request is None else str(self.request["id"])
 
 
 @dataclass(frozen=True)
@@ -71,9 +76,13 @@ class JsonLines:
             number = 0
             while line := file.readline(MAX_LINE_BYTES + 1):
                 number += 1
+                if number == 1:
+                    line = line.removeprefix(BOM_UTF8)
                 if len(line) > MAX_LINE_BYTES:
-                    raise InputError(f"line {number} must have at most {MAX_LINE_BYTES} bytes")
-                if not line.isspace():
+                    while not line.endswith(b"\n") and (line := file.readline(MAX_LINE_BYTES)):
+                        pass
+                    yield ItemLine(number, None, f"must have at most {MAX_LINE_BYTES} bytes")
+                elif not line.isspace():
                     yield _json_line(number, line)
 
 
@@ -143,7 +152,9 @@ class CsvLines:
         except ValidationError as error:
             problems += _problems(error)
         if problems:
-            return ItemLine(number, None, join_problems(problems))
+            return ItemLine(
+                number, None, join_problems(problems), _readable(values[self._columns.id])
+            )
         return ItemLine(number, request)
 
     def _value(self, name: str, kind: str, text: str) -> Any:
@@ -153,7 +164,7 @@ class CsvLines:
         if not text or kind != "number":
             return text or None
         try:
-            number = float(text)
+            number = float(text.replace("_", "?"))  # Python's separators of digits are no number
         except ValueError:
             number = float("nan")
         if not isfinite(number):
@@ -167,7 +178,14 @@ def _json_line(number: int, line: bytes) -> ItemLine:
     except ValidationError as error:
         if error.errors(include_url=False)[0]["type"] == "json_invalid":
             return ItemLine(number, None, "the line must be JSON")
-        return ItemLine(number, None, join_problems(_problems(error)))
+        content = from_json(line)
+        item = content.get("id") if isinstance(content, dict) else None
+        return ItemLine(number, None, join_problems(_problems(error)), _readable(item))
+
+
+def _readable(item: Any) -> str | None:
+    """Return what a report can show of an id."""
+    return replace_surrogates(item[:MAX_ID_LENGTH]) if isinstance(item, str) and item else None
 
 
 def _problems(error: ValidationError) -> list[str]:
@@ -178,11 +196,12 @@ def _problems(error: ValidationError) -> list[str]:
 
 def _check_header(names: Sequence[str], columns: CsvColumns) -> None:
     wanted = {"id": columns.id, "title": columns.title}
+    for column, count in Counter(names).items():
+        if column and count > 1:
+            raise InputError(f"column {column!r} is there {count} times")
     for option, name in wanted.items():
-        if name is None or names.count(name) == 1:
+        if name is None or name in names:
             continue
-        if name in names:
-            raise InputError(f"column {name!r} is there {names.count(name)} times")
         near = get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f": did you mean {near[0]!r}?" if near else ""
         raise InputError(

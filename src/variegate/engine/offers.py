@@ -7,10 +7,14 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from variegate.conditions import parse_condition
+from variegate.engine.codecs import format_value
 from variegate.engine.selection import Limits
 from variegate.errors import InputError, join_problems
 from variegate.model.candidates import ON_VECTORS, Candidates, own_candidates
 from variegate.model.catalogue import Catalogue
+from variegate.model.constraints import Constraints, attribute_problems
+from variegate.model.distances import Distance, wrong_value
 from variegate.model.filters import AttributeIndex
 
 #: Little-endian, as in a request.
@@ -55,6 +59,9 @@ class OpenRequest(Limits, Protocol):
     """What a request to an open catalogue has."""
 
     @property
+    def constraints(self) -> Constraints | None: ...
+
+    @property
     def offer(self) -> ItemOffer | None: ...
 
 
@@ -89,6 +96,31 @@ def own_items(catalogue: Catalogue, request: OpenRequest, max_candidates: int) -
     if not found.free.any():
         raise InputError("`candidates`, `exclude` and `where` must leave an item to choose")
     return found
+
+
+def check_own_items(catalogue: Catalogue, request: OpenRequest, max_candidates: int) -> None:
+    """Raise InputError with all that is wrong with the items that a request brings."""
+    ids, offer = request.candidates or (), request.offer or ItemOffer()
+    index = AttributeIndex(offer.attributes, len(ids))
+    problems = list(_own_problems(catalogue, ids, offer, max_candidates))
+    for h in catalogue.distances:
+        if h.name in offer.attributes and h.formula.name not in ON_VECTORS:
+            problems += _value_problems(h, offer.attributes[h.name])
+    if request.where is not None:
+        problems += index.problems(parse_condition(request.where), "where")
+    if request.constraints is not None:
+        problems += attribute_problems(index, request.constraints)
+    if problems:
+        raise InputError(join_problems(problems))
+    own_items(catalogue, request, max_candidates)
+
+
+def _value_problems(h: Distance, values: tuple[Any, ...]) -> Iterator[str]:
+    wrong = wrong_value(h, values)
+    if wrong is not None:
+        place, wanted = wrong
+        name = f"`candidates.{place}.attributes.{h.name}`"
+        yield f"{name} must be {wanted}, got {format_value(values[place])}"
 
 
 def check_scores(catalogue: Catalogue, offer: ItemOffer) -> None:

@@ -1,10 +1,10 @@
 """Recommend a slate: candidates, choice, answer."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 from zlib import crc32
@@ -21,13 +21,19 @@ from variegate.engine.codecs import (
     unpack_slate,
 )
 from variegate.engine.feedback import displaced_ids, seen_without, withdraw
-from variegate.engine.offers import ItemOffer, check_scores, known_scores, own_items
+from variegate.engine.offers import (
+    ItemOffer,
+    check_own_items,
+    check_scores,
+    known_scores,
+    own_items,
+)
 from variegate.engine.selection import Selection, select_items, unknown_ids, without_seen
 from variegate.engine.terms import DAY, Rules, Terms, terms_of
 from variegate.engine.unit_of_work import UnitOfWork
 from variegate.errors import ConflictError, InputError, StateError, join_problems
 from variegate.model.catalogue import Catalogue
-from variegate.model.constraints import Constraints, attribute_problems, list_problem
+from variegate.model.constraints import Constraints, attribute_problems
 from variegate.model.gains import Normaliser, normalising_factors
 from variegate.model.slate import Slate
 from variegate.policies import Dial, Explanation, Policy, explore_slate
@@ -94,7 +100,11 @@ class RecommendRequest(NamedTuple):
         if self.instead_of is not None:
             seen, changed = seen_without(uow, user.id, self.instead_of)
         choose = _choose_own if uow.snapshot.catalogue.is_open else _choose_known
-        choice = choose(uow, self, policy, user, seen)
+        try:
+            choice = choose(uow, self, policy, user, seen)
+        except InputError:
+            check_request(uow.snapshot, uow.rules, self)  # which has everything that is wrong
+            raise
         slate = choice.slate
         terms = _terms(uow, self, choice)
         row = _new_row(uow, self, policy, choice, terms)
@@ -222,28 +232,46 @@ def _pinned_rows(uow: UnitOfWork, constraints: Constraints, allowed: MaskArray) 
     return rows[allowed[rows]]
 
 
-def check_request(snapshot: CatalogueSnapshot, rules: Rules, request: RecommendRequest) -> None:
-    """Raise InputError for what is wrong with a request, whoever the user is."""
-    k = _length(rules, request)
-    if snapshot.catalogue.is_open:
-        own_items(snapshot.catalogue, request, rules.max_candidates)
-        return
-    allowed = _select(snapshot, rules, request).allowed
-    if request.constraints is not None:
-        list_problem(snapshot.catalogue, request.constraints, allowed, k)
+def check_request(
+    snapshot: CatalogueSnapshot,
+    rules: Rules,
+    request: RecommendRequest,
+    problems: Iterable[str] = (),
+) -> None:
+    """Raise InputError with all that is wrong with a request, whoever the user is.
+
+    Parameters
+    ----------
+    problems
+        Those that are known. What they are about is left out of the request.
+    """
+    found, catalogue = [*problems], snapshot.catalogue
+    checks: list[Callable[[], object]] = [partial(_length, rules, request)]
+    if not (found and catalogue.is_open and request.candidates is None):
+        checks.append(partial(_check_items, snapshot, rules, request))
+    for check in checks:
+        try:
+            check()
+        except InputError as error:
+            found.append(str(error))
+    if request.constraints is not None and not catalogue.is_open:
+        found += attribute_problems(catalogue.attribute_index, request.constraints)
+    if found:
+        raise InputError(join_problems(found))
+
+
+def _check_items(snapshot: CatalogueSnapshot, rules: Rules, request: RecommendRequest) -> None:
+    if not snapshot.catalogue.is_open:
+        _select(snapshot, rules, request)
+    else:
+        check_own_items(snapshot.catalogue, request, rules.max_candidates)
 
 
 def _select(snapshot: CatalogueSnapshot, rules: Rules, request: RecommendRequest) -> Selection:
-    """Return what a request allows, or raise InputError with all that is wrong with it."""
-    try:
-        if request.offer is not None:
-            check_scores(snapshot.catalogue, request.offer)
-        return select_items(snapshot, request, max_candidates=rules.max_candidates)
-    except InputError as error:
-        if request.constraints is None:
-            raise
-        others = attribute_problems(snapshot.catalogue, request.constraints)
-        raise InputError(join_problems([str(error), *others])) from None
+    """Return what a request allows, or raise InputError."""
+    if request.offer is not None:
+        check_scores(snapshot.catalogue, request.offer)
+    return select_items(snapshot, request, max_candidates=rules.max_candidates)
 
 
 def _length(rules: Rules, request: RecommendRequest) -> int:

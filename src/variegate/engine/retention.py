@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
 from variegate.data.table_reader import check_polars, parquet_bytes
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 MIN_DAYS: Final = 9
 #: Entry of the store: how many steps were committed
 _STEPS: Final = "retention_steps"
+#: Entry of the store: its part of the names of archive files
+_STORE: Final = "retention_store"
 _USER_PAGE: Final = 1000
 #: Old slates and events after which a transaction ends: its users wait for it if they are active
 #: just then. A user is never split.
@@ -66,7 +69,8 @@ class Archive:
     """A folder with removed slates and events, two Parquet files for each step.
 
     A file is complete, and on the disk, before its step is committed. A step that was not committed
-    leaves files that the next run removes: their rows are still in the store.
+    leaves files that the next run removes: their rows are still in the store. Names have a part of
+    the store's own, so that stores can share a folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -75,11 +79,12 @@ class Archive:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataError(f"{folder}: cannot be a folder for archives: {error}") from None
-        self._folder = folder
+        self._folder, self._store = folder, ""
 
-    def remove_uncommitted(self, steps: int) -> None:
-        """Remove files of steps after the last that was committed."""
-        for path in self._folder.glob("*.parquet"):
+    def begin(self, store: str, steps: int) -> None:
+        """Remove files of this store's steps after the last that was committed."""
+        self._store = store
+        for path in self._folder.glob(f"*-{store}-*.parquet"):
             number = path.stem.rpartition("-")[2]
             if number.isdecimal() and int(number) > steps:
                 path.unlink()
@@ -98,7 +103,7 @@ class Archive:
         }
         for name, table in parts.items():
             if len(table):
-                self._write(table, f"{name}-{step:08d}")
+                self._write(table, f"{name}-{self._store}-{step:08d}")
 
     def _write(self, table: "pl.DataFrame", name: str) -> None:
         with atomic_write(self._folder / f"{name}.parquet") as file:
@@ -141,7 +146,7 @@ def remove_old(
         # Code without checkpoints would compute other sums and states from now on.
         batch.require_tables()
         if files is not None:
-            files.remove_uncommitted(int(batch.meta(_STEPS) or 0))
+            files.begin(*_archived(batch))
         before = executor.now(batch) - keep_days * _DAY
     done = Removed()
     for users in _users_with_old(executor, before):
@@ -149,6 +154,21 @@ def remove_old(
             done += _remove_of(batch, users, executor, before, files)
         progress(done)
     return done
+
+
+def _archived(batch: Batch) -> tuple[str, int]:
+    """Return the store's part of the names of files, and how many steps were committed."""
+    steps = _lock_steps(batch)
+    store = batch.meta(_STORE) or token_hex(4)
+    batch.set_meta(_STORE, store)
+    return store, steps
+
+
+def _lock_steps(batch: Batch) -> int:
+    """Return how many steps were committed; another run's step waits until this one ends."""
+    steps = batch.swap_meta(_STEPS, "0") or "0"
+    batch.set_meta(_STEPS, steps)
+    return int(steps)
 
 
 def _check_settings(batch: Batch, executor: Executor) -> None:
@@ -197,7 +217,7 @@ def _remove_of(
     if not found:
         return Removed()
     batch.move_to_checkpoints(found, removed)
-    step = int(batch.swap_meta(_STEPS, "") or 0) + 1
+    step = _lock_steps(batch) + 1
     batch.set_meta(_STEPS, str(step))
     all_slates = [row for old in removed.values() for row in old.slates]
     all_events = [event for old in removed.values() for event in old.events]

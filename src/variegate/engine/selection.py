@@ -44,7 +44,7 @@ def select_items(snapshot: CatalogueSnapshot, request: Limits, *, max_candidates
     known = None if candidates is None else _known(snapshot.catalogue, candidates)
     excluded = _known(snapshot.catalogue, exclude)
     if candidates and not known:
-        raise InputError(f"`candidates` must have a known id, got {len(candidates)} unknown ones")
+        raise InputError(f"`candidates` must have a known id, got {len(candidates)}, all unknown")
     rows = snapshot.catalogue.rows
     allowed = allowed_items(
         snapshot, None if known is None else rows(known), rows(excluded), request.where

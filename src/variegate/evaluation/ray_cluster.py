@@ -4,6 +4,7 @@ Every job is a Ray task, retried if its worker or its node dies; what jobs share
 store once. Needs the extra `ray`, on a cluster also variegate on every node.
 """
 
+import os
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -102,16 +103,19 @@ def _result(ray: Any, reference: Any) -> Any:
 
 
 def _connect(ray: Any, address: str) -> None:
-    quiet = {"log_to_driver": False, "logging_level": "error"}
-    if address == "ray":
-        ray.init(**quiet, include_dashboard=False)
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
+    if address != "ray":
+        _check_reachable("workers", address)
+        options["address"] = address
+    elif ":" in (default := os.environ.get("RAY_ADDRESS", "")):
+        _check_reachable("RAY_ADDRESS", default)  # Ray would try for minutes
     else:
-        _check_reachable(address)
-        try:
-            ray.init(address=address, **quiet)
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            text = " ".join(str(error).split())
-            raise VariegateError(f"Ray at {address!r} cannot be used: {text}") from None
+        options["include_dashboard"] = False
+    try:
+        ray.init(**options)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        text = " ".join(str(error).split())
+        raise VariegateError(f"Ray at {address!r} cannot be used: {text}") from None
     try:
         _check_versions(ray)
     except BaseException:
@@ -119,14 +123,14 @@ def _connect(ray: Any, address: str) -> None:
         raise
 
 
-def _check_reachable(address: str) -> None:
+def _check_reachable(name: str, address: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
         with socket.create_connection((host, int(port)), CONNECT_SECONDS):
             pass
     except (OSError, ValueError) as error:
         raise InputError(
-            f"`workers` must be the address of a Ray cluster, and none answers at {address!r} "
+            f"`{name}` must be the address of a Ray cluster, and none answers at {address!r} "
             f"({error}): start one with `ray start --head`, or use `ray` for this machine"
         ) from None
 

@@ -169,6 +169,7 @@ def offered_candidates(
         if candidates.base is not catalogue:
             raise InputError(f"`candidates` must be of {catalogue}, got some of {candidates.base}")
         return candidates
+    _check_offer(offer)
     if catalogue.is_open:
         return own_candidates(catalogue, candidates, exclude=exclude, **offer)
     for name in ("features", "vectors", "attributes"):
@@ -178,6 +179,15 @@ def offered_candidates(
                 "`open_catalogue` is for items that come with a request"
             )
     return scored_candidates(catalogue, offer["scores"], candidates, exclude)
+
+
+def _check_offer(offer: Offer) -> None:
+    for name in offer.keys() - Offer.__annotations__.keys():
+        raise TypeError(f"recommend() got an unexpected keyword argument {name!r}")
+    for name in ("features", "attributes"):
+        given = offer.get(name)
+        if given is not None and not isinstance(given, Mapping):
+            raise InputError(f"`{name}` must map names to columns, got {given!r:.80}")
 
 
 def own_candidates(
@@ -329,6 +339,8 @@ def _features(
     z, notes = np.zeros((n, catalogue.d)), tuple[str, ...]()
     if scores is not None:
         z[:, 0], notes = _normalised(scores, n)
+    if features and not catalogue.feature_names[1:]:
+        raise InputError(f"`features` must be None for {catalogue}: it has none besides the score")
     for name, values in features.items():
         column = catalogue.feature_names.index(
             check_choice("features", name, catalogue.feature_names[1:])
@@ -353,7 +365,10 @@ def _vectors(
         return None
     if not names:
         raise InputError(f"`vectors` must be None for {catalogue}: no distance uses them")
-    array = np.asarray(vectors)
+    try:
+        array = np.asarray(vectors)
+    except ValueError:  # rows of several lengths
+        raise InputError("`vectors` must have rows of one length") from None
     if array.dtype not in (np.float32, np.float64):
         array = check_numbers("vectors", vectors, ndim=2)
     if array.ndim != 2 or len(array) != n or not array.shape[1]:
@@ -372,10 +387,9 @@ def _check_attributes(
             continue
         if h.name not in attributes:
             raise InputError(f"`attributes` must have a column for the distance {h.name!r}")
-        if len(attributes[h.name]) != n:
-            raise InputError(
-                f"`attributes[{h.name!r}]` must have {n} values, got {len(attributes[h.name])}"
-            )
+    for name, values in attributes.items():
+        if len(values) != n:
+            raise InputError(f"`attributes[{name!r}]` must have {n} values, got {len(values)}")
 
 
 def _not_excluded(ids: tuple[str, ...], exclude: Iterable[object] | None) -> MaskArray:

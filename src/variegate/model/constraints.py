@@ -13,7 +13,7 @@ from variegate.arrays import IndexArray, MaskArray
 from variegate.conditions import parse_condition
 from variegate.errors import InputError, join_problems
 from variegate.model.catalogue import Catalogue
-from variegate.model.filters import Column
+from variegate.model.filters import AttributeIndex, Column
 
 #: Constraints of one list, of each kind.
 MAX_CONSTRAINTS: Final = 100
@@ -163,9 +163,8 @@ class ListProblem:
         return kinds
 
 
-def attribute_problems(catalogue: Catalogue, constraints: Constraints) -> Iterator[str]:
+def attribute_problems(index: AttributeIndex, constraints: Constraints) -> Iterator[str]:
     """Yield what is wrong with the attributes that constraints are about."""
-    index = catalogue.attribute_index
     for name in constraints.at_most:
         unknown = index.unknown_attribute(name, "constraints.at_most")
         if unknown is not None:
@@ -184,7 +183,7 @@ def list_problem(
 
     Raises InputError for attributes that the items do not have.
     """
-    problems = list(attribute_problems(catalogue, constraints))
+    problems = list(attribute_problems(catalogue.attribute_index, constraints))
     if problems:
         raise InputError(join_problems(problems))
     index = catalogue.attribute_index

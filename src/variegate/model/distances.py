@@ -376,15 +376,28 @@ def distance_of_values(like: Distance, values: Sequence[Any]) -> Distance:
         raise InputError(f"distance `{like.name}` is computed on the features and takes no data")
     if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
         raise InputError(f"`values` must be a list with a value for each item, got {values!r}")
-    kind = _KINDS.get(like.formula.name, _VECTOR)
+    wrong = wrong_value(like, values)
+    if wrong is not None:
+        place, wanted = wrong
+        raise InputError(
+            f"distance `{like.name}` must have {wanted} for each item, "
+            f"got {_shown(values[place])} for item {place}"
+        )
+    made = _kind_of(like).make(values, like)
+    return replace(made, name=like.name, scale=like.scale)
+
+
+def wrong_value(like: Distance, values: Sequence[Any]) -> tuple[int, str] | None:
+    """Return the place of the first value that a distance cannot have, and what would do."""
+    kind = _kind_of(like)
     for place, value in enumerate(values):
         if not kind.fits(value, like):
-            raise InputError(
-                f"distance `{like.name}` must have {kind.wanted(like)} for each item, "
-                f"got {_shown(value)} for item {place}"
-            )
-    made = kind.make(values, like)
-    return replace(made, name=like.name, scale=like.scale)
+            return place, kind.wanted(like)
+    return None
+
+
+def _kind_of(like: Distance) -> "_Kind":
+    return _KINDS.get(like.formula.name, _VECTOR)
 
 
 class _Kind(NamedTuple):

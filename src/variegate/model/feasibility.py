@@ -82,10 +82,17 @@ def relaxed_problem(
         relaxed += [] if used == asked else [Relaxed(name, asked, used)]
     if relaxed and not constraints.relax:
         raise InputError(
-            f"{'; '.join(map(str, relaxed))}: change the constraints, or set `relax` to let them "
-            "be changed so"
+            f"{'; '.join(_reason(one, problem.k) for one in relaxed)}: change the constraints, or "
+            "set `relax` to let them be changed so"
         )
     return met, tuple(relaxed)
+
+
+def _reason(relaxed: Relaxed, k: int) -> str:
+    """Return why a constraint cannot be met in a list of `k` items, and what could."""
+    if relaxed.used is None and int(relaxed.constraint.removeprefix("pins.")) > k:
+        return f"`constraints.{relaxed.constraint}`: the list has {k} positions only"
+    return str(relaxed)
 
 
 def _with_limit(problem: ListProblem) -> ListProblem:

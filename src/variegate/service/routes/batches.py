@@ -14,7 +14,7 @@ from variegate.errors import VariegateError
 from variegate.schemas import BatchRequest
 from variegate.service.errors import INTERNAL, own_error
 from variegate.service.responses import serialise
-from variegate.service.routes.slates import IdempotencyKey, recommend_request
+from variegate.service.routes.slates import IdempotencyKey, checked_request
 from variegate.service.routing import RequestContext, request_context, write_router
 
 LINES: Final = "application/x-ndjson"
@@ -44,9 +44,10 @@ def batch_router(engine: Engine) -> APIRouter:
         Each line is sent after its slate is stored. A user whose slate cannot be made does not
         stop the others. The key is each user's: the same request again returns the same slates.
         """
-        asked = [recommend_request(user, body, idempotency_key) for user in body.users]
+        first = await checked_request(engine, body.users[0], body, idempotency_key)
         # What is wrong for every user is refused at once, before anything is made.
-        await run_in_threadpool(engine.check_request, asked[0])
+        await run_in_threadpool(engine.check_request, first)
+        asked = [first._replace(user=user) for user in body.users]
         return StreamingResponse(
             slate_lines(engine, asked, request_context(request)), media_type=LINES
         )

@@ -3,8 +3,10 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Header, Response
+from starlette.concurrency import run_in_threadpool
 
 from variegate.engine import Engine, Feedback, RecommendRequest
+from variegate.errors import InputError
 from variegate.model.constraints import AtLeast, Constraints
 from variegate.policies import Dial
 from variegate.schemas import (
@@ -45,7 +47,7 @@ def slate_router(engine: Engine) -> APIRouter:
         idempotency_key: IdempotencyKey = None,
     ) -> Response:
         """Recommend a slate of items to a user, who need not exist yet."""
-        request = recommend_request(user, body or _DEFAULTS, idempotency_key)
+        request = await checked_request(engine, user, body or _DEFAULTS, idempotency_key)
         return json_response(await engine.recommend(request), 201)
 
     @router.post("/slates/{slate}/feedback", **returns(FeedbackResult, "The result."))
@@ -57,29 +59,45 @@ def slate_router(engine: Engine) -> APIRouter:
     return router
 
 
-def recommend_request(
-    user: str, body: SlateRequest, idempotency_key: str | None = None
+async def checked_request(
+    engine: Engine, user: str, body: SlateRequest, idempotency_key: str | None = None
 ) -> RecommendRequest:
-    """Return the engine's command for a request."""
-    diversity = body.diversity
-    return RecommendRequest(
+    """Return the engine's command for a request, or raise InputError with all that is wrong."""
+    candidates, problems = body.candidates, list[str]()
+    offer, dial = None, None
+    try:
+        offer = offer_of(candidates)
+    except InputError as error:
+        problems.append(str(error))
+        candidates = None
+    try:
+        dial = _dial(body)
+    except InputError as error:
+        problems.append(str(error))
+    request = RecommendRequest(
         user=user,
         k=body.k,
-        candidates=candidate_ids(body.candidates),
-        offer=offer_of(body.candidates),
+        candidates=candidate_ids(candidates),
+        offer=offer,
         exclude=tuple(body.exclude),
         where=body.where,
         constraints=_constraints(body),
         strict=body.strict,
-        dial=None
-        if diversity is None
-        else Dial(diversity.scale, diversity.floor, diversity.ceiling),
+        dial=dial,
         explain=body.explain,
         allow_repeats=body.allow_repeats,
         details=body.details,
         instead_of=body.instead_of,
         idempotency_key=idempotency_key,
     )
+    if problems:
+        await run_in_threadpool(engine.check_request, request, problems)
+    return request
+
+
+def _dial(body: SlateRequest) -> Dial | None:
+    one = body.diversity
+    return None if one is None else Dial(one.scale, one.floor, one.ceiling)
 
 
 def _constraints(body: SlateRequest) -> Constraints | None:
