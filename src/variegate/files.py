@@ -174,12 +174,15 @@ def check_declared(name: str, file: IO[bytes], size: int) -> None:
 
 
 @contextmanager
-def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file for writing that replaces `path` only if no error was raised."""
+def atomic_write(path: str | Path, *, private: bool = False) -> Iterator[BinaryIO]:
+    """Open a file for writing that replaces `path` only if no error was raised.
+
+    Only its owner can read and write a `private` file.
+    """
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        file = temporary.open("wb")
+        file = open(temporary, "wb", opener=_open_private if private else None)
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror}") from None
     try:
@@ -190,6 +193,12 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
         raise DataError(f"{path}: cannot be written: {error.strerror}") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _open_private(path: str, flags: int) -> int:
+    # A file that is there already would keep its mode.
+    Path(path).unlink(missing_ok=True)
+    return os.open(path, flags | os.O_EXCL, 0o600)
 
 
 PathLike: TypeAlias = str | Path

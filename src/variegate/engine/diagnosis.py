@@ -56,7 +56,7 @@ def diagnose(settings: Settings) -> Iterator[Finding]:
 
 def _check_store(reader: Reader, catalogue: Catalogue | None) -> Iterator[Finding]:
     counts = reader.counts()
-    yield Finding("store", "ok", f"{counts['users']} users, {counts['slates']} slates")
+    yield Finding("store", "ok", f"users: {counts['users']}, slates: {counts['slates']}")
     if catalogue is None:
         return
     try:
