@@ -182,7 +182,11 @@ def atomic_write(path: str | Path, *, private: bool = False) -> Iterator[BinaryI
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        file = open(temporary, "wb", opener=_open_private if private else None)
+        if private:
+            # One that is there already would keep its mode.
+            temporary.unlink(missing_ok=True)
+            temporary.touch(0o600, exist_ok=False)
+        file = temporary.open("wb")
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror}") from None
     try:
@@ -193,12 +197,6 @@ def atomic_write(path: str | Path, *, private: bool = False) -> Iterator[BinaryI
         raise DataError(f"{path}: cannot be written: {error.strerror}") from None
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _open_private(path: str, flags: int) -> int:
-    # A file that is there already would keep its mode.
-    Path(path).unlink(missing_ok=True)
-    return os.open(path, flags | os.O_EXCL, 0o600)
 
 
 PathLike: TypeAlias = str | Path

@@ -27,8 +27,9 @@ def backup(
     and feedback. Keys are hashes: restored, the same keys are
     valid. The service can run meanwhile.
 
-    The file holds personal data: only its owner can read it. Each user is written consistently, in one transaction. Restore the file with `variegate
-    restore`, into a store of either kind over the same catalogue.
+    The file holds personal data, so only its owner can read it. Each user is written consistently,
+    in one transaction. Restore the file with `variegate restore`, into a store of either kind over
+    the same catalogue.
 
     \b
     Examples:

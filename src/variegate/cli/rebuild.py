@@ -113,8 +113,9 @@ def _relearn(settings: Settings) -> str:
             executor.experiment,
             lambda number: tell(number, max(users, number)),
         )
-    gone = f"; {done.dropped} lists with missing items are ignored"
-    return f"{counted(done.users, 'user')} relearnt from {counted(done.lists, 'list')}{gone if done.dropped else ''}."
+    gone = f"; {done.dropped} lists with missing items are ignored" if done.dropped else ""
+    lists = counted(done.lists, "list")
+    return f"{counted(done.users, 'user')} relearnt from {lists}{gone}."
 
 
 def _accept(settings: Settings) -> str:
