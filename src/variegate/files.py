@@ -44,6 +44,11 @@ BROKEN: Final = (
     zipfile.BadZipFile,
     zlib.error,
 )
+#: What makes a file that is missing.
+_ADVICE: Final = {
+    "catalogue": " (`variegate build` makes one)",
+    "prior": " (`variegate fit-prior` makes one)",
+}
 _HEADERS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -75,7 +80,7 @@ def open_npz(source: str | Path | bytes, what: str, where: object = None) -> Ite
             with np.load(file, allow_pickle=False) as arrays:
                 yield arrays
     except FileNotFoundError:
-        raise DataError(f"no {what} at {path}") from None
+        raise DataError(f"no {what} at {path}{_ADVICE.get(what, '')}") from None
     except VariegateError:
         raise
     except BROKEN as error:

@@ -51,7 +51,9 @@ def test_another_catalogue_and_a_missing_store_are_errors(
 
     status, found = doctor("--store", named_place.url("none"), "--catalogue", tmp_path / "no.npz")
     assert status == 1
-    assert found["store"].endswith("which creates the tables; or correct `store`")
+    assert found["store"].endswith(
+        "start the service once, which creates it, or correct the address"
+    )
     assert found["catalogue"].startswith("error: ")
 
 
