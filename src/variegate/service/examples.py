@@ -2,13 +2,15 @@
 
 import json
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
-_JSON = "application/json"
+_JSON: Final = "application/json"
+#: By the name of a path parameter
+_IDS: Final = {"user": "ana", "item": "tt0078748", "policy": "lmdp"}
 
 
 def add_examples(schema: dict[str, Any]) -> None:
-    """Add to each route of an OpenAPI schema a request and a response in JSON.
+    """Add to each route of an OpenAPI schema ids, a request and a response in JSON.
 
     They are from a service with the bundled films, rounded, and with two entries of each list.
     """
@@ -18,6 +20,9 @@ def add_examples(schema: dict[str, Any]) -> None:
         operation = schema["paths"].get(path, {}).get(method.lower())
         if operation is None:  # a service may leave routes out
             continue
+        for parameter in operation.get("parameters", ()):
+            if parameter["name"] in _IDS:
+                parameter["example"] = _IDS[parameter["name"]]
         if "request" in example:
             operation["requestBody"]["content"][_JSON]["example"] = example["request"]
         for status, response in operation["responses"].items():
