@@ -44,6 +44,11 @@ BROKEN: Final = (
     zipfile.BadZipFile,
     zlib.error,
 )
+#: What makes a file that is missing.
+_ADVICE: Final = {
+    "catalogue": " (`variegate build` makes one)",
+    "prior": " (`variegate fit-prior` makes one)",
+}
 _HEADERS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -75,7 +80,7 @@ def open_npz(source: str | Path | bytes, what: str, where: object = None) -> Ite
             with np.load(file, allow_pickle=False) as arrays:
                 yield arrays
     except FileNotFoundError:
-        raise DataError(f"no {what} at {path}") from None
+        raise DataError(f"no {what} at {path}{_ADVICE.get(what, '')}") from None
     except VariegateError:
         raise
     except BROKEN as error:
@@ -174,11 +179,18 @@ def check_declared(name: str, file: IO[bytes], size: int) -> None:
 
 
 @contextmanager
-def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file for writing that replaces `path` only if no error was raised."""
+def atomic_write(path: str | Path, *, private: bool = False) -> Iterator[BinaryIO]:
+    """Open a file for writing that replaces `path` only if no error was raised.
+
+    Only its owner can read and write a `private` file.
+    """
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
+        if private:
+            # One that is there already would keep its mode.
+            temporary.unlink(missing_ok=True)
+            temporary.touch(0o600, exist_ok=False)
         file = temporary.open("wb")
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror}") from None

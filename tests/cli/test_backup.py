@@ -62,6 +62,17 @@ def test_export_prints_users_alone(place: Place) -> None:
     assert result.stderr == "3 users written.\n"
 
 
+def test_file_can_be_read_by_its_owner_only(place: Place, tmp_path: Path) -> None:
+    written = tmp_path / "backup.jsonl"
+    written.write_text("of before")
+    written.chmod(0o644)
+
+    run("backup", "--store", place.url(), "--out", written)
+
+    assert written.stat().st_mode & 0o777 == 0o600
+    assert [name.name for name in tmp_path.glob(".backup*")] == []
+
+
 def test_users_come_out_as_they_went_in(place: Place, file: Path) -> None:
     output = run("restore", file, "--store", place.url("new"))
 

@@ -28,7 +28,7 @@ def test_a_service_in_order_has_no_errors(named_place: Place) -> None:
     status, found = doctor()
 
     assert status == 0
-    assert found["store"] == "ok: 1 users, 1 slates"
+    assert found["store"] == "ok: users: 1, slates: 1"
     assert found["items"] == "ok: the store belongs to this catalogue"
     assert found["keys"] == "ok: 1 admin"
     assert found["catalogue"].startswith("ok: 24 items; policies: ")
@@ -51,7 +51,9 @@ def test_another_catalogue_and_a_missing_store_are_errors(
 
     status, found = doctor("--store", named_place.url("none"), "--catalogue", tmp_path / "no.npz")
     assert status == 1
-    assert found["store"].endswith("which creates the tables; or correct `store`")
+    assert found["store"].endswith(
+        "start the service once, which creates it, or correct the address"
+    )
     assert found["catalogue"].startswith("error: ")
 
 

@@ -134,7 +134,9 @@ def test_inspect_tells_a_prior_in_words(here: Path) -> None:
     assert "  most users like: item " in alone
     assert "  most users like: Film " in beside
     assert "  diversity: beta of cosine 0.00 ± 0.22\n" in beside
-    assert fail("inspect", "prior.npz", "--catalogue", "none.npz") == "no catalogue at none.npz"
+    assert fail("inspect", "prior.npz", "--catalogue", "none.npz") == (
+        "no catalogue at none.npz (`variegate build` makes one)"
+    )
 
 
 def test_inspect_with_another_catalogue_is_one_line(here: Path) -> None:
@@ -153,7 +155,10 @@ def test_inspect_with_another_catalogue_is_one_line(here: Path) -> None:
         (("LIKES", "--likes", "LIKES"), "give DATA, or both --catalogue and --likes"),
         (("--likes", "LIKES"), "give DATA, or both --catalogue and --likes"),
         (("--catalogue", "shop.npz"), "give DATA, or both --catalogue and --likes"),
-        (("--catalogue", "shop.npz", "--likes", "LIKES"), "no catalogue at shop.npz"),
+        (
+            ("--catalogue", "shop.npz", "--likes", "LIKES"),
+            "no catalogue at shop.npz (`variegate build` makes one)",
+        ),
         (("LIKES", "--settings", "none.json"), "none.json: no such file"),
         (("LIKES", "--catalogue-out", "p.npz"), "it would overwrite its source"),
         (

@@ -187,7 +187,7 @@ def test_kills_at_any_time_lose_nothing_and_count_nothing_twice(
     assert killed == whole
     with Store.open(url) as store:
         assert events_in(store) == count
-    assert run("rebuild", "--check", "--store", url) == "All 60 states match the log.\n"
+    assert run("rebuild", "--check", "--store", url) == "All states match the log: 60 users.\n"
 
 
 def events_in(store: Store) -> int:

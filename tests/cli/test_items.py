@@ -33,7 +33,7 @@ def test_table_is_imported_and_what_is_wrong_is_reported(shop: str, tmp_path: Pa
     assert run(*words).splitlines() == [
         "line 4 rejected: `attributes.price` must be a number, got 'x'",
         "Columns that are no attribute: cost.",
-        "1 items added, 1 changed, 0 unchanged, 1 rejected.",
+        "1 item added, 1 changed, 0 unchanged, 1 rejected.",
     ]
     assert wrong.read_text().splitlines()[1:] == [
         "4,p6,\"`attributes.price` must be a number, got 'x'\""
@@ -46,7 +46,7 @@ def test_lines_of_json_are_imported(shop: str, tmp_path: Path) -> None:
     lines.write_text('{"id":"j1","attributes":{"price":4}}\nnonsense\n')
     assert run("items", "import", lines, "--url", shop).splitlines() == [
         "line 2 rejected: the line must be JSON",
-        "1 items added, 0 changed, 0 unchanged, 1 rejected.",
+        "1 item added, 0 changed, 0 unchanged, 1 rejected.",
     ]
 
 

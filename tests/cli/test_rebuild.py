@@ -45,8 +45,8 @@ def test_states_as_the_log_has_them_are_left_alone(place: Place) -> None:
     with place.shop() as shop:
         before = shop.user("ann")
 
-    assert run("rebuild", "--check") == "All 3 states match the log.\n"
-    assert run("rebuild") == "All 3 states match the log.\n"
+    assert run("rebuild", "--check") == "All states match the log: 3 users.\n"
+    assert run("rebuild") == "All states match the log: 3 users.\n"
 
     with place.shop() as shop:
         assert shop.user("ann") == before
@@ -112,7 +112,7 @@ def test_every_user_is_learnt_again_for_another_catalogue(place: Place, other: P
     result = run("rebuild", "--relearn", "--catalogue", other)
 
     assert result == "3 users relearnt from 6 lists.\n"
-    assert run("rebuild", "--check", "--catalogue", other) == "All 3 states match the log.\n"
+    assert run("rebuild", "--check", "--catalogue", other) == "All states match the log: 3 users.\n"
     assert "made for another catalogue" in fail("rebuild", "--check")
     with place.shop(items=Catalogue.load(other)) as shop:
         shop.click("ann")
@@ -129,7 +129,7 @@ def test_lists_with_items_that_are_gone_are_counted(place: Place) -> None:
         r"3 users relearnt from \d lists; \d lists with missing items are ignored\.\n",
         result,
     )
-    assert run("rebuild", "--check", "--catalogue", path) == "All 3 states match the log.\n"
+    assert run("rebuild", "--check", "--catalogue", path) == "All states match the log: 3 users.\n"
 
 
 def test_a_catalogue_that_means_the_same_is_accepted(place: Place, other: Path) -> None:
@@ -170,6 +170,6 @@ def test_sums_that_differ_are_found_and_put_right(place: Place) -> None:
         "running sums differ from the history: run `variegate rebuild` to correct them" in message
     )
     assert "running sums differ from the history: corrected" in run("rebuild")
-    assert run("rebuild", "--check") == "All 3 states match the log.\n"
+    assert run("rebuild", "--check") == "All states match the log: 3 users.\n"
     with place.shop() as shop:
         assert shop.engine.report() == before

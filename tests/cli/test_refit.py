@@ -39,7 +39,7 @@ def test_it_is_fitted_kept_and_reported(flags: list[str], tmp_path: Path) -> Non
 
 def test_states_are_still_what_the_log_says(flags: list[str]) -> None:
     run("fit-prior", *flags, "--policy", "lmdp")
-    assert "All 45 states match the log." in run("rebuild", "--check", *flags)
+    assert "All states match the log: 45 users." in run("rebuild", "--check", *flags)
 
 
 @pytest.mark.parametrize(

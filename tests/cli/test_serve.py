@@ -58,6 +58,10 @@ def test_nothing_stated_is_nothing_changed() -> None:
     assert found["policies"] == {"lmdp": "lmdp"}
 
 
+def test_a_policy_with_options_needs_no_name() -> None:
+    assert printed("--policy", "lmdh:ridge=2")["policies"] == {"lmdh": "lmdh:ridge=2"}
+
+
 @pytest.mark.parametrize(
     ("name", "line"), [("lmdh", "lmdh:ridge=1,exploration=0.3"), ("lmdt", "lmdt"), ("mmr", "mmr")]
 )
@@ -76,8 +80,8 @@ def test_printed_settings_can_be_given_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--policy", "lmhd"), "`--policy` must read NAME=SPEC, got 'lmhd'"),
-        (("--policy", "lmdh:ridge=1"), "`--policy` must read NAME=SPEC, got 'lmdh:ridge=1'"),
+        (("--policy", "lmhd"), "`--policy` must be one of lmdp, "),
+        (("--policy", "mine:Own:a=1"), "`--policy` must read NAME=SPEC, got 'mine:Own:a=1'"),
         (("--split", "a"), "`--split` must read NAME=WEIGHT, got 'a'"),
         (("--policy", "a=mmr", "--policy", "a=lsb"), "`--policy` must name each policy once"),
         (("--policy", "a=mrm"), "`policies.a`: `policy` must be one of"),

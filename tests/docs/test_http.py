@@ -18,9 +18,16 @@ README, HTTP, CLIENT = (
     ROOT / "README.md",
     *(DOCS / "reference" / f"{n}.md" for n in ("http", "client")),
 )
-RULES, RANKER, HISTORY, SHOP = (
+RULES, RANKER, HISTORY, SHOP, AB_TEST, LOG = (
     DOCS / "how-to" / f"{name}.md"
-    for name in ("rules", "your-recommender", "history-import", "your-shop")
+    for name in (
+        "rules",
+        "your-recommender",
+        "history-import",
+        "your-shop",
+        "ab-test",
+        "evaluate-log",
+    )
 )
 BACKUP, DELETE, MONITOR, TLS = (
     DOCS / "how-to" / f"{name}.md" for name in ("backup", "delete-user", "monitor", "tls-proxy")
@@ -40,7 +47,7 @@ def unlike(shown: str, language: str, real: str) -> list[str]:
 
 @needs_curl
 @pytest.mark.slow
-@pytest.mark.parametrize("path", [HTTP, RULES, RANKER, HISTORY, SHOP], ids=name_of)
+@pytest.mark.parametrize("path", [HTTP, RULES, RANKER, HISTORY, SHOP, AB_TEST, LOG], ids=name_of)
 def test_commands_are_answered_as_shown(path: Path) -> None:
     wrong = []
     with terminal(path) as shell:

@@ -60,6 +60,27 @@ def test_pictures_and_pages_are_complete(table: ResultTable, tmp_path: Path) -> 
     assert "http" not in page
 
 
+def test_differences_whose_interval_excludes_0_have_a_star(tmp_path: Path) -> None:
+    sides = {"F1": (0.1, 0.3), "recall": (-0.1, 0.5), "F2": (-0.4, -0.2)}
+    series = [
+        Series("a - b", name, *(np.array([one]) for one in ((low + high) / 2, 0.1, low, high)))
+        for name, (low, high) in sides.items()
+    ]
+
+    write_results(
+        ResultTable("A minus B", NOTE, "half interval", series, is_difference=True),
+        tmp_path / "r.tex",
+    )
+
+    text = (tmp_path / "r.tex").read_text(encoding="utf-8")
+    assert r"a - b & *0.200 $\pm$ 0.100 & 0.200 $\pm$ 0.100 & *-0.300 $\pm$ 0.100" in text
+
+
+def test_a_folder_that_is_not_there_is_refused_before_the_work(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"`out` must be in a folder that exists, got '.*none'"):
+        check_format(tmp_path / "none" / "r.csv")
+
+
 def test_an_unknown_kind_is_refused_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"`out` must end in \.csv, .*, got 'r\.xlsx'"):
         check_format("r.xlsx")

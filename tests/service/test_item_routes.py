@@ -127,3 +127,25 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(
     assert words in error(shop.send(method, f"/v1/items/{path}", body), status)
 
     assert shop.get("GET", "/v1/items/b1") == before
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        (
+            "/v1/items?serach=b1",
+            "`serach` is unknown: the query may have search, limit, after, where",
+        ),
+        ("/v1/catalogue?all", "`all` is unknown: the query must be empty"),
+        ("/v1/items?limit=1&q=1&p=2", "`q` is unknown: "),
+    ],
+)
+def test_unknown_names_in_a_query_are_refused(shop: Caller, path: str, words: str) -> None:
+    found = error(shop.send("GET", path), 422)
+
+    assert words in found
+    assert ("`p` is unknown: " in found) == ("p=" in path)
+
+
+def test_an_id_in_the_query_is_no_unknown_name(shop: Caller) -> None:
+    assert shop.get("GET", "/v1/items/~?id=b1")["id"] == "b1"

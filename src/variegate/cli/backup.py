@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Final
 import click
 
 from variegate.cli.open_store import of_a_service, served, settings_of
-from variegate.cli.output import Progress, plain_console, progress_bar, say
+from variegate.cli.output import Progress, counted, plain_console, progress_bar, say
 from variegate.errors import VariegateError
 
 if TYPE_CHECKING:
@@ -27,8 +27,9 @@ def backup(
     and feedback. Keys are hashes: restored, the same keys are
     valid. The service can run meanwhile.
 
-    Each user is written consistently, in one transaction. Restore the file with `variegate
-    restore`, into a store of either kind over the same catalogue.
+    The file holds personal data, so only its owner can read it. Each user is written consistently,
+    in one transaction. Restore the file with `variegate restore`, into a store of either kind over
+    the same catalogue.
 
     \b
     Examples:
@@ -41,12 +42,12 @@ def backup(
     is_screen, written = out == "-", 0
     with served(settings_of(store, catalogue, config)) as executor:
         screen: IO[bytes] = sys.stdout.buffer
-        with nullcontext(screen) if is_screen else atomic_write(out) as file:
+        with nullcontext(screen) if is_screen else atomic_write(out, private=True) as file:
             for line in export_lines(executor.store, executor.live, keys=not without_keys):
                 file.write(line)
                 written += line.startswith(USER)
     # On stderr, so that a pipe receives only the export.
-    click.echo(f"{written} users written.", err=is_screen)
+    click.echo(f"{counted(written, 'user')} written.", err=is_screen)
 
 
 @click.command()
@@ -74,7 +75,7 @@ def restore(
     ):
         users, items = import_users(executor, file, replace=replace, progress=tell)
     more = f", {items} items, priors and keys" if items else ""
-    say(console, f"{users} users{more} restored.")
+    say(console, f"{counted(users, 'user')}{more} restored.")
 
 
 #: Maximum bytes of one parsed line; larger than in the service, since this is a separate process

@@ -72,7 +72,7 @@ def _table(title: str, ours: str, ahead: "Mapping[str, Mapping[str, Interval]]")
         for other, found in ahead.items()
         for name, one in found.items()
     ]
-    return ResultTable(title, ERROR_NOTE, "half interval", series)
+    return ResultTable(title, ERROR_NOTE, "half interval", series, is_difference=True)
 
 
 def _rows(found: Mapping[str, "Interval"], rounds: int) -> dict[str, list[str]]:

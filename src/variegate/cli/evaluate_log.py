@@ -117,7 +117,7 @@ def _evaluate(
 
     if out is None:
         return offpolicy.evaluate_log(source, **how)
-    with atomic_write(out) as lines:
+    with atomic_write(out, private=True) as lines:
 
         def write(log: "offpolicy.UserLog", logged: "offpolicy.LoggedSlate") -> None:
             if any(isinstance(step, offpolicy.RelevanceUpdate) for step in log.steps):

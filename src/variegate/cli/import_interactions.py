@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from variegate.cli.open_store import of_a_service, served, settings_of
-from variegate.cli.output import csv_file, plain_console, progress_bar, say
+from variegate.cli.output import counted, csv_file, plain_console, progress_bar, say
 from variegate.cli.replay_options import column_options
 
 if TYPE_CHECKING:
@@ -74,19 +74,15 @@ def import_interactions(
     for kind, count in report.reasons.most_common():
         more = ", ..." if count > len(report.examples[kind]) else ""
         examples = "; ".join(report.examples[kind])
-        say(console, f"{_counted(count, 'line')} rejected: {kind} ({examples}{more})")
-    done = f"{_counted(report.imported, 'interaction')} imported"
+        say(console, f"{counted(count, 'line')} rejected: {kind} ({examples}{more})")
+    done = f"{counted(report.imported, 'interaction')} imported"
     if options["check"]:
         done = "Nothing was imported"
     elif report.known:
         done += f", {report.known} were known"
     if report.rejected and (options["check"] or not (report.imported or report.known)):
-        raise click.ClickException(f"{done}: {_counted(report.rejected, 'invalid line')}")
-    say(console, f"{done}, {_counted(report.rejected, 'line')} rejected.")
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+        raise click.ClickException(f"{done}: {counted(report.rejected, 'invalid line')}")
+    say(console, f"{done}, {counted(report.rejected, 'line')} rejected.")
 
 
 def _import(settings: Any, file: str, options: dict[str, Any]) -> "ImportReport":

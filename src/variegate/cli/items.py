@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from variegate.cli.output import all_of, csv_file, plain_console, progress_bar, say
+from variegate.cli.output import all_of, counted, csv_file, plain_console, progress_bar, say
 from variegate.errors import InputError, StoreError
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _report(
     if last.ignored_columns:
         say(console, f"Columns that are no attribute: {', '.join(last.ignored_columns)}.")
     counts = (
-        f"{last.added} items added, {last.changed} changed, {last.unchanged} unchanged, "
+        f"{counted(last.added, 'item')} added, {last.changed} changed, {last.unchanged} unchanged, "
         f"{last.rejected} rejected"
     )
     if last.rejected == last.lines > 0:

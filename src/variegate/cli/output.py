@@ -31,6 +31,11 @@ ERRORS: Final = "± standard error over users (bootstrap, 1,000 resamples), mean
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def counted(number: int, what: str) -> str:
+    """Return the number and the noun, as "1 user" or "2 users"."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def all_of(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     """Return a decorator that adds several options to a command, in this order."""
 
@@ -227,7 +232,9 @@ def result_table(
         for measure in measures or MEASURES:
             one, error = interval(splits, measure), standard_error(splits, measure)
             series.append(Series(name, measure, one.mean, error, one.low, one.high))
-    return ResultTable(title, f"{ERRORS} Intervals: 95%.", "standard error", series)
+    return ResultTable(
+        title, f"{ERRORS} Bands, low and high: 95% intervals.", "standard error", series
+    )
 
 
 def write_out(extent: "Extent", table: Callable[[], "ResultTable"]) -> None:

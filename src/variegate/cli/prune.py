@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from variegate.cli.open_store import of_a_service, served, settings_of
-from variegate.cli.output import plain_console, progress_bar, say
+from variegate.cli.output import counted, plain_console, progress_bar, say
 
 
 @click.command()
@@ -51,5 +51,6 @@ def prune(
     place = "" if archive is None else f", archived in {archive}"
     say(
         plain_console(),
-        f"{done.slates} slates and {done.events} events of {done.users} users removed{place}.",
+        f"{counted(done.slates, 'slate')} and {counted(done.events, 'event')} of "
+        f"{counted(done.users, 'user')} removed{place}.",
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from variegate.cli.open_store import of_a_service, served, settings_of
-from variegate.cli.output import plain_console, progress_bar, say
+from variegate.cli.output import counted, plain_console, progress_bar, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,7 +76,7 @@ def _check_against_log(settings: Settings, console: Console, check: bool) -> Non
             if isinstance(outcome, Exception):
                 raise outcome
             tell(done, max(len(found.wrong), done))
-    differ = f"{len(found.wrong)} of {found.users} states differ from the log"
+    differ = f"{len(found.wrong)} of {counted(found.users, 'state')} differ from the log"
     by = f", by up to {found.largest:.3g}"
     sums = f"{found.wrong_sums} running sums differ from the history"
     wrong = [
@@ -87,7 +87,7 @@ def _check_against_log(settings: Settings, console: Console, check: bool) -> Non
     for text in wrong:
         say(console, f"{text}: corrected.")
     if not wrong:
-        say(console, f"All {found.users} states match the log.")
+        say(console, f"All states match the log: {counted(found.users, 'user')}.")
 
 
 def _repairs(found: StateCheck) -> list[RebuildUser | RecountSums]:
@@ -113,8 +113,9 @@ def _relearn(settings: Settings) -> str:
             executor.experiment,
             lambda number: tell(number, max(users, number)),
         )
-    gone = f"; {done.dropped} lists with missing items are ignored"
-    return f"{done.users} users relearnt from {done.lists} lists{gone if done.dropped else ''}."
+    gone = f"; {done.dropped} lists with missing items are ignored" if done.dropped else ""
+    lists = counted(done.lists, "list")
+    return f"{counted(done.users, 'user')} relearnt from {lists}{gone}."
 
 
 def _accept(settings: Settings) -> str:

@@ -83,7 +83,7 @@ def serve(config: str | None, print_config: bool, opens: bool, **given: Any) -> 
     Examples:
         variegate serve
         variegate serve --catalogue shop.npz --store sqlite:///shop.db --port 8080
-        variegate serve --policy lmdh
+        variegate serve --policy lmdh:ridge=1
         variegate serve --policy a=lmdp --policy b=mmr --split a=9 --split b=1
         variegate serve --print-config > service.toml
     """
@@ -119,13 +119,18 @@ def _flags(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pairs(name: str, texts: Iterable[str]) -> dict[str, str]:
+    from variegate.arrays import check_choice
+    from variegate.policies import POLICIES
+
     pairs: dict[str, str] = {}
     flag, form = ("policy", "NAME=SPEC") if name == "policies" else ("split", "NAME=WEIGHT")
     for text in texts:
         pair = _named(text) if flag == "policy" else text
         own, equals, value = pair.partition("=")
-        # "lmdh:ridge=1" is a spec without a name: its first equals sign belongs to an option.
+        # In "module:Class:option=1" the first equals sign belongs to an option.
         if not (equals and value) or ":" in own:
+            if flag == "policy" and text.isidentifier():
+                check_choice("--policy", text, POLICIES)
             raise InputError(f"`--{flag}` must read {form}, got {text!r}")
         if own.strip() in pairs:
             raise InputError(f"`--{flag}` must name each policy once, got {own!r} twice")
@@ -134,11 +139,12 @@ def _pairs(name: str, texts: Iterable[str]) -> dict[str, str]:
 
 
 def _named(text: str) -> str:
-    """Return NAME=SPEC, also for the name of a policy alone."""
+    """Return NAME=SPEC, also for a spec alone, which has the name of its policy."""
     from variegate.engine.experiment import default_spec
     from variegate.policies import POLICIES
 
-    return f"{text}={default_spec(text)}" if text in POLICIES else text
+    name = text.partition(":")[0]
+    return f"{name}={default_spec(text)}" if name in POLICIES else text
 
 
 def _announce_and_open(line: str) -> None:

@@ -14,6 +14,7 @@ from variegate.engine.settings import Settings
 from variegate.errors import VariegateError
 from variegate.model.catalogue import Catalogue
 from variegate.store import KeyRow, Reader, Store
+from variegate.store.failures import NO_STORE
 
 #: Seconds that the clock of this machine may differ from the database's.
 MAX_SKEW: Final = 5.0
@@ -42,21 +43,22 @@ def diagnose(settings: Settings) -> Iterator[Finding]:
         policies = ", ".join(create_experiment(settings).names)
         yield Finding("catalogue", "ok", f"{len(catalogue)} items; policies: {policies}")
     except VariegateError as error:
-        yield Finding("catalogue", "error", str(error), "build it again, or correct `catalogue`")
+        yield Finding("catalogue", "error", str(error), "correct `catalogue`, or build it again")
     try:
         with Store.open(settings.store, create=False) as store, store.reading() as reader:
             yield from _check_store(reader, catalogue)
             yield check_keys(reader.keys(), settings)
             yield check_clock(reader.head().now)
     except VariegateError as error:
-        advice = "start the service once, which creates the tables; or correct `store`"
+        # An error about a missing store says what to do itself.
+        advice = "" if NO_STORE in str(error) else "start the database, or correct `store`"
         yield Finding("store", "error", str(error), advice)
     yield from _check_disk(settings.store)
 
 
 def _check_store(reader: Reader, catalogue: Catalogue | None) -> Iterator[Finding]:
     counts = reader.counts()
-    yield Finding("store", "ok", f"{counts['users']} users, {counts['slates']} slates")
+    yield Finding("store", "ok", f"users: {counts['users']}, slates: {counts['slates']}")
     if catalogue is None:
         return
     try:

@@ -66,6 +66,8 @@ class Curve:
     error: FloatArray
     width: float = 1.6
     style: str = "-"
+    #: Lower and upper ends of an interval, to draw in place of two standard errors
+    ends: tuple[FloatArray, FloatArray] | None = None
 
     @property
     def end(self) -> float:
@@ -99,11 +101,12 @@ def new_figure(width: float, height: float) -> "Figure":
 
 
 def draw_curves(axes: "Axes", curves: Sequence[Curve]) -> None:
-    """Draw each curve over the rounds, with a band of two standard errors."""
+    """Draw each curve over the rounds, with a band of its interval or of two standard errors."""
     for curve in curves:
         step = max(len(curve.mean) // MAX_POINTS, 1)
         shown = np.r_[0 : len(curve.mean) - 1 : step, len(curve.mean) - 1]
-        rounds, mean, band = shown + 1, curve.mean[shown], 2.0 * curve.error[shown]
+        rounds, mean = shown + 1, curve.mean[shown]
+        low, high = curve.ends or (curve.mean - 2.0 * curve.error, curve.mean + 2.0 * curve.error)
         axes.plot(
             rounds,
             mean,
@@ -113,7 +116,7 @@ def draw_curves(axes: "Axes", curves: Sequence[Curve]) -> None:
             label=curve.label,
         )
         axes.fill_between(
-            rounds, mean - band, mean + band, color=curve.colour, alpha=0.15, linewidth=0
+            rounds, low[shown], high[shown], color=curve.colour, alpha=0.15, linewidth=0
         )
 
 

@@ -54,12 +54,15 @@ class ResultTable:
         What ± and the intervals are.
     error
         The name of what stands behind ±, such as ``standard error``.
+    is_difference
+        Whether means are differences: those whose interval excludes 0 have a star in tables.
     """
 
     title: str
     note: str
     error: str
     series: Sequence[Series]
+    is_difference: bool = False
 
     def records(self) -> list[dict[str, Any]]:
         """Return one record per policy, measure and round, as for `pandas.DataFrame`."""
@@ -83,7 +86,9 @@ class ResultTable:
         measures = list(dict.fromkeys(one.measure for one in self.series))
         rows: dict[str, list[str]] = {}
         for one in self.series:
-            rows.setdefault(one.name, []).append(f"{one.mean[-1]:.3f} ± {one.error[-1]:.3f}")
+            is_clear = self.is_difference and (one.low[-1] > 0 or one.high[-1] < 0)
+            cell = f"{'*' if is_clear else ''}{one.mean[-1]:.3f} ± {one.error[-1]:.3f}"
+            rows.setdefault(one.name, []).append(cell)
         return measures, rows
 
     @property
@@ -106,11 +111,15 @@ def write_results(table: ResultTable, path: str | Path) -> None:
 def check_format(path: str | Path) -> str:
     """Return the ending of a path that results can be written to, or raise InputError.
 
-    Plots need matplotlib, which is looked for here: before hours of work, not after.
+    Its folder, and matplotlib for plots, are looked for here: before hours of work, not after.
     """
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
         raise InputError(f"`out` must end in {', '.join(FORMATS)}, got {str(path)!r}")
+    if not (folder := Path(path).parent).is_dir():
+        raise InputError(
+            f"`out` must be in a folder that exists, got {str(folder)!r}: make it first"
+        )
     if ending not in (".csv", ".json", ".tex"):
         with drawing_style():
             pass
@@ -164,12 +173,14 @@ def _picture(table: ResultTable, kind: str) -> bytes:
         panels = figure.subplots(1, len(measures), squeeze=False)[0]
         for axes, measure in zip(panels, measures, strict=True):
             curves = [
-                # `draw_curves` draws two errors.
-                Curve(one.name, colours[one.name], one.mean, (one.high - one.low) / 4.0)
+                Curve(one.name, colours[one.name], one.mean, one.error, ends=(one.low, one.high))
                 for one in table.series
                 if one.measure == measure
             ]
             draw_curves(axes, curves)
+            if table.is_difference:
+                axes.axhline(0.0, color="0.5", linewidth=0.8, zorder=0)
+            axes.xaxis.get_major_locator().set_params(integer=True)
             axes.set(xlabel="lists shown", title=measure)
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)

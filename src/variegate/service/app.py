@@ -30,6 +30,7 @@ from variegate.engine.tracing import BatchTracer, close_tracing, open_tracing
 from variegate.errors import InputError
 from variegate.service.docs import add_docs, add_problems
 from variegate.service.errors import ERROR_RESPONSES, add_error_handlers
+from variegate.service.examples import add_examples
 from variegate.service.keys import KeyCache
 from variegate.service.metrics import Metrics
 from variegate.service.middleware import Guard
@@ -300,12 +301,13 @@ def _add_tracing(app: FastAPI, provider: "TracerProvider", untraced: Sequence[st
 
 
 def _declare_security(app: FastAPI) -> None:
-    """Add the ways to send a key, and the content type of errors, to the OpenAPI schema."""
+    """Add the ways to send a key, examples and the content type of errors to the OpenAPI schema."""
     original = app.openapi
 
     def openapi() -> dict[str, Any]:
         schema = original()
         schema.setdefault("components", {})["securitySchemes"] = SECURITY_SCHEMES
+        add_examples(schema)
         for route in (one for path in schema["paths"].values() for one in path.values()):
             for status in ERROR_RESPONSES.keys() & route["responses"].keys():
                 # FastAPI documents every response with the content type of a successful one.

@@ -113,11 +113,14 @@ class KeyRoute(APIRoute):
         return match, child_scope
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler behind the check of the role."""
+        """Return the handler behind the checks of the role and of the query's names."""
         handle, role = super().get_route_handler(), self.role
+        taken = [field.alias for field in self.dependant.query_params]
 
         async def check_and_handle(request: Request) -> Response:
             require_role(request.scope["context"], role)
+            if request.scope["query_string"]:
+                _check_query(request, taken)
             return await handle(request)
 
         return check_and_handle
@@ -306,6 +309,18 @@ async def _read_body(receive: Receive) -> bytes:
         parts.append(message.get("body", b""))
         if not message.get("more_body", False):
             return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _check_query(request: Request, taken: Sequence[str]) -> None:
+    """Raise the error of unknown fields for names that a route would ignore."""
+    names = f"the query may have {', '.join(taken)}" if taken else "the query must be empty"
+    problems = [
+        {"type": "value_error", "loc": ("query", name), "msg": f"`{name[:80]}` is unknown: {names}"}
+        for name in dict.fromkeys(request.query_params)
+        if name not in taken and name != QUERY_NAME
+    ]
+    if problems:
+        raise RequestValidationError(problems)
 
 
 def _request_error(place: str, error: ValidationError, *names: str) -> Exception:

@@ -12,8 +12,11 @@ KINDS: Final = ("unavailable", "timeout", "outcome_unknown")
 Count = Callable[[str], None]
 
 _GRANT_WRITE: Final = "let the user that runs this write the file and its folder"
-#: What to do about messages of SQLite
+#: Why a store that must exist cannot be opened
+NO_STORE: Final = "there is no store here"
+#: What to do about this and about messages of SQLite
 _ADVICE: Final = {
+    NO_STORE: "start the service once, which creates it, or correct the address",
     "attempt to write a readonly database": _GRANT_WRITE,
     "unable to open database file": _GRANT_WRITE,
 }

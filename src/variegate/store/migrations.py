@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from variegate.store.database import Database, Transaction
+from variegate.store.failures import NO_STORE
 from variegate.store.rows import SCHEMA, TABLES_VERSION
 from variegate.store.schema import CREATE_TABLES, SET_STORAGE, TABLES, VERSION
 
@@ -137,7 +138,7 @@ def migrate(
         )
     if version == 0:
         if not create:
-            raise database.unusable("there is no store here")
+            raise database.unusable(NO_STORE)
         storage = SET_STORAGE if database.sql.has_parts else ()
         _apply(database, Migration(VERSION, CREATE_TABLES + storage))
         version = VERSION

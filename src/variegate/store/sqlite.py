@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from variegate.errors import StoreError
 from variegate.store.database import Database, Pool, lock_timeout
-from variegate.store.failures import ErrorTranslator
+from variegate.store.failures import NO_STORE, ErrorTranslator
 from variegate.store.sql import SQLITE
 
 #: Which file a path leads to: device and inode
@@ -117,7 +117,7 @@ class SqliteDatabase(Database[SqliteConnection]):
                 )
             return
         if not create:
-            raise errors.unusable("there is no store here")
+            raise errors.unusable(NO_STORE)
         if not self._path.parent.is_dir():
             raise errors.unusable("the folder does not exist: create it first")
         # For its owner alone; SQLite gives its log and its index the same mode. If the file cannot

@@ -210,5 +210,6 @@ def test_the_page_says_how_to_use_another_catalogue(tab: Tab) -> None:
     words = page.get_by_role("dialog").inner_text()
     assert "variegate build items products.csv" in words
     assert (
-        page.get_by_role("link", name="API", include_hidden=True).get_attribute("href") == "/docs"
+        page.get_by_role("link", name="API", exact=True, include_hidden=True).get_attribute("href")
+        == "/docs"
     )

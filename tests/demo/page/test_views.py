@@ -34,7 +34,7 @@ def test_a_list_with_the_dial_set_says_so_beside_other_policies(tab: Tab) -> Non
     page.get_by_role("link", name="Side by side").click()
     policies = page.locator("#view-counterfactual select").first
     policies.select_option("mmr")
-    page.wait_for_selector(".dial-words:has-text('so its list is made without')")
+    page.wait_for_selector(".dial-words:has-text('has no dial: that is part of the difference')")
     policies.select_option("lmdh")
     page.wait_for_selector(".dial-words:has-text('made with the same setting')")
 
@@ -85,3 +85,13 @@ def test_views_need_no_list_before_them(tab: Tab) -> None:
     # Whoever has no list is not known: the browser itself complains of that answer.
     assert all("404" in complaint for complaint in tab.complaints)
     tab.complaints.clear()
+
+
+def test_without_the_site_documentation_says_how_to_have_it(tab: Tab) -> None:
+    page = tab.open()
+
+    page.get_by_role("button", name="Documentation").click()
+
+    sheet = page.get_by_role("dialog", name="Documentation")
+    assert "variegate serve --documentation out/site" in sheet.inner_text()
+    assert sheet.get_by_role("link").get_attribute("href") == "/docs"

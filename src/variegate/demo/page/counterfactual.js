@@ -84,9 +84,8 @@ const listed = (names) => names.join(", ").replace(/, (?=[^,]*$)/, " and ");
 function dialWords({ dial, label, policy }) {
   if (!dial) return null;
   const words = dial === "same"
-    ? "You had set the diversity of your list; the other list is made with the same setting."
-    : `You had set the diversity of your list. ${label || policy} learns no diversity that could be set, `
-      + "so its list is made without: the lists differ by the dial too.";
+    ? "You had moved the diversity dial; the other list is made with the same setting."
+    : `You had moved the diversity dial. ${label || policy} has no dial: that is part of the difference.`;
   return el("p", { class: "hint dial-words" }, words);
 }
 

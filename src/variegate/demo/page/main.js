@@ -85,6 +85,7 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
 });
 byId("theme").addEventListener("click", toggleTheme);
 byId("own").addEventListener("click", () => byId("catalogue").showModal());
+byId("no-site").addEventListener("click", () => byId("site").showModal());
 describeTheme();
 startTry();
 route();

@@ -38,7 +38,7 @@ export function trafficChart(seen, width) {
 export function policyChart(seen, width, label, numberOf) {
   const rows = seen.by_policy;
   const empty = rows.length ? null : "Appears with the first feedback in this time.";
-  const chart = overTime(seen, width, reach([0.1, ...rows.map(numberOf)]), label, empty);
+  const chart = overTime(seen, width, reach([rows.length ? 0.1 : 1, ...rows.map(numberOf)]), label, empty);
   policiesOf(rows).forEach((policy, index) => {
     const own = rows.filter((row) => row.policy === policy);
     chart.svg.append(line(chart, own.map(({ minute }) => minute), own.map(numberOf), policyColour(index)));
