@@ -187,7 +187,9 @@ def _shares(part: Part) -> list[str]:
     lines = [
         "Where the time goes. What `recommend` takes beside the compiled call is Python: checks,",
         "the mask of candidates, the slate with its features. The shorter lists are made by the",
-        "same belief.",
+        "same belief. Here lists follow lists; above they take turns with the other sides, whose",
+        "arrays displace those of a large catalogue from the caches, so that the same list takes",
+        "longer.",
     ]
     found = shares_table(part)
     return ["", *lines, "", *found] if found else []
