@@ -6,7 +6,7 @@ beside the blocks, for the few items that single precision cannot tell apart.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import sqrt
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -73,7 +73,7 @@ class Layout:
         z = in_blocks(column)
         squares, typical = _squares(z, len(relevance))
         items = self.items._replace(z=z, z_rows=column, squares=squares, typical=typical)
-        return replace(self, items=items, longest=float(np.abs(relevance).max()))
+        return Layout(items, float(np.abs(relevance).max()), self.largest)
 
 
 def layout_of(features: FloatArray, distances: "Sequence[Distance]") -> Layout | None:

@@ -34,6 +34,8 @@ SAMPLE = 4
 LOOSE = 2.0
 #: At most one item in so many is looked at more closely, or a few.
 CLOSE, FEW = 4, 256
+#: Of items that are at most one in so many, the data are copied.
+SPARSE = 16
 #: A list from items with high ceilings, of so many more than it has positions.
 SEEDS = 22
 #: Heights are lowered so many times at most.
@@ -70,16 +72,13 @@ def select_by_ceilings(items, free, belief, single, factors, largest, bounds, sl
 @njit(cache=True, nogil=True)
 def settle(items, belief, factors, largest, rises, spread, slack, table, answer):
     """Replace the list in `answer` by that of all items, if it is found among a few."""
-    (mean, _square, _cross, _sums, ceilings, tops), (chosen, values, _x) = table, answer
+    ceilings, tops, (chosen, values, _x) = table[4], table[5], answer
     heights, most = values.copy(), max(FEW, len(items.z_rows) // CLOSE)
-    means, squares = mean.reshape(mean.size), items.squares.reshape(mean.size)
     for _ in range(TRIALS):
         heights -= 3.0 * slack  # three numbers may have errors
         rows, _found = rows_reaching(ceilings, tops, np.float32((heights - rises).min()), most)
         first = chosen[0]
-        kept = rows_close(
-            first, rows, heights, items, means, squares, belief[0], factors, largest, spread
-        )
+        kept = rows_close(first, rows, heights, items, table, belief[0], factors, largest, spread)
         if len(kept) < len(chosen) or not select_exactly(0, kept, items, belief, factors, answer):
             return False
         is_high = chosen[0] == first
@@ -161,15 +160,16 @@ def select_seeds(ceilings, tops, items, belief, factors, answer):
 
 
 @njit(cache=True, nogil=True)
-def rows_close(first, rows, heights, items, means, lengths, eta, factors, largest, spread):
+def rows_close(first, rows, heights, items, table, eta, factors, largest, spread):
     """Return those of `rows` that can reach a height below the item `first`, in their order."""
     lines, constants = (
         np.zeros((6, len(rows)), np.float32),
         np.empty((len(factors), 4), np.float32),
     )
+    means, lengths = table[0].reshape(table[0].size), items.squares.reshape(table[0].size)
     for i in range(len(rows)):
         lines[0, i], lines[1, i] = means[rows[i]], lengths[rows[i]]
-    more, added = add_lines(distances_to(first, rows, items), eta, largest, lines)
+    more, added = add_lines(distances_to(first, rows, items, table[3]), eta, largest, lines)
     for n in range(len(factors)):
         missing, factor = max(n - 1, 0), factors[n] if n else 0.0
         constants[n, 0], constants[n, 1] = factor, missing
@@ -184,16 +184,24 @@ def rows_close(first, rows, heights, items, means, lengths, eta, factors, larges
 
 
 @njit(cache=True, nogil=True)
-def distances_to(first, rows, items):
-    """Return the distances of some rows to one item, (m, lanes)."""
-    m, lanes = len(items.kinds), -(-len(rows) // FOLD) * FOLD
-    sums = np.zeros((1, m, lanes))
+def distances_to(first, rows, items, sums):
+    """Return the distances of some rows to one item, (m, lanes); overwrites a table's `sums`."""
+    m, lanes, width = len(items.kinds), -(-len(rows) // FOLD) * FOLD, items.h.shape[1]
+    distances = np.zeros((1, m, lanes))
+    if len(rows) * SPARSE > len(items.z_rows):  # to read all in their order takes less time
+        sums[:] = 0.0
+        scratch = scratch_of(width, BLOCK, np.float32)
+        add_distances(first, items, items.h, items.sizes_blocks, sums, scratch)
+        for c in range(m):
+            for i in range(len(rows)):
+                distances[0, c, i] = sums[rows[i] // BLOCK, c, rows[i] % BLOCK]
+        return distances[0]
     for start in range(0, len(rows), BLOCK):  # so that the copies stay in the L1 cache
         end = min(start + BLOCK, lanes)
-        scratch = scratch_of(items.h.shape[1], end - start, np.float64)
+        scratch = scratch_of(width, end - start, np.float64)
         h, sizes = distance_data(items, rows[start:end], end - start)
-        add_distances(first, items, h, sizes, sums[:, :, start:end], scratch)
-    return sums[0]
+        add_distances(first, items, h, sizes, distances[:, :, start:end], scratch)
+    return distances[0]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
