@@ -129,7 +129,8 @@ def test_what_cannot_be_chosen_from_is_refused(
 
 def test_an_attribute_of_the_wrong_kind_is_named(store: Store) -> None:
     shop = Shop(store, LMDP_ONLY, items=open_catalogue(distances=jaccard([], name="brand")))
-    with pytest.raises(InputError, match=r"^`attributes`: distance `brand` must have a list of"):
+    message = r"^`candidates\.0\.attributes\.brand` must be a list of labels, got 'us'"
+    with pytest.raises(InputError, match=message):
         ask(shop, offer=ItemOffer(SCORES, {}, b"", {"brand": BRANDS}))
     with pytest.raises(InputError, match="vector` must be left out: no distance uses it"):
         ask(shop)
