@@ -170,7 +170,8 @@ def part_of(found: Measured) -> Part:
     """Return the findings, and how they were made."""
     return Part(
         f"`python -m tools.volume slates --slates {found.slates}`: a PostgreSQL with its default "
-        f"settings and {found.slates:,} slates with feedback, {PER_USER} of each user "
+        "settings, but `max_wal_size` of 8 GB, "
+        f"and {found.slates:,} slates with feedback, {PER_USER} of each user "
         f"(filled in {found.filled:.0f} s). The overview is computed anew for each request, "
         f"{OVERVIEWS} times, with {EMPTY} requests of `/v1/ping` over the same connection before "
         f"each; lists are for users who are not in the cache of the process, {AT_A_TURN} "
