@@ -96,6 +96,10 @@ def assumptions(plan: Plan, costs: Costs) -> Iterator[str]:
         "lists, and as many items per list, features and distances as the bundled films have"
     )
     yield (
+        "requests find warm caches and cores that are awake, as in the measurement, so p50 and p99 "
+        "are what a worker reaches at best"
+    )
+    yield (
         f"{load.lists_per_day:g} lists per user and day, {load.feedback:g} reports of feedback per "
         f"list, and a busiest hour of {load.peak:g} times the mean; users are active independently "
         "and equally often, so requests arrive as a Poisson process"
