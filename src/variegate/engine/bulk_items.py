@@ -25,6 +25,8 @@ from variegate.store import ITEMS_REVISION, Batch, ItemRow, Store
 
 #: Items in one transaction, at most.
 PIECE: Final = 50
+#: How many times as long as a piece of an import takes others get the processor then.
+_OTHERS: Final = 3.0
 #: Seconds between two attempts to write a piece while others are shown.
 _PAUSE: Final = 0.25
 
@@ -206,8 +208,7 @@ class ItemImport:
             for rejected in piece.rejected:
                 yield rejected
             yield self.counts
-            # Others get at least as much of the processor.
-            await asyncio.sleep(monotonic() - begun)
+            await asyncio.sleep(_OTHERS * (monotonic() - begun))
 
     async def _write(self, lines: Sequence[ItemLine]) -> Piece:
         while True:
