@@ -25,9 +25,9 @@ from variegate.store import ITEMS_REVISION, Batch, ItemRow, Store
 
 #: Items in one transaction, at most.
 PIECE: Final = 50
-#: How many times as long as a piece of an import takes others get the processor then.
+#: After a piece of an import others get the processor so many times as long as it took.
 _OTHERS: Final = 3.0
-#: Seconds between two attempts to write a piece while others are shown.
+#: Seconds between two attempts to write a piece while others are shown, and the longest pause.
 _PAUSE: Final = 0.25
 
 
@@ -208,7 +208,7 @@ class ItemImport:
             for rejected in piece.rejected:
                 yield rejected
             yield self.counts
-            await asyncio.sleep(_OTHERS * (monotonic() - begun))
+            await asyncio.sleep(min(_OTHERS * (monotonic() - begun), _PAUSE))
 
     async def _write(self, lines: Sequence[ItemLine]) -> Piece:
         while True:
