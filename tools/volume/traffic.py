@@ -52,7 +52,9 @@ def traffic(port: int, users: int) -> Iterator[Seen]:
 def _work(port: int, users: int, seed: int, ended: Event, seen: Seen) -> None:
     rng = random.Random(seed)  # noqa: S311 - nobody's secret
     connection = HTTPConnection("127.0.0.1", port, timeout=30)
-    while not ended.wait(PAUSE):
+    is_last = False
+    while not is_last:  # what is measured may end before the first request: each client sends one
+        is_last = ended.wait(PAUSE)
         begun = perf_counter()
         path = f"/v1/users/u{rng.randint(1, users)}/slates"
         status, answer = ask(connection, "POST", path, {})
