@@ -1,4 +1,4 @@
-"""Where the time of a list goes: parts that are timed on their own, in turns with the whole."""
+"""Where the time of a list goes: parts timed on their own, each alternating with the whole."""
 
 from collections.abc import Callable, Mapping
 from typing import Final

@@ -27,4 +27,12 @@ def test_others_who_are_always_at_work_are_not_waited_for_without_end(
 
 
 def test_short_work_is_not_interrupted() -> None:
-    Throttle(60.0, 60.0, lambda: True)()
+    asked = list[str]()
+
+    def is_busy() -> bool:
+        asked.append("busy?")
+        return True
+
+    Throttle(60.0, 60.0, is_busy)()
+
+    assert not asked  # which comes with a pause, of a minute here

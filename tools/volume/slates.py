@@ -172,7 +172,7 @@ def part_of(found: Measured) -> Part:
         f"`python -m tools.volume slates --slates {found.slates}`: a PostgreSQL with its default "
         "settings, but `max_wal_size` of 8 GB, "
         f"and {found.slates:,} slates with feedback, {PER_USER} of each user "
-        f"(filled in {found.filled:.0f} s). The overview is computed anew for each request, "
+        f"(filled in {found.filled:.0f} s). The overview is computed again for each request, "
         f"{OVERVIEWS} times, with {EMPTY} requests of `/v1/ping` over the same connection before "
         f"each; lists are for users who are not in the cache of the process, {AT_A_TURN} "
         "in the large store and as many in an empty one in turns; both are compared by medians. "

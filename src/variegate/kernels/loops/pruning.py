@@ -1,6 +1,7 @@
 """LMDH's list without scoring every item at every position.
 
-`kernels.loops.ceilings` is tried first. What follows is for the lists of which it cannot tell.
+`kernels.loops.ceilings` is tried first, unless its bounds are too loose to pay. What follows is for
+the lists of which it cannot tell.
 
 The squares of G zeta are at most |z|^2 times the largest eigenvalue of G_z'G_z, which costs much
 less than the squares. The first position is decided between the few items whose score with this
